@@ -1,148 +1,16 @@
 // rankd/store/named_read.cpp: answers reads of values under named keys from an open embedded store.
 #include <rankd/store/batch_read.hpp>
-#include <rankd/store/detail/ids.hpp>
+#include <rankd/store/detail/named_reader.hpp>
 #include <rankd/store/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <ranges>
-#include <string>
 
 namespace rankd {
-namespace {
-
-using items = std::span<const stored_item>;
-
-/// Returns whether a record has the kind that a read needs.
-auto suits(record_kind record, read_kind kind) -> bool {
-  switch (kind) {
-    case read_kind::list: return record == record_kind::id_list || record == record_kind::text_list;
-    case read_kind::sorted_set:
-    case read_kind::scores: return record == record_kind::sorted_set;
-    case read_kind::set:
-    case read_kind::members: return record == record_kind::set;
-    case read_kind::strings: return record == record_kind::string;
-    case read_kind::fields: break;
-  }
-  return record == record_kind::hash;
-}
-
-/// A range of positions in a record, from `first` up to `end` (excluded).
-struct stretch {
-  std::size_t first = 0;
-  std::size_t end = 0;
-
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
-};
-
-/// Returns the positions in a sorted set whose scores are in a range.
-auto find_stretch(const record_view& set, const std::optional<score_range>& range) -> stretch {
-  if (!range) return {0, set.count()};
-  const auto positions = std::views::iota(std::size_t{0}, set.count());
-  const auto score_at = [&](std::size_t at) { return set.score_at(at); };
-  const auto first = std::ranges::lower_bound(positions, range->min, {}, score_at);
-  const auto end = std::ranges::upper_bound(positions, range->max, {}, score_at);
-  const auto begin = static_cast<std::size_t>(first - positions.begin());
-  return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
-}
-
-/// Skips `offset` positions, and keeps at most `count` of the following ones. In descending order, skipping begins at
-/// the end.
-auto cut(stretch all, const named_read& read) -> stretch {
-  const std::size_t passed = std::min<std::size_t>(read.offset, all.size());
-  const std::size_t taken = std::min<std::size_t>(read.count, all.size() - passed);
-  if (read.order == score_order::descending) return {all.end - passed - taken, all.end - passed};
-  return {all.first + passed, all.first + passed + taken};
-}
-
-/// Answers one key after another.
-class named_reader {
- public:
-  named_reader(const named_read& read, braid::arena& arena) : read_(&read), arena_(&arena) {}
-
-  auto read(const std::optional<record_view>& record, std::size_t key) -> items {
-    switch (read_->kind) {
-      case read_kind::fields: return list_fields(record);
-      case read_kind::strings: return text_of(record);
-      case read_kind::members:
-      case read_kind::scores: return find_known(record, read_->members[key]);
-      default: break;
-    }
-    if (!record) return {};
-    if (read_->kind == read_kind::sorted_set) return ranked(*record, cut(find_stretch(*record, read_->range), *read_));
-    if (read_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), *read_);
-    return ranked(*record, cut({0, record->count()}, *read_));
-  }
-
-  [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
-
- private:
-  /// Returns the ids at the given positions, in the requested order.
-  auto ranked(const record_view& record, stretch of) -> std::span<stored_item> {
-    const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
-    std::size_t used = 0;
-    for (std::size_t at = of.first; at < of.end; ++at) {
-      const std::size_t from = read_->order == score_order::descending ? of.first + of.end - 1 - at : at;
-      const auto item = item_at(record, from);
-      if (!item) continue;
-      out[used] = *item;
-      if (record.kind() == record_kind::sorted_set) out[used].score = record.score_at(from);
-      ++used;
-    }
-    malformed_ += out.size() - used;
-    return out.first(used);
-  }
-
-  [[nodiscard]] auto item_at(const record_view& record, std::size_t at) const -> std::optional<stored_item> {
-    const bool is_number = record.kind() == record_kind::id_list;
-    if (!is_number) {
-      auto item = detail::parse_item(record.text_at(at), read_->ids);
-      if (item) item->text = arena_->copied(item->text);
-      return item;
-    }
-    const std::int64_t id = record.id_at(at);
-    if (read_->ids == id_form::integers) return stored_item{.is_there = true, .id = id, .text = {}};
-    return stored_item{.is_there = true, .text = arena_->copied(std::string_view(std::to_string(id)))};
-  }
-
-  [[nodiscard]] auto list_fields(const std::optional<record_view>& record) const -> items {
-    const std::span<stored_item> out = arena_->filled(read_->fields.size(), stored_item());
-    for (std::size_t at = 0; record && at < out.size(); ++at)
-      if (const auto value = record->field(read_->fields[at]))
-        out[at] = {.is_there = true, .text = arena_->copied(*value)};
-    return out;
-  }
-
-  [[nodiscard]] auto text_of(const std::optional<record_view>& record) const -> items {
-    const std::span<stored_item> out = arena_->filled(1, stored_item());
-    if (record && record->kind() == record_kind::string)
-      out[0] = {.is_there = true, .text = arena_->copied(record->text_at(0))};
-    return out;
-  }
-
-  [[nodiscard]] auto find_known(const std::optional<record_view>& record,
-                                std::span<const std::string_view> members) const -> items {
-    const std::span<stored_item> out = arena_->filled(members.size(), stored_item());
-    for (std::size_t at = 0; record && at < out.size(); ++at) {
-      const auto place = record->find_member(members[at]);
-      if (!place) continue;
-      out[at].is_there = true;
-      if (read_->kind == read_kind::scores) out[at].score = record->score_at(*place);
-    }
-    return out;
-  }
-
-  const named_read* read_;
-  braid::arena* arena_;
-  std::uint64_t malformed_ = 0;
-};
-
-}  // namespace
 
 auto read_batch(const embedded_store::snapshot& snapshot, const named_read& question, braid::arena& arena)
     -> braid::result<item_batch> {
-  const auto out = arena.filled(question.keys.size(), items());
-  named_reader reader(question, arena);
+  const auto out = arena.filled(question.keys.size(), std::span<const stored_item>());
+  detail::named_reader<record_view> reader(question, arena);
   for (std::size_t at = 0; at < out.size(); ++at) {
     const bool asks = question.kind != read_kind::members && question.kind != read_kind::scores;
     if (!asks && question.members[at].empty()) continue;  // no member is requested, so the store is not read
@@ -150,8 +18,9 @@ auto read_batch(const embedded_store::snapshot& snapshot, const named_read& ques
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such
     const bool may_differ = question.kind == read_kind::strings;
-    if (*record && !may_differ && !suits((*record)->kind(), question.kind)) return braid::fail(store_errc::wrong_type);
-    out[at] = reader.read(*record, at);
+    if (*record && !may_differ && !detail::suits((*record)->kind(), question.kind))
+      return braid::fail(store_errc::wrong_type);
+    out[at] = reader.read(*record ? &**record : nullptr, at);
   }
   return item_batch{out, reader.malformed()};
 }

@@ -7,8 +7,10 @@
 #include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/server/events/event_rules.hpp>
+#include <rankd/server/events/step_kinds.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,14 +91,25 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
 
 namespace {
 
-/// Checks counters.toml by the same rules as `rankd serve`. Does nothing if the project has no such file.
-void check_counters(const workspace& workspace, checkup& checkup) {
-  std::error_code error;
-  if (!fs::exists(workspace.where.registry / counters_file, error)) return;
+/// Returns how many rules of each kind a project has, as in "2 counters, 1 sorted set".
+auto count_rules(const event_rules& rules) -> std::string {
+  std::string out;
+  for (const step_kind& kind : step_kinds()) {
+    const auto number = std::ranges::count(rules.all(), kind.kind, &event_rule::kind);
+    if (number == 0 && kind.kind != rule_kind::counter) continue;
+    std::string noun(kind.table);
+    std::ranges::replace(noun, '_', ' ');
+    out += (out.empty() ? "" : ", ") + counted(static_cast<std::uint64_t>(number), noun);
+  }
+  return out;
+}
+
+/// Checks the rules for events, as serve does. Adds nothing if the project has no such file.
+void check_events(const workspace& workspace, checkup& checkup) {
+  if (!find_event_rules(workspace.where.registry)) return;
   const auto rules = event_rules::load(workspace.where.registry, workspace.declared);
-  if (!rules) return checkup.fail("counters", rules.error(), "correct the file");
-  checkup.ok("counters",
-             counted(rules->types().size(), "event type") + ", " + counted(rules->counters().size(), "counter"));
+  if (!rules) return checkup.fail("events", rules.error(), "correct the file");
+  checkup.ok("events", counted(rules->types().size(), "event type") + ", " + count_rules(*rules));
 }
 
 /// Checks the experiments. Does nothing if the project has no experiments.toml.
@@ -112,7 +125,7 @@ void check_experiments(const workspace& workspace, const std::vector<artifact>& 
 }  // namespace
 
 void check_plans(const workspace& workspace, checkup& checkup) {
-  check_counters(workspace, checkup);
+  check_events(workspace, checkup);
   const auto artifacts = list_artifacts(workspace.where.plans);
   if (!artifacts) return checkup.fail("plans", artifacts.error(), "build the plans");
   check_experiments(workspace, *artifacts, checkup);

@@ -1,5 +1,4 @@
-// rankd/cli/checks/data_check.cpp: collects the columns that all plans of a project read, and those that counters
-// write.
+// rankd/cli/checks/data_check.cpp: all artifacts of a project, and the fields that events fill.
 #include <rankd/cli/checks/data_check.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -10,11 +9,12 @@
 namespace rankd {
 namespace {
 
-auto fields_of_counters(const workspace& workspace) -> std::vector<std::string> {
+auto written_fields(const workspace& workspace) -> std::vector<std::string> {
   std::vector<std::string> out;
   const auto rules = event_rules::load(workspace.where.registry, workspace.declared);
   if (!rules) return out;
-  for (const event_counter& each : rules->counters()) {
+  for (const event_rule& each : rules->all()) {
+    if (each.name.empty()) continue;
     out.push_back(each.name);
     if (each.half_life_s != 0) out.push_back(each.time_field());
   }
@@ -24,7 +24,7 @@ auto fields_of_counters(const workspace& workspace) -> std::vector<std::string> 
 }  // namespace
 
 data_check::data_check(const workspace& workspace, data_check_options options)
-    : written_(fields_of_counters(workspace)),
+    : written_(written_fields(workspace)),
       columns_({.files = options.files, .endpoints = options.endpoints, .written = written_}) {
   const auto artifacts = list_artifacts(workspace.where.plans);
   if (!artifacts) return;

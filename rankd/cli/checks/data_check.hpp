@@ -16,8 +16,8 @@ struct data_check_options {
   std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
 };
 
-/// Checks data against the columns that the plans of a project read. Columns that the server writes itself
-/// (counters.toml) are not expected in the data. Invalid plans are ignored.
+/// The columns that the plans of a project read, except columns that the server writes by events.toml. Invalid plans
+/// are left out.
 /// Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:

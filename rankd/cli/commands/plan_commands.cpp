@@ -107,7 +107,7 @@ auto validate_command(const validate_options& options) -> exit_status {
   if (!all) return report(all.error(), options.form);
   if (options.plans.empty())
     if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
-      all->push_back({std::string(counters_file), std::unexpected(std::move(rules.error()))});
+      all->push_back({find_event_rules(in->where.registry)->filename().string(), std::unexpected(rules.error())});
   if (options.form == output_form::programs)
     print(to_json(*all));
   else

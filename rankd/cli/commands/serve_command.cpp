@@ -154,7 +154,7 @@ struct event_takers {
   std::unique_ptr<embedded_counters> embedded;
   std::unique_ptr<event_log> log;  // writes to the counters
 
-  /// Overlays embedded stores with their counters. Must be called before other parts of the server use these stores.
+  /// Overlays the embedded stores that rules write to, before others use these stores.
   static auto open(const serve_command_options& options, const workspace& workspace, const serve_log& log,
                    open_stores& over) -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
@@ -168,7 +168,7 @@ struct event_takers {
                                               .window = options.event_window,
                                               .log = log});
     for (std::size_t at = 0; made->embedded != nullptr && at < over.owned.size(); ++at)
-      if (auto hashes = made->embedded->find_hashes(at); hashes != nullptr && over.owned[at] != nullptr)
+      if (auto hashes = made->embedded->find_values(at); hashes != nullptr && over.owned[at] != nullptr)
         over.owned[at] = std::make_unique<counted_store>(std::move(over.owned[at]), std::move(hashes));
     return made;
   }
@@ -178,11 +178,11 @@ struct event_takers {
     if (options.events.empty()) return {};
     event_log_options how{
         .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = to};
-    if (!rules.counters().empty()) {
+    if (!rules.all().empty()) {
       auto started = counter_writer::start(rules, workspace.declared, to);
       if (!started) return std::unexpected(std::move(started.error()));
       counters = std::move(*started);
-      how.on_written = [this](std::vector<counter_step> steps, event_position after) {
+      how.on_written = [this](std::vector<rule_step> steps, event_position after) {
         if (embedded != nullptr) embedded->add(steps, after);
         if (counters != nullptr) counters->add(std::move(steps));
       };

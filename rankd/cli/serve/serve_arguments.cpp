@@ -131,9 +131,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(1, 30 * 86'400))
       ->needs(events)
       ->type_name("S");
-  command
-      .add_option("--counters-mib", options.counters_mib,
-                  "Memory for counters of counters.toml whose endpoint is an embedded store")
+  command.add_option("--counters-mib", options.counters_mib, "Memory for what events write over an embedded store")
       ->check(whole_number(1, 1 << 20))
       ->needs(events)
       ->capture_default_str();

@@ -299,15 +299,16 @@ void write_counters(exposition& out, const serve_shared& shared) {
     counts.written += more.written;
     counts.lost += more.lost;
   }
-  out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by result.");
+  out.family("rankd_counter_steps_total", kind::counter, "Changes of values by rules for events, by result.");
   out.sample({{"result", "written"}}, static_cast<double>(counts.written));
   out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
   if (embedded == nullptr) return;
-  out.family("rankd_counter_hashes", kind::gauge, "Hashes of counters in memory.");
+  out.family("rankd_counter_hashes", kind::gauge, "Values in memory that events have made.");
   out.sample({}, static_cast<double>(embedded->hashes()));
-  out.family("rankd_counter_bytes", kind::gauge, "Memory that hashes of counters use.");
+  out.family("rankd_counter_bytes", kind::gauge, "Memory of values that events have made.");
   out.sample({}, static_cast<double>(embedded->bytes()));
-  out.family("rankd_counter_snapshots_failed_total", kind::counter, "Snapshots of counters that could not be written.");
+  out.family("rankd_counter_snapshots_failed_total", kind::counter,
+             "Snapshots of these values that the disk did not take.");
   out.sample({}, static_cast<double>(embedded->snapshots_failed()));
 }
 

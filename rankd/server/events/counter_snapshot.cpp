@@ -1,4 +1,4 @@
-// rankd/server/events/counter_snapshot.cpp: writes and reads snapshots of counters.
+// rankd/server/events/counter_snapshot.cpp: writes and reads snapshots of values.
 #include <rankd/server/events/counter_snapshot.hpp>
 
 #include <rankd/store/crc32c.hpp>
@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <variant>
 
 namespace rankd {
 namespace {
 
-constexpr std::string_view magic = "rankd counters 1\n";
+constexpr std::string_view magic = "rankd counters 2\n";
+constexpr std::string_view magic_of_hashes = "rankd counters 1\n";  // all values are hashes, and no kind is written
+static_assert(magic.size() == magic_of_hashes.size());
 constexpr std::size_t sum_bytes = 4;
 
 auto make_checksum(std::string_view bytes) -> std::uint32_t {
@@ -19,7 +22,7 @@ auto make_checksum(std::string_view bytes) -> std::uint32_t {
 }
 
 auto read_hash(packed_reader& reader) -> counted_hash {
-  counted_hash out{.ends = std::chrono::milliseconds(reader.integer()), .fields = {}};
+  counted_hash out;
   for (std::size_t left = reader.count(); left > 0; --left) {
     const std::string_view name = reader.text();
     out.set(name, std::string(reader.text()));
@@ -27,9 +30,40 @@ auto read_hash(packed_reader& reader) -> counted_hash {
   return out;
 }
 
-void append(packed_writer& out, const std::string& key, const counted_hash& hash) {
-  out.text(key);
-  out.integer(hash.ends.count());
+auto read_texts(packed_reader& reader) -> std::vector<std::string> {
+  std::vector<std::string> out;
+  for (std::size_t left = reader.count(); left > 0; --left) out.emplace_back(reader.text());
+  return out;
+}
+
+auto read_sorted_set(packed_reader& reader) -> counted_sorted_set {
+  counted_sorted_set out;
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    const std::string_view text = reader.text();
+    out.set(text, reader.real());
+  }
+  return out;
+}
+
+/// Returns nothing for a kind that does not exist.
+auto read_value(packed_reader& reader, bool has_kind) -> std::optional<counted_value> {
+  counted_value out{.ends = std::chrono::milliseconds(reader.integer())};
+  const auto kind = has_kind ? static_cast<record_kind>(reader.number()) : record_kind::hash;
+  switch (kind) {
+    case record_kind::hash: out.data = read_hash(reader); return out;
+    case record_kind::text_list: out.data = counted_list{read_texts(reader)}; return out;
+    case record_kind::set: out.data = counted_set{read_texts(reader)}; return out;
+    case record_kind::sorted_set: out.data = read_sorted_set(reader); return out;
+    default: return std::nullopt;
+  }
+}
+
+void append(packed_writer& out, const std::vector<std::string>& texts) {
+  out.number(texts.size());
+  for (const std::string& each : texts) out.text(each);
+}
+
+void append(packed_writer& out, const counted_hash& hash) {
   out.number(hash.fields.size());
   for (const auto& [name, value] : hash.fields) {
     out.text(name);
@@ -37,9 +71,27 @@ void append(packed_writer& out, const std::string& key, const counted_hash& hash
   }
 }
 
+void append(packed_writer& out, const counted_list& list) { append(out, list.elements); }
+void append(packed_writer& out, const counted_set& set) { append(out, set.members); }
+
+void append(packed_writer& out, const counted_sorted_set& set) {
+  out.number(set.items.size());
+  for (const auto& each : set.items) {
+    out.text(each.text);
+    out.real(each.score);
+  }
+}
+
+void append(packed_writer& out, const std::string& key, const counted_value& value) {
+  out.text(key);
+  out.integer(value.ends.count());
+  out.number(static_cast<std::uint64_t>(value.kind()));
+  std::visit([&out](const auto& data) { append(out, data); }, value.data);
+}
+
 }  // namespace
 
-auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
+auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_values*>& of)
     -> std::string {
   std::string out(magic);
   for (const auto& [endpoint, hashes] : of) out.reserve(out.capacity() + hashes->bytes());  // more than they need
@@ -50,7 +102,7 @@ auto counter_snapshot::bytes_of(event_position until, const std::map<std::string
   for (const auto& [endpoint, hashes] : of) {
     writer.text(endpoint);
     writer.number(hashes->size());
-    hashes->for_each([&writer](const std::string& key, const counted_hash& hash) { append(writer, key, hash); });
+    hashes->for_each([&writer](const std::string& key, const counted_value& value) { append(writer, key, value); });
   }
   std::uint32_t sum = make_checksum(out);
   for (std::size_t left = sum_bytes; left > 0; --left, sum >>= 8U) out.push_back(static_cast<char>(sum));
@@ -58,7 +110,9 @@ auto counter_snapshot::bytes_of(event_position until, const std::map<std::string
 }
 
 auto counter_snapshot::parse(std::string_view bytes) -> std::optional<counter_snapshot> {
-  if (!bytes.starts_with(magic) || bytes.size() < magic.size() + sum_bytes) return std::nullopt;
+  const bool has_kinds = bytes.starts_with(magic);
+  if ((!has_kinds && !bytes.starts_with(magic_of_hashes)) || bytes.size() < magic.size() + sum_bytes)
+    return std::nullopt;
   const std::string_view summed = bytes.substr(0, bytes.size() - sum_bytes);
   std::uint32_t sum = 0;
   for (std::size_t at = bytes.size(); at > summed.size(); --at)
@@ -69,10 +123,12 @@ auto counter_snapshot::parse(std::string_view bytes) -> std::optional<counter_sn
   out.until.file = static_cast<unsigned>(in.number());
   out.until.bytes = in.number();
   for (std::size_t endpoints = in.count(); endpoints > 0; --endpoints) {
-    auto& of = out.hashes[std::string(in.text())];
+    auto& of = out.values[std::string(in.text())];
     for (std::size_t left = in.count(); left > 0; --left) {
       std::string key(in.text());
-      of.emplace_back(std::move(key), read_hash(in));
+      auto value = read_value(in, has_kinds);
+      if (!value) return std::nullopt;
+      of.emplace_back(std::move(key), std::move(*value));
     }
   }
   if (!in.is_done()) return std::nullopt;

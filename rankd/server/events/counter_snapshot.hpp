@@ -1,9 +1,9 @@
-// rankd/server/events/counter_snapshot.hpp: a snapshot of the counters as bytes, with the position in the log of events
-// up to which it counts.
+// rankd/server/events/counter_snapshot.hpp: the values that events have made as bytes, with the position in the log of
+// events up to which they are made.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>
-#include <rankd/store/counted_hashes.hpp>
+#include <rankd/store/counted_values.hpp>
 
 #include <map>
 #include <optional>
@@ -16,13 +16,13 @@ namespace rankd {
 
 struct counter_snapshot {
   event_position until;
-  /// The counters of each endpoint, by its id. The endpoint may have been removed since.
-  std::map<std::string, std::vector<std::pair<std::string, counted_hash>>> hashes;
+  /// By the id of their endpoint, which may no longer exist.
+  std::map<std::string, std::vector<std::pair<std::string, counted_value>>> values;
 
-  /// Returns a snapshot as bytes: a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all these
-  /// bytes, the lowest byte first.
-  /// Threads: no other thread may change the hashes during the call.
-  [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
+  /// Returns a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of these, the lowest byte
+  /// first.
+  /// Threads: no other thread may change the values meanwhile.
+  [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_values*>& of)
       -> std::string;
   /// Parses a snapshot; returns nothing if the bytes are damaged or not a snapshot.
   [[nodiscard]] static auto parse(std::string_view bytes) -> std::optional<counter_snapshot>;

@@ -53,8 +53,8 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Adds to a decaying sum, computed with doubles as in the Lua script of `counter_writer`.
-auto add_fading(counted_hash& hash, const event_counter& counter, const counter_step& step) -> bool {
+/// Computes what the script in step_kinds.cpp does, with doubles as in Lua.
+auto add_fading(counted_hash& hash, const event_rule& counter, const rule_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);
   auto now = static_cast<double>(step.at.count());
@@ -89,7 +89,7 @@ auto amount_text(const scalar& by) -> std::string {
   return {digits.data(), end.ptr};
 }
 
-auto adds_integers(const event_rules& rules, const event_counter& counter) -> bool {
+auto adds_integers(const event_rules& rules, const event_rule& counter) -> bool {
   if (counter.by.empty()) return true;
   const event_type* type = rules.find(counter.event);
   if (type == nullptr || !type->fields) return false;
@@ -97,8 +97,8 @@ auto adds_integers(const event_rules& rules, const event_counter& counter) -> bo
   return field != type->fields->end() && field->second == value_type::integer;
 }
 
-auto add_to(counted_hash& hash, const event_rules& rules, const counter_step& step) -> bool {
-  const event_counter& counter = rules.counters()[step.counter];
+auto add_to(counted_hash& hash, const event_rules& rules, const rule_step& step) -> bool {
+  const event_rule& counter = rules.all()[step.rule];
   if (counter.half_life_s != 0) {
     if (!add_fading(hash, counter, step)) return false;
   } else {
@@ -108,10 +108,6 @@ auto add_to(counted_hash& hash, const event_rules& rules, const counter_step& st
     if (!sum) return false;
     hash.set(counter.name, std::move(*sum));
   }
-  // Sets the expiry like `EXPIRE NX` for a fixed window, and like `EXPIRE` for an idle time.
-  if (counter.window_s != 0 && hash.ends.count() == 0)
-    hash.ends = step.received + std::chrono::seconds(counter.window_s);
-  if (counter.idle_s != 0) hash.ends = step.received + std::chrono::seconds(counter.idle_s);
   return true;
 }
 

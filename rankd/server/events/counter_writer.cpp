@@ -1,8 +1,8 @@
-// rankd/server/events/counter_writer.cpp: sends steps of counters as batches of commands.
+// rankd/server/events/counter_writer.cpp: sends steps of rules as batches of commands.
 #include <rankd/server/events/counter_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/server/events/counter_sums.hpp>
+#include <rankd/server/events/step_kinds.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/coro/bridge.hpp>
@@ -26,54 +26,11 @@ constexpr std::size_t steps_at_once = 1'000;
 constexpr std::chrono::milliseconds between_batches{20};
 constexpr std::chrono::seconds last_words{1};
 
-/// The script that adds to a decaying sum. KEYS[1] is the hash. ARGV contains its field, the field with the time, the
-/// amount, the time, and the half-life; the last two are in milliseconds. The amount of a late event is decayed to the
-/// time of the sum. The script is one command, so that no other server writes between its read and its write.
-constexpr std::string_view fading_sum = R"(
-local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
-local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local sum = by
-if was then
-  local value, time = tonumber(was), tonumber(at or ARGV[4])
-  if not value or not time then return redis.error_reply('ERR the counter is no number') end
-  if time > now then
-    sum, now = value + by * 2 ^ ((now - time) / half), time
-  else
-    sum = value * 2 ^ ((time - now) / half) + by
-  end
-end
-if sum - sum ~= 0 then return redis.error_reply('ERR the counter would not be finite') end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.17g', sum), ARGV[2], string.format('%.0f', now))
-return 1
-)";
-
-void add_sum(const event_rules& rules, const event_counter& counter, const counter_step& step,
-             braid::redis_batch& out) {
-  const std::string by = amount_text(step.by);
-  const auto key = std::string_view(step.key);
-  if (counter.half_life_s != 0) {
-    const std::string time = counter.time_field();
-    const std::int64_t half_life_ms = counter.half_life_s * 1000;
-    out.add("EVAL", fading_sum, 1, key, std::string_view(counter.name), std::string_view(time), std::string_view(by),
-            std::int64_t{step.at.count()}, half_life_ms);
-    return;
-  }
-  out.add(adds_integers(rules, counter) ? "HINCRBY" : "HINCRBYFLOAT", key, std::string_view(counter.name),
-          std::string_view(by));
-}
-
-/// Returns the commands for some steps of one endpoint, and the number of replies to each step.
-auto make_commands(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
+/// Returns the commands of some steps of one endpoint, and the number of replies of each step.
+auto make_commands(const event_rules& rules, const std::vector<const rule_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
-  for (const counter_step* step : steps) {
-    const event_counter& counter = rules.counters()[step->counter];
-    const bool ends = counter.window_s != 0 || counter.idle_s != 0;
-    add_sum(rules, counter, *step, out);
-    if (counter.window_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.window_s, "NX");
-    if (counter.idle_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.idle_s);
-    replies.push_back(ends ? 2 : 1);
-  }
+  for (const rule_step* step : steps) replies.push_back(add_commands(rules, *step, out));
   return replies;
 }
 
@@ -91,8 +48,8 @@ class counter_writer::connections {
     }
   }
 
-  /// Writes steps. Returns the number of steps that Redis has applied, and the reason for the first failure.
-  auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const counter_step*>& steps)
+  /// Returns the number of steps that Redis has applied, and why it did not apply the others.
+  auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const rule_step*>& steps)
       -> braid::task<std::pair<std::size_t, std::string>> {
     braid::arena memory;
     braid::redis_batch batch;
@@ -134,7 +91,7 @@ class counter_writer::connections {
 auto counter_writer::start(const event_rules& rules, const registries& declared, serve_log log)
     -> braid::checked<std::unique_ptr<counter_writer>> {
   std::unique_ptr<counter_writer> made(new counter_writer(rules, log));
-  for (const event_counter& each : rules.counters()) {
+  for (const event_rule& each : rules.all()) {
     if (made->servers_.contains(each.endpoint)) continue;
     const endpoint_entry& endpoint = declared.endpoints()[each.endpoint];
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
@@ -159,10 +116,8 @@ counter_writer::~counter_writer() {
   if (runtime_) static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
 }
 
-void counter_writer::add(std::vector<counter_step> steps) {
-  std::erase_if(steps, [this](const counter_step& each) {
-    return !servers_.contains(rules_->counters()[each.counter].endpoint);
-  });
+void counter_writer::add(std::vector<rule_step> steps) {
+  std::erase_if(steps, [this](const rule_step& each) { return !servers_.contains(rules_->all()[each.rule].endpoint); });
   const std::scoped_lock lock(mutex_);
   if (waiting_.size() + steps.size() > max_waiting) {
     counts_.lost += steps.size();
@@ -186,10 +141,10 @@ auto counter_writer::is_ending() const -> bool {
   return ending_;
 }
 
-auto counter_writer::take() -> std::vector<counter_step> {
+auto counter_writer::take() -> std::vector<rule_step> {
   const std::scoped_lock lock(mutex_);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), steps_at_once));
-  std::vector<counter_step> out(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+  std::vector<rule_step> out(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
   waiting_.erase(waiting_.begin(), end);
   return out;
 }
@@ -212,13 +167,13 @@ auto counter_writer::work() -> braid::task<void> {
   connections all(runtime_->io(), servers_);
   for (;;) {
     const bool was_ending = is_ending();
-    std::vector<counter_step> taken;
+    std::vector<rule_step> taken;
     std::size_t unsettled = 0;
     try {
       taken = take();
       unsettled = taken.size();
-      std::map<std::size_t, std::vector<const counter_step*>> by_endpoint;
-      for (const counter_step& each : taken) by_endpoint[rules_->counters()[each.counter].endpoint].push_back(&each);
+      std::map<std::size_t, std::vector<const rule_step*>> by_endpoint;
+      for (const rule_step& each : taken) by_endpoint[rules_->all()[each.rule].endpoint].push_back(&each);
       for (const auto& [endpoint, steps] : by_endpoint) {
         auto writing = all.write(endpoint, *rules_, steps);
         const auto [written, why] = co_await std::move(writing);

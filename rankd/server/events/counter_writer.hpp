@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.hpp: writes counters of events to hashes in Redis, from which plans read features.
+// rankd/server/events/counter_writer.hpp: writes to Redis what rules make of events.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -29,18 +29,16 @@ struct counter_counts {
   std::uint64_t lost = 0;  ///< the queue was full, or Redis failed or refused them
 };
 
-/// A queue of counter steps, and a thread that writes them to Redis. The commands are `HINCRBY`, `HINCRBYFLOAT` for a
-/// counter `by` a field that is not declared as int, a script for a counter with a half-life, and `EXPIRE`. A step is
-/// written at most once: if a connection ends while steps are being sent, they are lost and counted. The log of events
-/// still contains them. A failure is logged (`counters_failed`), but only once until a step is written again. Threads:
-/// any. Lifetime: rules and log outlive it.
+/// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. At most
+/// once: steps that are being sent when a connection ends are lost, and counted; the log of events has them. Failures
+/// are logged (`counters_failed`), once until a step is written again. Threads: any. Lifetime: rules and log outlive
+/// it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Starts a writer for the counters whose endpoints are in Redis. `embedded_counters` handles embedded stores;
-  /// returns null if all endpoints are embedded. Blocks: on the name resolver. Errors: those of `parse_redis_options`,
-  /// no_runtime.
+  /// Resolves the endpoints of the rules; `embedded_counters` handles embedded stores, and the result is null if all
+  /// are embedded. Blocks: on names. Errors: those of `parse_redis_options`, no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
   /// Writes the queued steps, for a second at most.
@@ -48,8 +46,8 @@ class counter_writer {
   counter_writer(const counter_writer&) = delete;
   auto operator=(const counter_writer&) -> counter_writer& = delete;
 
-  /// Queues the steps whose counters are in Redis. Blocks: for an uncontended lock.
-  void add(std::vector<counter_step> steps);
+  /// Queues the steps whose values are in Redis. Blocks: for an uncontended lock.
+  void add(std::vector<rule_step> steps);
 
   [[nodiscard]] auto counts() const -> counter_counts;
 
@@ -58,7 +56,7 @@ class counter_writer {
 
   counter_writer(const event_rules& rules, serve_log log) : rules_(&rules), log_(log) {}
   auto work() -> braid::task<void>;
-  auto take() -> std::vector<counter_step>;
+  auto take() -> std::vector<rule_step>;
   void settle(std::size_t written, std::size_t lost, std::string_view why);
   [[nodiscard]] auto is_ending() const -> bool;
 
@@ -68,7 +66,7 @@ class counter_writer {
   bool is_reported_ = false;                      // a failure of Redis is logged; used by the loop
 
   mutable std::mutex mutex_;  // guards all members below
-  std::deque<counter_step> waiting_;
+  std::deque<rule_step> waiting_;
   counter_counts counts_;
   bool ending_ = false;
 

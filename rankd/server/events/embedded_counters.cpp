@@ -1,5 +1,4 @@
-// rankd/server/events/embedded_counters.cpp: counts events in memory, writes snapshots, and restores the counters from
-// snapshot and log.
+// rankd/server/events/embedded_counters.cpp: applies steps in memory, writes snapshots, and applies the log again.
 #include <rankd/server/events/embedded_counters.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -8,7 +7,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>
 #include <rankd/server/events/counter_snapshot.hpp>
-#include <rankd/server/events/counter_sums.hpp>
+#include <rankd/server/events/step_kinds.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -103,18 +102,18 @@ auto embedded_counters::make(const event_rules& rules, const registries& declare
     -> std::unique_ptr<embedded_counters> {
   std::unique_ptr<embedded_counters> made(new embedded_counters(rules, declared, std::move(options)));
   if (!made->options_.now) made->options_.now = milliseconds_now;
-  for (const event_counter& each : rules.counters())
+  for (const event_rule& each : rules.all())
     if (std::holds_alternative<embedded_resolver>(declared.endpoints()[each.endpoint].resolver))
       made->hashes_.try_emplace(each.endpoint);
   if (made->hashes_.empty()) return nullptr;
   for (auto& [endpoint, hashes] : made->hashes_)
-    hashes = std::make_shared<counted_hashes>(made->options_.max_bytes / made->hashes_.size(), made->options_.now);
+    hashes = std::make_shared<counted_values>(made->options_.max_bytes / made->hashes_.size(), made->options_.now);
   return made;
 }
 
 embedded_counters::~embedded_counters() { end(); }
 
-auto embedded_counters::find_hashes(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes> {
+auto embedded_counters::find_values(std::size_t endpoint) const -> std::shared_ptr<const counted_values> {
   const auto found = hashes_.find(endpoint);
   return found == hashes_.end() ? nullptr : found->second;
 }
@@ -139,8 +138,8 @@ auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   if (!read) return "it is damaged";
   if (!is_in(read->until, event_files(options_.folder))) return "it counts events beyond the end of the log";
   for (const auto& [endpoint, hashes] : hashes_)
-    for (auto& [key, hash] : read->hashes[declared_->endpoints()[endpoint].endpoint_id])
-      hashes->insert(std::move(key), std::move(hash));
+    for (auto& [key, value] : read->values[declared_->endpoints()[endpoint].endpoint_id])
+      hashes->insert(std::move(key), std::move(value));
   saved_ = until_ = read->until;
   return {};
 }
@@ -166,7 +165,7 @@ auto embedded_counters::count_log() -> braid::checked<void> {
         for_each_whole_line(std::string_view(*text).substr(begin), [&](const std::string& line) {
           const auto event = parse_event_line(line, *rules_, *declared_);
           if (!event || !seen.insert(event->what.event_id, event->received)) return;
-          for (const counter_step& each : list_steps(event->what, *rules_, event->received)) count_step(each);
+          for (const rule_step& each : list_steps(event->what, *rules_, event->received)) count_step(each);
         });
     if (damaged != 0) note_file(options_.log, "counters_passed_over", file, "damaged lines are not counted");
     until_ = {.file = number, .bytes = text->size()};
@@ -174,38 +173,38 @@ auto embedded_counters::count_log() -> braid::checked<void> {
   return {};
 }
 
-void embedded_counters::add(const std::vector<counter_step>& steps, event_position after) {
+void embedded_counters::add(const std::vector<rule_step>& steps, event_position after) {
   const std::scoped_lock lock(counting_);
-  for (const counter_step& each : steps) count_step(each);
+  for (const rule_step& each : steps) count_step(each);
   until_ = after;
 }
 
-/// Applies one step. Requires that the caller holds `counting_`.
-void embedded_counters::count_step(const counter_step& step) {
-  const auto found = hashes_.find(rules_->counters()[step.counter].endpoint);
+/// Under `counting_`.
+void embedded_counters::count_step(const rule_step& step) {
+  const auto found = hashes_.find(rules_->all()[step.rule].endpoint);
   if (found == hashes_.end()) return;  // it is in Redis
-  const auto change = [&](counted_hash& hash) { return add_to(hash, *rules_, step); };
-  auto done = counted_hashes::outcome::full;
+  const auto change = [&](counted_value& value) { return apply_step(value, *rules_, step); };
+  auto done = counted_values::outcome::full;
   try {
     done = found->second->update(step.key, step.received, change);
-    if (done == counted_hashes::outcome::full && make_room(step))
+    if (done == counted_values::outcome::full && make_room(step))
       done = found->second->update(step.key, step.received, change);
   } catch (const std::bad_alloc&) {
     lost_.fetch_add(1, braid::relaxed);
     return;  // the log goes on: what is behind this step counts
   }
-  if (done == counted_hashes::outcome::done) {
+  if (done == counted_values::outcome::done) {
     written_.fetch_add(1, braid::relaxed);
     return;
   }
   lost_.fetch_add(1, braid::relaxed);
-  if (done != counted_hashes::outcome::full || std::exchange(is_full_, true)) return;
+  if (done != counted_values::outcome::full || std::exchange(is_full_, true)) return;
   options_.log.note(log_level::warning, "counters_full",
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees expired hashes. If memory stays full, this happens only once a second, not for each event.
-auto embedded_counters::make_room(const counter_step& step) -> bool {
+/// Frees ended hashes, but not for each event if the memory is full.
+auto embedded_counters::make_room(const rule_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;
   return sweep(step.received);
@@ -229,7 +228,7 @@ auto embedded_counters::write_snapshot() -> braid::result<void> {
     const std::scoped_lock lock(counting_);
     if (until_ == saved_) return {};
     sweep(options_.now());
-    std::map<std::string, const counted_hashes*> by_id;
+    std::map<std::string, const counted_values*> by_id;
     for (const auto& [endpoint, hashes] : hashes_)
       by_id.emplace(declared_->endpoints()[endpoint].endpoint_id, hashes.get());
     until = until_;

@@ -1,4 +1,5 @@
-// rankd/server/events/embedded_counters.hpp: counters of events in the memory of the server, for embedded stores.
+// rankd/server/events/embedded_counters.hpp: what rules make of events in the memory of the server, for embedded
+// stores.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -6,7 +7,7 @@
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/events/event_rules.hpp>
 #include <rankd/server/files/serve_log.hpp>
-#include <rankd/store/counted_hashes.hpp>
+#include <rankd/store/counted_values.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
@@ -32,22 +33,22 @@ inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
 
 struct embedded_counters_options {
   std::filesystem::path folder;                              ///< of the log of events
-  std::size_t max_bytes = std::size_t{256} << 20U;           ///< for all hashes
+  std::size_t max_bytes = std::size_t{256} << 20U;           ///< for all values
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once, as in the log
   std::chrono::milliseconds between_snapshots = std::chrono::minutes(1);
-  counted_hashes::clock now = {};  ///< in place of the time of the system
+  counted_values::clock now = {};  ///< in place of the time of the system
   serve_log log = {};              ///< receives what prevents exact counts
 };
 
-/// Counters in embedded stores. They can always be computed from the log. `add` receives steps of synced events with
-/// the log position after them. A snapshot contains the hashes and the position up to which they count. A restart reads
-/// the snapshot, and then the log from that position. So each event counts once, even if the process is killed. A
-/// snapshot that is damaged or belongs to another log is ignored, and the existing files are counted again
-/// (`counters_recounted`).
-/// Threads: the log's thread calls `add`; all else any. Lifetime: rules, registries and the file of `log` outlive it.
+/// The values of rules whose endpoints are embedded stores. They are a function of the log: `add` receives synced
+/// events with the place after them, a snapshot has the values with the place up to which they count, and a start reads
+/// the snapshot and then the log from there. So an event counts once, whenever the process ends. A snapshot that is
+/// damaged, or belongs to another log, is ignored, and the counts are made again from the existing files
+/// (`counters_recounted`). Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the
+/// file of `log` outlive it.
 class embedded_counters {
  public:
-  /// Returns null if no counter is in an embedded store.
+  /// Returns null if no rule writes to an embedded store.
   [[nodiscard]] static auto make(const event_rules& rules, const registries& declared,
                                  embedded_counters_options options) -> std::unique_ptr<embedded_counters>;
   /// Calls `end`, which writes a last snapshot.
@@ -55,17 +56,17 @@ class embedded_counters {
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;
 
-  /// Returns the counters of an endpoint, with which readers overlay its hashes; null if the endpoint has no counters.
-  /// `endpoint` is an index of registries::endpoints.
-  [[nodiscard]] auto find_hashes(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
+  /// Returns the values that readers overlay on those of an endpoint, a position in registries::endpoints; null: no
+  /// rule writes to it.
+  [[nodiscard]] auto find_values(std::size_t endpoint) const -> std::shared_ptr<const counted_values>;
 
   /// Counts the events in the log, and starts to write snapshots regularly. Requires that the log is open. Blocks: on
   /// the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
   auto start() -> braid::checked<void>;
 
-  /// Applies the steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about 1 s
+  /// Applies the steps whose values are in embedded stores. Blocks: while a snapshot copies the values, about 1 s
   /// if 256 MiB are full; never on a disk.
-  void add(const std::vector<counter_step>& steps, event_position after);
+  void add(const std::vector<rule_step>& steps, event_position after);
 
   /// Writes a snapshot. Blocks: on the disk. Errors: the system's; after an error the previous snapshot still exists.
   auto write_snapshot() -> braid::result<void>;
@@ -84,17 +85,17 @@ class embedded_counters {
 
   auto take_snapshot() -> braid::checked<std::string_view>;
   auto count_log() -> braid::checked<void>;
-  void count_step(const counter_step& step);
-  auto make_room(const counter_step& step) -> bool;
+  void count_step(const rule_step& step);
+  auto make_room(const rule_step& step) -> bool;
   auto sweep(std::chrono::milliseconds now) -> bool;
   void work();
 
   const event_rules* rules_;
   const registries* declared_;
   embedded_counters_options options_;
-  std::map<std::size_t, std::shared_ptr<counted_hashes>> hashes_;  // by position of the endpoint
+  std::map<std::size_t, std::shared_ptr<counted_values>> hashes_;  // by position of the endpoint
 
-  std::mutex counting_;  // held to change hashes and to copy all of them; guards the next two members
+  std::mutex counting_;  // held to change values and to copy all of them; guards the next two members
   event_position until_;
   std::chrono::milliseconds swept_{0};
 

@@ -153,8 +153,8 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns a value of the event as text for a key; nothing if the event has no such value.
-auto key_text(const event& event, const std::string& name) -> std::optional<std::string> {
+/// Returns the text of a value in a key or of a rule; nothing if there is no value.
+auto value_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;
   const scalar* value = find_field(event, name);
@@ -168,13 +168,43 @@ auto key_text(const event& event, const std::string& name) -> std::optional<std:
 auto key_of(const event& event, const key_template& key) -> std::optional<std::string> {
   std::string out = key.literals.front();
   for (std::size_t at = 0; at < key.holes.size(); ++at) {
-    const auto text = key_text(event, key.holes[at].name);
+    const auto text = value_text(event, key.holes[at].name);
     if (!text) return std::nullopt;
     append_escaped(out, *text);
     out += key.literals[at + 1];
   }
   if (out.empty() || out.size() > key_template::max_bytes) return std::nullopt;
   return out;
+}
+
+auto find_number(const event& event, std::string_view name) -> const scalar* {
+  const scalar* given = find_field(event, name);
+  const bool is_number =
+      given != nullptr && (std::holds_alternative<std::int64_t>(*given) || std::holds_alternative<double>(*given));
+  return is_number ? given : nullptr;
+}
+
+/// Fills in the amount of a counter. Returns false if the event has none.
+auto fill_amount(rule_step& step, const event_rule& rule, const event& event) -> bool {
+  step.by = std::int64_t{1};
+  if (rule.by.empty()) return true;
+  const scalar* given = find_number(event, rule.by);
+  if (given != nullptr) step.by = *given;
+  return given != nullptr;
+}
+
+/// Fills in what a rule writes. Returns false if the event lacks it.
+auto fill_value(rule_step& step, const event_rule& rule, const event& event) -> bool {
+  auto text = rule.value == "time_ms" ? std::optional(std::to_string(step.at.count())) : value_text(event, rule.value);
+  if (!text) return false;
+  step.text = std::move(*text);
+  step.score = static_cast<double>(step.at.count());
+  if (rule.score.empty() || rule.action == rule_action::remove) return true;
+  const scalar* given = find_number(event, rule.score);
+  if (given == nullptr) return false;
+  const auto* whole = std::get_if<std::int64_t>(given);
+  step.score = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(*given);
+  return std::isfinite(step.score);
 }
 
 }  // namespace
@@ -255,25 +285,17 @@ auto event_line(const event& event, std::chrono::milliseconds received) -> std::
 }
 
 auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
-    -> std::vector<counter_step> {
-  std::vector<counter_step> out;
-  for (std::size_t at = 0; at < rules.counters().size(); ++at) {
-    const event_counter& counter = rules.counters()[at];
-    if (counter.event != event.type) continue;
-    scalar by = std::int64_t{1};
-    if (!counter.by.empty()) {
-      const scalar* given = find_field(event, counter.by);
-      const bool is_number =
-          given != nullptr && (std::holds_alternative<std::int64_t>(*given) || std::holds_alternative<double>(*given));
-      if (!is_number) continue;
-      by = *given;
-    }
-    if (auto key = key_of(event, counter.key))
-      out.push_back({.counter = at,
-                     .key = std::move(*key),
-                     .by = std::move(by),
-                     .at = std::min(event.time, received),
-                     .received = received});
+    -> std::vector<rule_step> {
+  std::vector<rule_step> out;
+  for (std::size_t at = 0; at < rules.all().size(); ++at) {
+    const event_rule& rule = rules.all()[at];
+    if (rule.event != event.type) continue;
+    auto key = key_of(event, rule.key);
+    if (!key) continue;
+    rule_step step{.rule = at, .key = std::move(*key), .at = std::min(event.time, received), .received = received};
+    const bool is_whole =
+        rule.kind == rule_kind::counter ? fill_amount(step, rule, event) : fill_value(step, rule, event);
+    if (is_whole) out.push_back(std::move(step));
   }
   return out;
 }

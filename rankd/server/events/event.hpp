@@ -56,19 +56,20 @@ struct logged_event {
 /// `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
 [[nodiscard]] auto event_line(const event& event, std::chrono::milliseconds received) -> std::string;
 
-/// A step of a counter: one addition to a field in a store.
-struct counter_step {
-  std::size_t counter = 0;  ///< a position in event_rules::counters
+/// One change of a value in a store.
+struct rule_step {
+  std::size_t rule = 0;  ///< a position in event_rules::all
   std::string key;
-  scalar by;                              ///< int64 or double
+  scalar by = {};                         ///< of a counter: int64 or double
+  std::string text = {};                  ///< of other rules: the value, element or member
+  double score = 0;                       ///< of a sorted set: the score of the member
   std::chrono::milliseconds at{0};        ///< when it happened, but not after it was received
-  std::chrono::milliseconds received{0};  ///< the start of the hash's time to live
+  std::chrono::milliseconds received{0};  ///< the start of the value's time to live
 };
 
-/// Returns the counter steps of an event. A counter has no step if the event lacks a value for its key, or if the field
-/// is not a number. A time after the receipt is replaced by the time of receipt: a future time would decay all other
-/// events too much.
+/// Returns what an event changes: nothing by rules whose key or value it lacks, or whose number is not one. No event
+/// has a time after it was received: it would reduce the weight of all events until then.
 [[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
-    -> std::vector<counter_step>;
+    -> std::vector<rule_step>;
 
 }  // namespace rankd

@@ -311,9 +311,8 @@ void event_log::write(batch& taken, append_then /*then*/) {
 /// Reports the events as failed, although they may be on the disk.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
-/// Passes the steps of written events to the counters. If there is no memory for that, the events stay written, but
-/// their steps are lost.
-void event_log::count(std::vector<counter_step> steps) noexcept {
+/// Counts what is written. Without memory for that, the events stay written, and their counters are behind.
+void event_log::count(std::vector<rule_step> steps) noexcept {
   const auto lost = static_cast<std::int64_t>(steps.size());
   try {
     options_.on_written(std::move(steps), {.file = number_, .bytes = size_});

@@ -40,10 +40,10 @@ struct event_log_options {
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
   std::size_t max_ids = std::size_t{1} << 20U;               ///< remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// Receives the counter steps of written events (possibly none) and the log position after them. Called by the
-  /// writing thread, before the events are reported as written.
-  std::function<void(std::vector<counter_step>, event_position)> on_written = {};
-  /// Called after the last call of `on_written`, while the folder is still locked.
+  /// Receives what rules make of events, which may be nothing, once they are written, and the place after them.
+  /// Called by the writing thread, before the events are reported as written.
+  std::function<void(std::vector<rule_step>, event_position)> on_written = {};
+  /// called after the last call of `on_written`, while the folder is still locked
   std::function<void()> on_end = {};
   std::function<int(int)> sync = {};  ///< replaces fdatasync(2)
   /// Receives messages about damaged lines (`events_damaged`), removed bytes (`events_cut`), and files that have
@@ -110,7 +110,7 @@ class event_log {
   struct batch {
     std::string bytes;
     std::vector<std::string> ids;
-    std::vector<counter_step> steps;
+    std::vector<rule_step> steps;
     std::vector<waiter> waiters;
 
     [[nodiscard]] auto empty() const noexcept -> bool { return waiters.empty(); }
@@ -134,7 +134,7 @@ class event_log {
   void forget(std::chrono::milliseconds now, event_counts& counts);
   void write(batch& taken, append_then then);
   void lose(batch& taken) noexcept;
-  void count(std::vector<counter_step> steps) noexcept;
+  void count(std::vector<rule_step> steps) noexcept;
   [[nodiscard]] auto cut() -> bool;
   [[nodiscard]] auto write_in_place(std::string_view bytes) -> bool;
   [[nodiscard]] auto append(std::string_view bytes) -> bool;

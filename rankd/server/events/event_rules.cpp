@@ -1,8 +1,10 @@
-// rankd/server/events/event_rules.cpp: reads counters.toml.
+// rankd/server/events/event_rules.cpp: reads events.toml.
 #include <rankd/server/events/event_rules.hpp>
 
 #include <rankd/registry/detail/section.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/server/events/step_kinds.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +21,9 @@ constexpr std::array<std::string_view, 4> type_names{"int", "float", "bool", "st
 constexpr std::array<value_type, 4> field_types{value_type::integer, value_type::floating, value_type::boolean,
                                                 value_type::string};
 constexpr int_range windows{.min = 1, .max = 366 * 86'400};
+constexpr int_range item_counts{.min = 1, .max = 10'000};
+constexpr std::array<std::string_view, 2> actions{"add", "remove"};
+constexpr std::string_view time_name = "time_ms";
 
 /// Reads the declared fields of an event type, such as `price = "float"`.
 auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(event_type::fields) {
@@ -31,15 +36,25 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Reads one `[[counter]]`. Requires that all types of events have been read.
-class counter_reader {
+/// Whether a field of an event must be a number.
+enum class field_use : std::uint8_t { any, number };
+
+/// Returns whether two rules change the value under the same key.
+auto has_same_place(const event_rule& one, const event_rule& other) -> bool {
+  return one.endpoint == other.endpoint && one.key.literals == other.key.literals && one.key.holes == other.key.holes;
+}
+
+/// Reads one rule, after all types of events are known.
+class rule_reader {
  public:
-  counter_reader(object_reader& row, const event_rules& rules, const registries& declared) noexcept
+  rule_reader(object_reader& row, const event_rules& rules, const registries& declared) noexcept
       : row_(&row), rules_(&rules), declared_(&declared) {}
 
-  auto read() -> event_counter {
-    event_counter out;
-    out.name = detail::read_name(*row_);
+  auto read(rule_kind kind) -> event_rule {
+    event_rule out;
+    out.kind = kind;
+    const bool has_name = kind == rule_kind::counter || kind == rule_kind::field;
+    if (has_name) out.name = detail::read_name(*row_);
     if (const std::string* event = row_->text("event", presence::required)) {
       type_ = rules_->find(*event);
       out.event = *event;
@@ -47,41 +62,102 @@ class counter_reader {
     }
     read_endpoint(out);
     read_key(out);
-    if (const std::string* by = row_->text("by", presence::optional)) {
-      out.by = *by;
-      check_field("by", *by, true);
-    }
-    out.window_s = row_->integer("window_s", presence::optional, windows).value_or(0);
-    out.idle_s = row_->integer("idle_s", presence::optional, windows).value_or(0);
-    out.half_life_s = row_->integer("half_life_s", presence::optional, windows).value_or(0);
+    if (kind == rule_kind::counter)
+      read_amount(out);
+    else
+      read_value(out);
+    if (out.action == rule_action::add) read_bounds(out);
+    if (kind == rule_kind::counter)
+      out.half_life_s = row_->integer("half_life_s", presence::optional, windows).value_or(0);
+    check_place(out);
     check_end(out);
     return out;
   }
 
  private:
-  /// Checks the expiry of a counter. A hash has only one expiry, so two counters of one hash must not set different
-  /// ones. A counter without an expiry uses that of its hash.
-  void check_end(const event_counter& of) {
-    const auto ends_otherwise = [&of](const event_counter& other) {
-      const bool same_hash =
-          other.endpoint == of.endpoint && other.key.literals == of.key.literals && other.key.holes == of.key.holes;
+  void read_amount(event_rule& out) {
+    const std::string* by = row_->text("by", presence::optional);
+    if (by == nullptr) return;
+    out.by = *by;
+    check_field("by", *by, field_use::number);
+  }
+
+  void read_value(event_rule& out) {
+    if (const std::string* value = row_->text("value", presence::required)) {
+      out.value = *value;
+      if (*value != "user_id" && *value != "item_id" && *value != time_name)
+        check_field("value", *value, field_use::any);
+    }
+    if (out.kind != rule_kind::set && out.kind != rule_kind::sorted_set) return;
+    if (const auto action = row_->choice("action", presence::optional, actions))
+      out.action = static_cast<rule_action>(*action);
+  }
+
+  /// Reads what bounds the value that a rule adds to.
+  void read_bounds(event_rule& out) {
+    if (out.kind == rule_kind::sorted_set) read_score(out);
+    if (out.kind != rule_kind::counter && out.kind != rule_kind::field)
+      out.max_items = static_cast<std::size_t>(row_->integer("max_items", presence::required, item_counts).value_or(1));
+    out.window_s = row_->integer("window_s", presence::optional, windows).value_or(0);
+    out.idle_s = row_->integer("idle_s", presence::optional, windows).value_or(0);
+  }
+
+  void read_score(event_rule& out) {
+    const std::string* score = row_->text("score", presence::optional);
+    if (score != nullptr && *score != time_name) {
+      out.score = *score;
+      check_field("score", *score, field_use::number);
+    }
+    out.max_age_s = row_->integer("max_age_s", presence::optional, windows).value_or(0);
+    if (out.max_age_s != 0 && !out.score.empty())
+      row_->report("max_age_s", "bad_value",
+                   "members have ages only if their score is the time of the event, not " + quote_name(out.score),
+                   "leave out `score` or `max_age_s`");
+  }
+
+  /// The rules of a key must agree on the kind of its value, and each field has one meaning.
+  void check_place(const event_rule& rule) {
+    for (const event_rule& other : rules_->all()) {
+      if (!has_same_place(rule, other)) continue;
+      if (kind_of(rule.kind).holds != kind_of(other.kind).holds)
+        return row_->report("key", "bad_value",
+                            "a rule of kind " + quote_name(kind_of(other.kind).table) +
+                                " has the same key, and a key has one kind of value",
+                            "use another key for one of the two");
+      const bool is_counted = rule.kind == rule_kind::field && other.kind == rule_kind::counter;
+      if (is_counted && (rule.name == other.name || (other.half_life_s != 0 && rule.name == other.time_field())))
+        return row_->report(
+            "name", "duplicate_value",
+            "the counter " + quote_name(other.name) + " uses the field " + quote_name(rule.name) + " of the same hash");
+    }
+  }
+
+  /// A value has one end. A rule without its own end ends with the value.
+  void check_end(const event_rule& of) {
+    const auto ends_otherwise = [&of](const event_rule& other) {
       const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;
-      return same_hash && both_end && (other.window_s != of.window_s || other.idle_s != of.idle_s);
+      return has_same_place(of, other) && both_end && (other.window_s != of.window_s || other.idle_s != of.idle_s);
     };
-    const auto& before = rules_->counters();
+    const auto& before = rules_->all();
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
-      row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
-                   "the counter " + quote_name(other->name) + " sets another expiry for the same hash",
-                   "set the same expiry for both, or leave one out");
+      row_->report(
+          of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
+          other->kind == rule_kind::counter
+              ? "the counter " + quote_name(other->name) + " ends the same hash otherwise"
+              : "another rule of kind " + quote_name(kind_of(other->kind).table) + " ends the same value otherwise",
+          "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
-      row_->report("window_s", "bad_value", "the hash already expires after `idle_s`", "leave out one of the two");
+      row_->report("window_s", "bad_value",
+                   kind_of(of.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
+                                                               : "the value already expires after `idle_s`",
+                   "leave out one of the two");
     else if (of.half_life_s != 0)
       row_->report("window_s", "bad_value", "`window_s` would delete a sum that decays by `half_life_s`",
                    "use `idle_s` instead, with about thirty half-lives");
   }
 
-  void read_endpoint(event_counter& out) {
+  void read_endpoint(event_rule& out) {
     const std::string* id = row_->text("endpoint", presence::required);
     if (id == nullptr) return;
     const endpoint_entry* found = declared_->find_endpoint(*id);
@@ -91,10 +167,11 @@ class counter_reader {
     if (found->kind != endpoint_entry::kind_type::redis)
       row_->report("endpoint", "wrong_endpoint_kind",
                    "endpoint " + quote_name(*id) + " is of kind " + std::string(to_string(found->kind)) +
-                       ", and counters are hashes of an endpoint of kind redis");
+                       (out.kind == rule_kind::counter ? ", and counters are hashes of an endpoint of kind redis"
+                                                       : ", and rules write to an endpoint of kind redis"));
   }
 
-  void read_key(event_counter& out) {
+  void read_key(event_rule& out) {
     const std::string* text = row_->text("key", presence::required);
     if (text == nullptr) return;
     auto parsed = key_template::parse(*text);
@@ -103,20 +180,21 @@ class counter_reader {
       if (hole.from == template_hole::source_kind::param)
         row_->report("key", "bad_hole", "an event has no params, so `{P." + hole.name + "}` has no value");
       else if (hole.name != "user_id" && hole.name != "item_id")
-        check_field("key", hole.name, false);
+        check_field("key", hole.name, field_use::any);
     }
     out.key = std::move(*parsed);
   }
 
-  /// Checks a field if the event type declares its fields.
-  void check_field(std::string_view where, const std::string& name, bool is_number) {
+  /// Checks a field if its type declares fields.
+  void check_field(std::string_view where, const std::string& name, field_use use) {
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
     if (found == type_->fields->end())
       return row_->report(where, "unknown_field",
                           "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
     const bool counts = found->second == value_type::integer || found->second == value_type::floating;
-    if (is_number && !counts) row_->report(where, "wrong_type", "the field " + quote_name(name) + " is not a number");
+    if (use == field_use::number && !counts)
+      row_->report(where, "wrong_type", "the field " + quote_name(name) + " is not a number");
   }
 
   object_reader* row_;
@@ -137,7 +215,19 @@ void for_each_row(object_reader& top, std::string_view table, braid::diagnostics
   }
 }
 
+/// Returns false only if a file is known to be absent: otherwise reading it reports the error.
+auto may_exist(const std::filesystem::path& file) -> bool {
+  std::error_code error;
+  return std::filesystem::exists(file, error) || error;
+}
+
 }  // namespace
+
+auto find_event_rules(const std::filesystem::path& folder) -> std::optional<std::filesystem::path> {
+  for (const std::string_view name : {events_file, counters_file})
+    if (std::filesystem::path file = folder / name; may_exist(file)) return file;
+  return std::nullopt;
+}
 
 event_rules::event_rules() : types_{{.name = "impression"}, {.name = "click"}, {.name = "purchase"}} {}
 
@@ -147,11 +237,12 @@ auto event_rules::find(std::string_view type) const noexcept -> const event_type
 }
 
 auto event_rules::load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules> {
-  const std::filesystem::path file = folder / counters_file;
-  std::error_code error;
-  // If the existence cannot be determined, reading the file reports the error.
-  if (!std::filesystem::exists(file, error) && !error) return event_rules();
-  section from = detail::read_section(file, presence::required);
+  const auto file = find_event_rules(folder);
+  if (!file) return event_rules();
+  if (file->filename() == events_file && may_exist(folder / counters_file))
+    return refused("two_files", "the folder has both events.toml and counters.toml, and only one of them can be read",
+                   "move the rules of counters.toml to events.toml, and delete it", folder / counters_file);
+  section from = detail::read_section(*file, presence::required);
   event_rules out;
   if (from.problems.empty()) {
     object_reader top(from.document, "", from.problems);
@@ -165,15 +256,18 @@ auto event_rules::load(const std::filesystem::path& folder, const registries& de
       made.fields = read_fields(row, from.problems);
     });
     if (!types.empty()) out.types_ = std::move(types);
-    for_each_row(top, "counter", from.problems, [&](object_reader& row) {
-      event_counter made = counter_reader(row, out, declared).read();
-      counters.claim(row, "name", made.name);
-      if (made.half_life_s != 0) counters.claim(row, "name", made.time_field());
-      out.counters_.push_back(std::move(made));
-    });
+    for (const step_kind& each : step_kinds())
+      for_each_row(top, each.table, from.problems, [&](object_reader& row) {
+        event_rule made = rule_reader(row, out, declared).read(each.kind);
+        if (made.kind == rule_kind::counter) {
+          counters.claim(row, "name", made.name);
+          if (made.half_life_s != 0) counters.claim(row, "name", made.time_field());
+        }
+        out.rules_.push_back(std::move(made));
+      });
     top.refuse_unknown_fields();
   }
-  from.problems.set_source(file.string());
+  from.problems.set_source(file->string());
   if (!from.problems.empty()) return std::unexpected(std::move(from.problems));
   return out;
 }

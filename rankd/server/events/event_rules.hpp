@@ -1,4 +1,4 @@
-// rankd/server/events/event_rules.hpp: counters.toml: the types of events that a project accepts, and its counters.
+// rankd/server/events/event_rules.hpp: events.toml: the types of events that a project accepts, and what they write.
 #pragma once
 
 #include <rankd/plan/key_template.hpp>
@@ -17,25 +17,41 @@
 
 namespace rankd {
 
+inline constexpr std::string_view events_file = "events.toml";
+/// The name of the file when rules could only count. It is read if there is no events.toml.
 inline constexpr std::string_view counters_file = "counters.toml";
 
-/// A type of events, such as click, with its fields.
+/// Returns the file of rules in a folder of registries; nothing if there is none. Blocks: on the disk.
+[[nodiscard]] auto find_event_rules(const std::filesystem::path& folder) -> std::optional<std::filesystem::path>;
+
+/// A type of events.
 struct event_type {
   std::string name;
   /// The declared types of fields, by name. If there is no declaration, any fields are accepted.
   std::optional<std::map<std::string, value_type, std::less<>>> fields = {};
 };
 
-/// A counter of events of one type: a field of a hash. The key of the hash is made from values of the event.
-struct event_counter {
-  std::string name;              ///< the field of the hash
-  std::string event;             ///< the type
-  std::size_t endpoint = 0;      ///< a position in registries::endpoints
-  key_template key;              ///< holes are `user_id`, `item_id`, and fields of the event
-  std::string by;                ///< the field whose number is added; empty: adds one
-  std::int64_t window_s = 0;     ///< the hash ends this long after the first event; 0: it stays
-  std::int64_t idle_s = 0;       ///< the hash ends this long after the last event; 0: it stays
-  std::int64_t half_life_s = 0;  ///< the value is halved after this time; 0: it does not decay
+/// What a rule does to the value under its key; `step_kinds.hpp` has a row for each.
+enum class rule_kind : std::uint8_t { counter, field, list, set, sorted_set };
+
+enum class rule_action : std::uint8_t { add, remove };
+
+/// What an event of a type changes in a store: the value under a key that is made of the event.
+struct event_rule {
+  rule_kind kind = rule_kind::counter;
+  std::string name = {};                  ///< of a counter or field: the field of the hash
+  std::string event;                      ///< the type
+  std::size_t endpoint = 0;               ///< a position in registries::endpoints
+  key_template key;                       ///< holes are `user_id`, `item_id`, and fields of the event
+  std::int64_t window_s = 0;              ///< the value ends this long after the first event; 0: it stays
+  std::int64_t idle_s = 0;                ///< the value ends this long after the last event; 0: it stays
+  std::string by = {};                    ///< of a counter: the field whose number is added; empty: adds one
+  std::int64_t half_life_s = 0;           ///< of a counter: the value is halved after this time; 0: it does not decay
+  std::string value = {};                 ///< what is written: `item_id`, `user_id`, `time_ms`, or a field of the event
+  std::string score = {};                 ///< of a sorted set: a field of the event; empty: the time of the event
+  rule_action action = rule_action::add;  ///< of a set or sorted set
+  std::size_t max_items = 0;              ///< of a list, set or sorted set
+  std::int64_t max_age_s = 0;             ///< of a sorted set by time: older members are removed; 0: they stay
 
   /// Returns the name of the field that stores the time of a decaying counter's value, in milliseconds since 1970.
   [[nodiscard]] auto time_field() const -> std::string { return name + "_at"; }
@@ -44,23 +60,25 @@ struct event_counter {
 /// A project's rules for events. Immutable. Threads: any.
 class event_rules {
  public:
-  /// Creates the default rules: impressions, clicks and purchases, and no counters.
+  /// Accepts impressions, clicks and purchases, and writes nothing.
   event_rules();
 
-  /// Reads counters.toml of a folder; if there is no such file, returns the default rules.
-  /// Blocks: on the disk. Errors: all diagnostics at once, with the file as the source: those of `read_toml_file`,
-  /// `object_reader` and `key_template::parse`; duplicate_value, unknown_event, unknown_endpoint, wrong_endpoint_kind
-  /// for a counter in an endpoint that is not a store, bad_hole, unknown_field, bad_value for two expiries of one hash.
+  /// Reads the file of a folder, which need not exist.
+  /// Blocks: on the disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file`,
+  /// `object_reader` and `key_template::parse`; two_files, duplicate_value, unknown_event, unknown_endpoint,
+  /// wrong_endpoint_kind for a rule of an endpoint that is not a store, bad_hole, unknown_field, wrong_type, bad_value
+  /// for rules that contradict each other.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules>;
 
   [[nodiscard]] auto types() const noexcept -> const std::vector<event_type>& { return types_; }
-  [[nodiscard]] auto counters() const noexcept -> const std::vector<event_counter>& { return counters_; }
-  /// Returns the event type with this name; null if there is no such type.
+  /// Returns the rules, those of a kind together, in the order of the kinds.
+  [[nodiscard]] auto all() const noexcept -> const std::vector<event_rule>& { return rules_; }
+  /// Returns null if there is no such type.
   [[nodiscard]] auto find(std::string_view type) const noexcept -> const event_type*;
 
  private:
   std::vector<event_type> types_;
-  std::vector<event_counter> counters_;
+  std::vector<event_rule> rules_;
 };
 
 }  // namespace rankd

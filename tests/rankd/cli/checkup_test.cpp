@@ -111,17 +111,21 @@ TEST_CASE("each plan that is wrong is told, with those that can be run beside") 
   CHECK(has(find(examined(project.path()), "plans", health::fail).found, "there are none"));
 }
 
-TEST_CASE("counters are told, and what serve would refuse of them is a failure") {
+TEST_CASE("rules for events are told, and what serve would refuse of them is a failure") {
   const project_copy project;
   fill(project);
   const std::string right =
       "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n";
-  project.write("registry/counters.toml", right);
-  CHECK(find(examined(project.path()), "counters", health::ok).found == "3 event types, 1 counter");
-  project.write("registry/counters.toml", right + "event = \"clik\"\n");
-  CHECK(has(find(examined(project.path()), "counters", health::fail).found, "[toml_syntax]"));
-  project.write("registry/counters.toml", right + "by = 1\n");
-  CHECK(has(find(examined(project.path()), "counters", health::fail).found, "counters.toml: `by` must be a string"));
+  project.write("registry/events.toml", right);
+  CHECK(find(examined(project.path()), "events", health::ok).found == "3 event types, 1 counter");
+  project.write("registry/events.toml", right +
+                                            "[[sorted_set]]\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"k\"\n"
+                                            "value = \"item_id\"\nmax_items = 9\n");
+  CHECK(find(examined(project.path()), "events", health::ok).found == "3 event types, 1 counter, 1 sorted set");
+  project.write("registry/events.toml", right + "event = \"clik\"\n");
+  CHECK(has(find(examined(project.path()), "events", health::fail).found, "[toml_syntax]"));
+  project.write("registry/events.toml", right + "by = 1\n");
+  CHECK(has(find(examined(project.path()), "events", health::fail).found, "events.toml: `by` must be a string"));
 }
 
 TEST_CASE("a store that is missing, broken, empty or older than its data is told") {

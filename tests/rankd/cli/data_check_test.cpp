@@ -106,13 +106,18 @@ TEST_CASE("outside of a project a load says nothing of columns") {
   CHECK(loaded.err.empty());
 }
 
-TEST_CASE("fields that counters fill need not be in the data") {
+TEST_CASE("fields that events fill need not be in the data") {
   const books project;
   project.change("data/books.ndjson", "\"sales\"", "\"sold\"");
   REQUIRE(rankd_in(project.path(), {"load"}).status == 0);
   CHECK(has(rankd_in(project.path(), {"doctor"}).out, "has `sales`, which plan scored reads"));
-  project.write("registry/counters.toml",
+  project.write("registry/events.toml",
                 "[[counter]]\nname = \"sales\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\n"
                 "key = \"features:{item_id}\"\n");
+  CHECK_FALSE(has(rankd_in(project.path(), {"doctor"}).out, "has `sales`"));
+  const std::string other = "event = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"k\"\nvalue = \"item_id\"\n";
+  project.write("registry/events.toml", "[[list]]\nmax_items = 5\n" + other);
+  CHECK(has(rankd_in(project.path(), {"doctor"}).out, "has `sales`, which plan scored reads"));
+  project.write("registry/events.toml", "[[field]]\nname = \"sales\"\n" + other);
   CHECK_FALSE(has(rankd_in(project.path(), {"doctor"}).out, "has `sales`"));
 }

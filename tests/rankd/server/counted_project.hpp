@@ -1,4 +1,4 @@
-// tests/rankd/server/counted_project.hpp: registries with counters of each kind, in Redis or an embedded store.
+// tests/rankd/server/counted_project.hpp: registries with rules of each kind, in Redis or an embedded store.
 #pragma once
 
 #include <rankd/registry/file.hpp>
@@ -14,7 +14,7 @@
 namespace rankd::testing {
 
 /// Registries of which ep_0001 is what `resolver` says, with counters of clicks, of prices, of pieces, which are whole,
-/// and of plays, which fade.
+/// and of plays, which fade; and with rules of the other kinds for other events (`rule_place`).
 class counted_project {
  public:
   explicit counted_project(const std::string& resolver) {
@@ -36,7 +36,7 @@ class counted_project {
             "[[param]]\nparam_id = 8001\nname = \"now_ms\"\ntype = \"int\"\nnullable = false\n"
             "source = \"context\"\nclock = \"milliseconds\"\n");
     folder_.write(
-        counters_file,
+        events_file,
         "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
         "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
         "by = \"price\"\nwindow_s = 3600\n"
@@ -46,7 +46,11 @@ class counted_project {
         "half_life_s = 10\nidle_s = 600\n"
         "[[event]]\nname = \"play\"\n[[event]]\nname = \"view\"\n"
         "[[event]]\nname = \"click\"\n[[event]]\nname = \"purchase\"\n"
-        "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n");
+        "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n"
+        "[[event]]\nname = \"seen\"\n[[event]]\nname = \"block\"\n[[event]]\nname = \"unblock\"\n"
+        "[[event]]\nname = \"rate\"\nfields = { stars = \"float\", note = \"string\" }\n"
+        "[[event]]\nname = \"unrate\"\n" +
+            other_rules());
     declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());
     rules = std::make_unique<event_rules>(event_rules::load(folder_.path(), *declared).value());
   }
@@ -60,12 +64,34 @@ class counted_project {
   std::unique_ptr<event_rules> rules;
 
  private:
+  static auto other_rules() -> std::string {
+    const auto rule = [](const std::string& kind, const std::string& event, const std::string& key,
+                         const std::string& more) {
+      return "[[" + kind + "]]\nevent = \"" + event + "\"\nendpoint = \"ep_0001\"\nkey = \"" + key + ":{user_id}\"\n" +
+             more;
+    };
+    const std::string item = "value = \"item_id\"\n";
+    return rule("field", "seen", "session", "name = \"last_item\"\n" + item + "idle_s = 600\n") +
+           rule("field", "seen", "session", "name = \"last_ms\"\nvalue = \"time_ms\"\n") +
+           rule("list", "seen", "viewed", item + "max_items = 3\n") +
+           rule("set", "block", "blocked", item + "max_items = 4\n") +
+           rule("set", "unblock", "blocked", item + "action = \"remove\"\n") +
+           rule("sorted_set", "seen", "seen", item + "max_items = 5\nmax_age_s = 3600\nidle_s = 7200\n") +
+           rule("sorted_set", "rate", "rated", item + "score = \"stars\"\nmax_items = 3\nwindow_s = 3600\n") +
+           rule("sorted_set", "unrate", "rated", item + "action = \"remove\"\n");
+  }
+
   void more_of(const std::string& file, const std::string& lines) const {
     folder_.write(file, read_text_file(folder_.path() / file).value() + lines);
   }
 
   braid::testing::scratch_folder folder_;
 };
+
+/// The places of a project's rules, in the order of their kinds.
+namespace rule_place {
+enum : std::size_t { clicks, spent, pieces, plays, last_item, last_ms, viewed, block, unblock, seen, rate, unrate };
+}  // namespace rule_place
 
 /// The resolver of an embedded store in folder `store`.
 inline constexpr const char* embedded_place = "{ type = \"embedded\", path = \"store\" }";

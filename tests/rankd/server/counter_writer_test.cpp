@@ -1,4 +1,4 @@
-// tests/rankd/server/counter_writer_test.cpp: counters of events in a real Redis, and without one.
+// tests/rankd/server/counter_writer_test.cpp: what events write to a real Redis, and without one.
 #include <rankd/server/events/counter_writer.hpp>
 
 #include <rankd/registry/file.hpp>
@@ -22,6 +22,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,13 +59,13 @@ auto ask(const redis_server& server, std::vector<std::string_view> words) -> std
   return out;
 }
 
-auto step(std::size_t counter, std::string key, scalar by) -> counter_step {
-  return {.counter = counter, .key = std::move(key), .by = std::move(by)};
+auto step(std::size_t counter, std::string key, scalar by) -> rule_step {
+  return {.rule = counter, .key = std::move(key), .by = std::move(by)};
 }
 
 /// A play of item 7 so many seconds after a time of about now.
-auto play(int seconds, scalar by = std::int64_t{1}) -> counter_step {
-  return {.counter = 3,
+auto play(int seconds, scalar by = std::int64_t{1}) -> rule_step {
+  return {.rule = 3,
           .key = "stats:7",
           .by = std::move(by),
           .at = std::chrono::milliseconds(1'795'000'000'000) + std::chrono::seconds(seconds)};
@@ -106,7 +107,7 @@ TEST_CASE("what was counted with a half-life fades, whichever event comes first"
   const redis_server server;
   const counted_project project(at_port(server));
   const auto writer = counter_writer::start(*project.rules, *project.declared, {}).value();
-  const auto after = [&](std::vector<counter_step> steps) {
+  const auto after = [&](std::vector<rule_step> steps) {
     const std::uint64_t before = writer->counts().written + writer->counts().lost;
     const std::size_t more = steps.size();
     writer->add(std::move(steps));
@@ -189,7 +190,7 @@ TEST_CASE("what Redis refuses is lost, counted and logged, and does not hold up 
 TEST_CASE("too many additions that wait are lost, and those of an embedded store are none of its own") {
   const counted_project nowhere("{ type = \"static\", host = \"127.0.0.1\", port = 1 }");
   const auto writer = counter_writer::start(*nowhere.rules, *nowhere.declared, {}).value();
-  writer->add(std::vector<counter_step>(counter_writer::max_waiting + 1, step(0, "k", std::int64_t{1})));
+  writer->add(std::vector<rule_step>(counter_writer::max_waiting + 1, step(0, "k", std::int64_t{1})));
   CHECK(writer->counts().lost >= counter_writer::max_waiting + 1);
   const counted_project embedded(rankd::testing::embedded_place);
   CHECK(counter_writer::start(*embedded.rules, *embedded.declared, {}).value() == nullptr);
@@ -205,13 +206,13 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
       embedded_counters::make(*beside.rules, *beside.declared, {.folder = beside.path() / "events", .now = now});
   REQUIRE(counters != nullptr);
   std::mt19937_64 random(24);
-  std::vector<counter_step> steps;
+  std::vector<rule_step> steps;
   for (int i = 0; i < 400; ++i) {
     const std::size_t counter = random() % 4;
     const auto whole = static_cast<std::int64_t>(random() % 100) - 20;
     const bool is_fraction = counter != 0 && counter != 2 && random() % 2 == 0;
     const std::string item = std::to_string(7 + random() % 2);
-    steps.push_back({.counter = counter,
+    steps.push_back({.rule = counter,
                      .key = (counter == 1   ? "spent:"
                              : counter == 2 ? "orders:"
                                             : "stats:") +
@@ -220,9 +221,9 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
                      .at = now() - std::chrono::milliseconds(random() % 60'000),
                      .received = now()});
   }
-  steps.push_back({.counter = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
-  steps.push_back({.counter = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
-  steps.push_back({.counter = 1, .key = "spent:7", .by = 1.7e308, .received = now()});
+  steps.push_back({.rule = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
+  steps.push_back({.rule = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
+  steps.push_back({.rule = 1, .key = "spent:7", .by = 1.7e308, .received = now()});
   counters->add(steps, {.file = 1, .bytes = 1});
   writer->add(steps);
   CHECK(eventually([&] { return writer->counts().written + writer->counts().lost == steps.size(); }));
@@ -233,7 +234,7 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
   endpoint_entry endpoint;
   endpoint.endpoint_id = "ep_0001";
   endpoint.resolver = endpoint_entry::embedded_resolver{"db"};
-  counted_store over(open_store(endpoint, beside.path()).value(), counters->find_hashes(0));
+  counted_store over(open_store(endpoint, beside.path()).value(), counters->find_values(0));
   braid::redis_options at;
   at.port = server.port();
   redis_store redis({.endpoint_id = "ep_0001", .server = at});
@@ -263,4 +264,83 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
   CHECK(answer == make_answer(project, redis));
   CHECK(answer.find(R"({"id":9,"fields":{"final_score":0}})") != std::string::npos);
   CHECK(answer.find(R"({"id":7,"fields":{"final_score":0}})") == std::string::npos);
+}
+
+TEST_CASE("rules of all kinds leave the same values in Redis and in the memory of an embedded store") {
+  namespace rule_place = rankd::testing::rule_place;
+  const redis_server server;
+  const counted_project project(at_port(server));
+  const counted_project beside(rankd::testing::embedded_place);
+  const auto writer = counter_writer::start(*project.rules, *project.declared, {}).value();
+  const auto now = [] { return std::chrono::milliseconds(1'795'000'000'000); };
+  const auto values =
+      embedded_counters::make(*beside.rules, *beside.declared, {.folder = beside.path() / "events", .now = now});
+  std::mt19937_64 random(45);
+  std::vector<rule_step> steps;
+  const auto users = std::vector<std::string>{"1", "2"};
+  for (int i = 0; i < 1'500; ++i) {
+    const std::size_t rule = rule_place::last_item + random() % 8;
+    const char* const names[] = {
+        "session:", "session:", "viewed:", "blocked:", "blocked:", "seen:", "rated:", "rated:"};
+    // Some keys hold another kind of value.
+    const std::size_t name = random() % 100 == 0 ? random() % 8 : rule - rule_place::last_item;
+    const auto at = now() - std::chrono::seconds(900 * (random() % 9));
+    const bool is_rated = rule == rule_place::rate;
+    steps.push_back({.rule = rule,
+                     .key = names[name] + users[random() % 2],
+                     .text = std::to_string(random() % 9),
+                     .score = is_rated ? static_cast<double>(random() % 40) / 7 - 2 : static_cast<double>(at.count()),
+                     .at = at,
+                     .received = now()});
+  }
+  values->add(steps, {.file = 1, .bytes = 1});
+  writer->add(steps);
+  CHECK(eventually([&] { return writer->counts().written + writer->counts().lost == steps.size(); }));
+  CHECK(writer->counts().lost == values->counts().lost);
+  CHECK(values->counts().lost > 50);  // sets that are full, and values of other kinds
+
+  REQUIRE(load_store(beside.path() / "db", std::vector{beside.write("data.ndjson", "")}, {}).has_value());
+  endpoint_entry endpoint;
+  endpoint.endpoint_id = "ep_0001";
+  endpoint.resolver = endpoint_entry::embedded_resolver{"db"};
+  counted_store over(open_store(endpoint, beside.path()).value(), values->find_values(0));
+  braid::redis_options at;
+  at.port = server.port();
+  redis_store redis({.endpoint_id = "ep_0001", .server = at});
+  const std::vector<std::string_view> fields = {"last_item", "last_ms"};
+  const std::vector<std::string_view> members = {"0", "3", "8", "x"};
+  const std::vector<std::span<const std::string_view>> asked(2, members);
+  const auto compare = [&](braid::loop&) -> braid::task<void> {
+    for (const auto& [kind, prefix] : {std::pair(read_kind::fields, "session:"), std::pair(read_kind::list, "viewed:"),
+                                       std::pair(read_kind::set, "blocked:"), std::pair(read_kind::members, "blocked:"),
+                                       std::pair(read_kind::sorted_set, "seen:"), std::pair(read_kind::scores, "seen:"),
+                                       std::pair(read_kind::sorted_set, "rated:")}) {
+      braid::arena memory;
+      const std::vector<std::string> names = {prefix + users[0], prefix + users[1]};
+      const std::vector<std::string_view> keys(names.begin(), names.end());
+      named_read read{.kind = kind, .keys = keys, .count = 100};
+      if (kind == read_kind::fields) read.fields = fields;
+      if (kind == read_kind::members || kind == read_kind::scores) read.members = asked;
+      const auto one = (co_await ask_store(redis, read, memory)).value();
+      const auto other = (co_await ask_store(over, read, memory)).value();
+      for (std::size_t key = 0; key < keys.size(); ++key) {
+        REQUIRE(one.of_key[key].size() == other.of_key[key].size());
+        CHECK_FALSE(one.of_key[key].empty());
+        for (std::size_t item = 0; item < one.of_key[key].size(); ++item) {
+          const stored_item& in_redis = one.of_key[key][item];
+          const stored_item& in_memory = other.of_key[key][item];
+          CHECK(in_redis.is_there == in_memory.is_there);
+          CHECK(in_redis.id == in_memory.id);
+          CHECK(in_redis.score == in_memory.score);
+          CHECK(in_redis.text == in_memory.text);
+        }
+      }
+    }
+  };
+  run_on_loop(compare);
+  for (const char* key : {"session:1", "seen:1", "rated:1"}) {
+    const int left = std::stoi(ask(server, {"TTL", key}));
+    CHECK((left > 500 && left <= 7'200));
+  }
+  CHECK(ask(server, {"TTL", "viewed:1"}) == "-1");
 }

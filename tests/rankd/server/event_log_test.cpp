@@ -355,7 +355,7 @@ TEST_CASE("what events add to counters is known once they are on the disk, and n
   disk bad;
   auto log = event_log::open({.folder = folder.path() / "log",
                               .on_written =
-                                  [&](const std::vector<counter_step>& more, event_position place) {
+                                  [&](const std::vector<rule_step>& more, event_position place) {
                                     steps += more.size();
                                     after = place;
                                   },

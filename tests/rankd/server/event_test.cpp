@@ -34,7 +34,7 @@ auto find_problems(const auto& made) -> std::string {
 
 auto rules_of(const std::string& toml) -> braid::checked<event_rules> {
   const scratch_folder folder;
-  folder.write(counters_file, toml);
+  folder.write(events_file, toml);
   return event_rules::load(folder.path(), declared());
 }
 
@@ -137,12 +137,12 @@ by = "price"
 window_s = 60
 )");
   REQUIRE(rules);
-  REQUIRE(rules->counters().size() == 2);
-  CHECK(rules->counters()[1].window_s == 60);
+  REQUIRE(rules->all().size() == 2);
+  CHECK(rules->all()[1].window_s == 60);
   const auto steps = [&](std::string_view text) {
     std::string out;
-    for (const counter_step& each : list_steps(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)))
-      out += rules->counters()[each.counter].name + " " + each.key + " " +
+    for (const rule_step& each : list_steps(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)))
+      out += rules->all()[each.rule].name + " " + each.key + " " +
              (std::holds_alternative<double>(each.by) ? "float" : "int") + "\n";
     return out;
   };
@@ -157,4 +157,31 @@ window_s = 60
   };
   CHECK(time_of("900") == 900);
   CHECK(time_of("1001") == 1000);  // a clock of a client may be wrong
+}
+
+TEST_CASE("what rules write is made of the event, and nothing where a value is missing") {
+  const std::string place = "event = \"purchase\"\nendpoint = \"ep_0001\"\n";
+  const auto rules = rules_of(with_price + "[[field]]\n" + place +
+                              "name = \"last\"\nkey = \"user:{user_id}\"\nvalue = \"time_ms\"\n[[list]]\n" + place +
+                              "key = \"l:{user_id}\"\nvalue = \"coupon\"\nmax_items = 5\n[[sorted_set]]\n" + place +
+                              "key = \"t\"\nvalue = \"item_id\"\nmax_items = 5\n[[sorted_set]]\n" + place +
+                              "key = \"p\"\nvalue = \"item_id\"\nscore = \"price\"\nmax_items = 5\n[[sorted_set]]\n" +
+                              place + "key = \"p\"\nvalue = \"user_id\"\naction = \"remove\"\n");
+  REQUIRE(rules);
+  const auto steps = [&](std::string_view text) {
+    std::string out;
+    for (const rule_step& each : list_steps(read(text, *rules)->front(), *rules, std::chrono::milliseconds(6000)))
+      out += std::to_string(each.rule) + " " + each.key + " " + each.text + " " +
+             std::to_string(static_cast<int>(each.score)) + "\n";
+    return out;
+  };
+  CHECK(steps(R"({"event_id":"a","type":"purchase"})").empty());
+  CHECK(steps(R"({"event_id":"a","type":"purchase","time_ms":4000,"user_id":8})") ==
+        "0 user:8 4000 4000\n4 p 8 4000\n");
+  CHECK(steps(R"({"event_id":"a","type":"purchase","time_ms":9000,"user_id":8})") ==
+        "0 user:8 6000 6000\n4 p 8 6000\n");  // no event is of tomorrow
+  CHECK(steps(R"({"event_id":"a","type":"purchase","time_ms":4000,"item_id":7,"fields":{"price":2.5}})") ==
+        "2 t 7 4000\n3 p 7 2\n");
+  CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a b:c"}})") ==
+        "0 user:8 5000 5000\n1 l:8 a b:c 5000\n4 p 8 5000\n");  // only keys are escaped
 }

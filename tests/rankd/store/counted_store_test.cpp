@@ -1,4 +1,4 @@
-// tests/rankd/store/counted_store_test.cpp: counters laid over the hashes of an embedded store.
+// tests/rankd/store/counted_store_test.cpp: what events have made, laid over an embedded store.
 #include <rankd/store/counted_store.hpp>
 
 #include <rankd/store/error.hpp>
@@ -9,8 +9,10 @@
 #include <braid/coro/spawn.hpp>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -24,6 +26,10 @@ namespace {
 constexpr std::string_view data = R"({"hash":"item:1","fields":{"clicks":"5","title":"One"}}
 {"list":"item:2","values":[5,6,7]}
 {"hash":"item:3","fields":{"title":"Three"}}
+{"list":"viewed:1","values":[1,2]}
+{"list":"viewed:2","values":[3,"x"]}
+{"set":"bought:1","members":[10,11]}
+{"sorted_set":"seen:1","scores":{"10":1}}
 )";
 
 struct counted_world {
@@ -36,8 +42,11 @@ struct counted_world {
   }
 
   void count(const std::string& key, std::string_view field, std::string value) const {
-    CHECK(counted->update(key, 1ms, [&](counted_hash& hash) { return hash.set(field, std::move(value)), true; }) ==
-          counted_hashes::outcome::done);
+    const auto set = [&](counted_value& made) {
+      std::get<counted_hash>(made.data).set(field, std::move(value));
+      return true;
+    };
+    CHECK(counted->update(key, 1ms, set) == counted_values::outcome::done);
   }
   auto all_of(std::vector<std::int64_t> ids) -> std::string {
     braid::arena memory;
@@ -51,8 +60,32 @@ struct counted_world {
     return out;
   }
 
+  void put(const std::string& key, auto contents) const {
+    const auto set = [&](counted_value& made) { return made.data = contents, true; };
+    CHECK(counted->update(key, 1ms, set) == counted_values::outcome::done);
+  }
+  /// The items of each key as text, and the number of malformed ones.
+  auto named(named_read read, std::vector<std::string_view> keys) -> std::string {
+    braid::arena memory;
+    read.keys = keys;
+    const auto got = braid::sync_wait(ask_store(*over, read, memory));
+    if (!got) return over->explain(got.error()).code;
+    std::string out;
+    for (const auto& items : got->of_key) {
+      for (const stored_item& each : items) out += (out.empty() || out.back() == ';' ? "" : " ") + text_of(read, each);
+      out += ';';
+    }
+    return out + " bad " + std::to_string(got->malformed);
+  }
+  static auto text_of(const named_read& read, const stored_item& item) -> std::string {
+    const bool asks = read.kind == read_kind::members || read.kind == read_kind::scores;
+    const bool has_score = item.is_there && (read.kind == read_kind::sorted_set || read.kind == read_kind::scores);
+    const std::string score = has_score ? "@" + std::to_string(static_cast<int>(item.score)) : "";
+    return (!asks ? std::to_string(item.id) : item.is_there ? "yes" : "no") + score;
+  }
+
   braid::testing::scratch_folder folder;
-  std::shared_ptr<counted_hashes> counted = std::make_shared<counted_hashes>(1U << 20U);
+  std::shared_ptr<counted_values> counted = std::make_shared<counted_values>(1U << 20U);
   std::unique_ptr<store> over;
 };
 
@@ -86,6 +119,69 @@ TEST_CASE("a counted field hides a loaded one of its name, and the others stay")
   CHECK_FALSE(named.of_key[1][1].is_there);
   CHECK_FALSE(named.of_key[2][0].is_there);
   CHECK(named.of_key[2][1].text == "4");
+}
+
+TEST_CASE("a list, set or sorted set of events hides what was loaded, and other keys are read from the store") {
+  counted_world world;
+  counted_list list;
+  for (const char* each : {"7", "none", "9"}) list.push(each, 10);
+  world.put("viewed:1", list);
+  world.put("viewed:3", list);
+  counted_set set;
+  for (const char* each : {"30", "4", "x"}) CHECK(set.add(each, 10));
+  world.put("bought:1", set);
+  counted_sorted_set scored;
+  scored.set("5", 20);
+  scored.set("6", 10);
+  world.put("seen:2", scored);
+
+  braid::arena memory;
+  const std::vector<std::int64_t> ids = {1, 2, 3, 4};
+  const auto lists = braid::sync_wait(ask_store(*world.over, list_read{{"viewed:", ids}, 2}, memory)).value();
+  CHECK(std::vector(lists.lists[0].begin(), lists.lists[0].end()) == std::vector<std::int64_t>{9});
+  CHECK(std::vector(lists.lists[1].begin(), lists.lists[1].end()) == std::vector<std::int64_t>{3});
+  CHECK(std::vector(lists.lists[2].begin(), lists.lists[2].end()) == std::vector<std::int64_t>{9});
+  CHECK(lists.lists[3].empty());
+  CHECK(lists.malformed == 3);
+
+  CHECK(world.named({.kind = read_kind::list, .keys = {}, .count = 10}, {"viewed:2", "viewed:1", "viewed:9"}) ==
+        "3;9 7;; bad 2");
+  CHECK(world.named({.kind = read_kind::list, .keys = {}, .offset = 2, .count = 10}, {"viewed:1"}) == "7; bad 0");
+  CHECK(world.named({.kind = read_kind::set, .keys = {}, .count = 10}, {"bought:1", "bought:2"}) == "4 30;; bad 1");
+  CHECK(world.named({.kind = read_kind::sorted_set, .keys = {}, .count = 10}, {"seen:1", "seen:2"}) ==
+        "10@1;6@10 5@20; bad 0");
+  CHECK(world.named({.kind = read_kind::sorted_set, .keys = {}, .count = 1, .order = score_order::descending},
+                    {"seen:2"}) == "5@20; bad 0");
+  CHECK(world.named({.kind = read_kind::sorted_set, .keys = {}, .count = 9, .range = score_range{.min = 15}},
+                    {"seen:2"}) == "5@20; bad 0");
+  const std::vector<std::string_view> members = {"4", "10", "5"};
+  const std::vector<std::span<const std::string_view>> asked(2, members);
+  CHECK(world.named({.kind = read_kind::members, .keys = {}, .members = asked}, {"bought:1", "bought:2"}) ==
+        "yes no no;no no no; bad 0");
+  CHECK(world.named({.kind = read_kind::scores, .keys = {}, .members = asked}, {"seen:1", "seen:2"}) ==
+        "no yes@1 no;no no yes@20; bad 0");
+}
+
+TEST_CASE("a question about another kind of value fails as in Redis") {
+  counted_world world;
+  counted_set set;
+  CHECK(set.add("4", 10));
+  for (const char* key : {"viewed:1", "item:1", "seen:1"}) world.put(key, set);
+  CHECK(world.named({.kind = read_kind::list, .keys = {}, .count = 10}, {"viewed:2", "viewed:1"}) ==
+        "store_wrong_type");
+  CHECK(world.named({.kind = read_kind::sorted_set, .keys = {}, .count = 10}, {"seen:1"}) == "store_wrong_type");
+  const std::vector<std::string_view> members = {"4"};
+  const std::vector<std::span<const std::string_view>> asked(1, members);
+  CHECK(world.named({.kind = read_kind::scores, .keys = {}, .members = asked}, {"seen:1"}) == "store_wrong_type");
+  const std::vector<std::span<const std::string_view>> nothing(1);
+  CHECK(world.named({.kind = read_kind::scores, .keys = {}, .members = nothing}, {"seen:1"}) == "; bad 0");
+  const std::vector<std::string_view> fields = {"title"};
+  CHECK(world.named({.kind = read_kind::fields, .keys = {}, .fields = fields}, {"item:1"}) == "store_wrong_type");
+  CHECK(world.all_of({1}) == "store_wrong_type");
+  braid::arena memory;
+  const std::vector<std::int64_t> ids = {1};
+  CHECK_FALSE(braid::sync_wait(ask_store(*world.over, field_read{{"item:", ids}, "title"}, memory)));
+  CHECK_FALSE(braid::sync_wait(ask_store(*world.over, list_read{{"item:", ids}, 5}, memory)));
 }
 
 TEST_CASE("other kinds of values are those that were loaded") {

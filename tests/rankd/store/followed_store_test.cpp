@@ -80,7 +80,7 @@ TEST_CASE("a store changes to the generation of the last load when it is refresh
 
 TEST_CASE("whoever has pinned a generation keeps it, through all layers") {
   shop world;
-  const auto counted = std::make_shared<counted_hashes>(1 << 20, [] { return std::chrono::milliseconds(1); });
+  const auto counted = std::make_shared<counted_values>(1 << 20, [] { return std::chrono::milliseconds(1); });
   counted_store store(world.open(), counted);
   const auto before = store.pinned();
   REQUIRE(before != nullptr);
@@ -90,7 +90,7 @@ TEST_CASE("whoever has pinned a generation keeps it, through all layers") {
   CHECK(price_in(store) == "2");
   CHECK(before->generation() == 1);
   CHECK(store.pinned()->generation() == 2);
-  counted->insert("item:1", {.fields = {{"price", "counted"}}});
+  counted->insert("item:1", {.data = counted_hash{{{"price", "counted"}}}});
   CHECK(price_in(*before) == "counted");
   CHECK(before->pinned() == nullptr);
 }

@@ -1,0 +1,39 @@
+// rankd/server/events/step_kinds.hpp: the table of what rules do to values, in memory and in Redis.
+#pragma once
+
+#include <rankd/server/events/event.hpp>
+#include <rankd/server/events/event_rules.hpp>
+#include <rankd/store/counted_value.hpp>
+
+#include <braid/net/redis_batch.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace rankd {
+
+/// A kind of rules. `change` and `send` have the same effect: on a value in memory, and by commands of Redis.
+struct step_kind {
+  rule_kind kind = rule_kind::counter;
+  std::string_view table;                 ///< its name in events.toml
+  record_kind holds = record_kind::hash;  ///< the kind of value that it changes
+  /// Returns false, and changes nothing, if Redis would refuse the step.
+  auto (*change)(counted_value& value, const event_rules& rules, const rule_step& step) -> bool = nullptr;
+  /// Appends commands, of which the first is refused if the step is, and returns their number.
+  auto (*send)(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t = nullptr;
+};
+
+/// Returns one row for each `rule_kind`, in their order.
+[[nodiscard]] auto step_kinds() noexcept -> std::span<const step_kind>;
+[[nodiscard]] auto kind_of(rule_kind kind) noexcept -> const step_kind&;
+
+/// Changes a value as Redis does, and its end as EXPIRE does, counted from when the event was received. Returns false,
+/// and changes nothing, if Redis would refuse the step: a value of another kind, a set that is full, a field that is
+/// not a number, or a sum that would not fit.
+[[nodiscard]] auto apply_step(counted_value& value, const event_rules& rules, const rule_step& step) -> bool;
+
+/// Appends the commands of a step, and returns the number of their replies. The step is done if the first is no error.
+auto add_commands(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t;
+
+}  // namespace rankd

@@ -1,0 +1,100 @@
+// rankd/store/counted_values.hpp: values in memory that events have made, each with the time at which it ends.
+#pragma once
+
+#include <rankd/store/counted_value.hpp>
+#include <rankd/store/record.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// The values that events have made of one endpoint. A value that has ended is absent for readers at once, and its
+/// memory is free after the next sweep. The keys are spread over shards, each with a mutex. The mutex is held for the
+/// work on one value, and by a sweep for all values of a shard; nothing under it waits for a disk.
+/// Threads: any number may read; one at a time changes.
+class counted_values {
+ public:
+  using clock = std::function<std::chrono::milliseconds()>;
+
+  /// Readers call `now`; if it is empty, they use the time of the system.
+  explicit counted_values(std::size_t max_bytes, clock now = {});
+
+  enum class outcome : std::uint8_t {
+    done,
+    refused,  ///< by the change
+    full,     ///< there is no room for another value, or for a longer list or set
+  };
+
+  /// Calls `change` with the value of a key, or with an empty hash if it is absent or has ended at `now`. If `change`
+  /// returns false, it has changed nothing. A value that is empty then is removed. Hashes may grow beyond the memory,
+  /// as their fields are few.
+  auto update(const std::string& key, std::chrono::milliseconds now, const std::function<bool(counted_value&)>& change)
+      -> outcome;
+  /// Inserts a value from a snapshot.
+  void insert(std::string key, counted_value value);
+  /// Frees the values that ended before `until`.
+  void sweep(std::chrono::milliseconds until);
+
+  /// Returns a field of a hash, copied into the arena; nothing if there is no hash, or no such field.
+  [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
+      -> std::optional<std::string_view>;
+  /// Returns all fields of a hash by name, copied into the arena; empty if the key is absent; nothing if it has another
+  /// kind of value.
+  [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const
+      -> std::optional<std::span<const hash_field>>;
+  /// Calls `see` with the value of a key, while no thread may change it, unless it is absent.
+  template <typename See>
+  void read(const std::string& key, See see) const {
+    const shard& in = find_shard(key);
+    const std::scoped_lock lock(in.mutex);
+    if (const counted_value* value = find(in, key)) see(*value);
+  }
+
+  /// Calls `see` for each value, in any order. Threads: no thread may change it meanwhile; others may read.
+  void for_each(const std::function<void(const std::string&, const counted_value&)>& see) const;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
+  /// Returns the memory in bytes, estimated from the lengths of keys, names and values.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_.load(braid::relaxed); }
+
+ private:
+  struct shard {
+    mutable std::mutex mutex;
+    // under the mutex; read without it if no thread may change it
+    std::unordered_map<std::string, counted_value> values;
+  };
+  static constexpr std::size_t shard_count = 64;
+
+  [[nodiscard]] auto find_shard(const std::string& key) const noexcept -> const shard&;
+  [[nodiscard]] auto find_shard(const std::string& key) noexcept -> shard&;
+  /// Returns null if the value is absent or has ended. Requires the mutex of its shard.
+  [[nodiscard]] auto find(const shard& shard, const std::string& key) const -> const counted_value*;
+  /// Changes a value that exists. Requires the mutex of its shard.
+  auto change_value(shard& shard, const std::string& key, counted_value& value,
+                    const std::function<bool(counted_value&)>& change) -> outcome;
+  void count(std::size_t values_before, std::size_t values, std::size_t bytes_before, std::size_t bytes) noexcept;
+
+  std::array<shard, shard_count> shards_;
+  std::size_t max_bytes_;
+  clock now_;
+  // Written by the changing thread; a reader of a number too old asks a shard, or not.
+  braid::atomic<std::size_t> size_{0};
+  braid::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace rankd
