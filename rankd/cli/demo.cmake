@@ -47,7 +47,7 @@ embed_files(empty_files ${empty_embedded})
 
 set(shop_embedded ${shared_files})
 foreach(name rankd.toml README.md data/shop.ndjson models/buys.json registry/capabilities.toml registry/endpoints.dev.toml
-             registry/experiments.toml registry/keys.toml registry/params.toml)
+             registry/events.toml registry/experiments.toml registry/keys.toml registry/params.toml)
   list(APPEND shop_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/shop/${name})
 endforeach()
 foreach(plan again arrivals cart category for_you home recent sale search similar)
