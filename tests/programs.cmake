@@ -52,6 +52,7 @@ if(NOT BRAID_SANITIZE STREQUAL "thread")
   braid_fuzz_target(traffic LINKS rankd_server)
   braid_fuzz_target(event LINKS rankd_server)
   braid_fuzz_target(record_call LINKS rankd_server)
+  braid_fuzz_target(event_rules LINKS rankd_server)
   braid_fuzz_target(check LINKS rankd_cli)
 endif()
 
