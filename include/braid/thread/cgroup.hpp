@@ -42,7 +42,7 @@ struct cgroup {
 
   /// Moves one thread, and no other thread of its process, into the cgroup of `folder`. It writes to `cgroup.threads`
   /// for version 2 and to `tasks` for version 1, and creates no file. Blocks: while the kernel moves the thread.
-  /// Errors: invalid_argument if the folder is not a cgroup, or the thread is below 1; system errors, such as
+  /// Errors: invalid_argument if the folder is not a cgroup, or the thread's id is below 1; system errors, such as
   /// operation_not_supported if a cgroup of version 2 is not threaded.
   [[nodiscard]] BRAID_API static auto attach(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 };
@@ -54,7 +54,7 @@ namespace this_thread {
 
 }  // namespace this_thread
 
-/// The number of workers that a pool starts by default, with what it was derived from.
+/// The number of workers that a pool starts by default, and the limits from which it was computed.
 struct worker_count {
   unsigned workers = 1;
   unsigned allowed_cpus = 1;            ///< CPUs on which the process may run

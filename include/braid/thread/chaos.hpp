@@ -37,8 +37,8 @@ class BRAID_API chaos_sequence {
   /// Constructs the sequence of one thread. `index` is the thread's index in its `chaos`.
   chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
 
-  /// Returns the next settings: at least one of the CPUs that the thread had before, and for a policy with a nice value
-  /// the same value or a larger one. Other policies stay unchanged.
+  /// Returns the next settings. They contain at least one of the CPUs that the thread had before. A nice value stays
+  /// the same or becomes larger. Policies without a nice value stay unchanged.
   auto next(const disturbed_settings& before) -> disturbed_settings;
 
  private:
@@ -68,8 +68,9 @@ class BRAID_API chaos {
   [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options options) -> result<chaos>;
 
   /// Starts to disturb the threads that `find()` returns. `find` is called again before each step, on the disturbing
-  /// thread. Threads that it newly returns are disturbed from then on; the settings of those that it no longer returns
-  /// are restored. It must not throw. Errors: as `start` with a list of threads.
+  /// thread. A thread that `find` returns for the first time is disturbed from then on. If `find` no longer returns a
+  /// thread, the settings of this thread are restored. `find` must not throw. Errors: as `start` with a list of
+  /// threads.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>
   [[nodiscard]] static auto start(Find find, options options) -> result<chaos> {

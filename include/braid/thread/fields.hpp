@@ -68,7 +68,7 @@ consteval auto name_of_field() -> std::string_view {
 
 #else
 
-/// Converts to any type, for checks whether an expression compiles.
+/// Converts to any type. Used to check whether an expression compiles.
 struct anything {
   template <typename T>
   constexpr operator T() const noexcept {
@@ -93,7 +93,7 @@ consteval auto count_fields() -> std::size_t {
   }(std::make_index_sequence<max_count + 1>());
 }
 
-/// Returns the compiler's text for the field at a given address, which ends in `.name]`, or in `::name); …]`.
+/// Returns the compiler's text for the field at a given address. The text ends in `.name]`, or in `::name); …]`.
 template <auto Address>
 consteval auto spelled() -> std::string_view {
   return __PRETTY_FUNCTION__;

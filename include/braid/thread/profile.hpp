@@ -59,8 +59,8 @@ struct thread_profile {
   std::optional<cpu_set> affinity = std::nullopt;
   std::optional<braid::scheduling> scheduling = std::nullopt;
 
-  /// Returns a profile that runs before all threads with fair scheduling: fifo, below the priority that Linux uses for
-  /// its interrupt threads. Needs a privilege.
+  /// Returns a profile for a thread that must run before all threads with fair scheduling: fifo, with a priority below
+  /// that of Linux's interrupt threads. Needs a privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
   /// Returns a profile with a large share of the CPU: other, nice -10. Needs a privilege.
@@ -69,7 +69,7 @@ struct thread_profile {
   /// Returns a profile for long computations: batch, nice 0.
   static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
 
-  /// Returns a profile that uses only CPU time that no other thread needs: idle. Needs no privilege.
+  /// Returns a profile for a thread that runs only if no other thread needs the CPU: idle. Needs no privilege.
   static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
 };
 

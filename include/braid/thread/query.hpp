@@ -54,7 +54,7 @@ auto equals(wanted<Member> value) -> field_equals<Member> {
 template <typename Stage>
 class query;
 
-/// A value of a query, and the result of `apply` for it.
+/// A value of a query, with the result that `apply` has computed for this value.
 template <typename T, typename Answer>
 struct applied {
   T value;
@@ -87,7 +87,7 @@ class queryable {
   [[nodiscard]] auto where(detail::wanted<Member> value) const {
     return filter(detail::equals<Member>(std::move(value)));
   }
-  /// Keeps the values for whose field `holds` is true.
+  /// Keeps each value for which `holds(field)` is true.
   template <auto Member, typename Fn>
   [[nodiscard]] auto where_if(Fn holds) const;
   /// Returns one field of each value, or several as a std::tuple.
@@ -184,7 +184,7 @@ struct result_with<result<T>> {
 template <typename T>
 using as_result = typename result_with<T>::type;
 
-/// Calls `change` with the value, or with the object that controls it.
+/// Calls `change` with the value if that is possible, otherwise with the object that the value's `control()` returns.
 template <typename T, typename Fn, typename... Args>
 auto change_one(const T& value, const Fn& change, const Args&... args) {
   if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {

@@ -119,8 +119,8 @@ template <typename Entries>
 /// Calls hooks while this object exists. They are called on the thread that registers or unregisters, without holding a
 /// lock, so that they may query and use registries. They must not wait for a thread that registers.
 /// Threads: any may create and destroy it; the hooks are called by several threads at a time. Blocks: the destructor
-/// waits for running calls, unless a hook calls it. Errors: an exception of a hook is printed on stderr; the
-/// registration remains valid, and the other hooks are called.
+/// waits for running calls, unless a hook destroys the observer. Errors: an exception of a hook is printed on stderr;
+/// the registration remains valid, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
   /// The functions that are called when threads register and unregister; each may be empty.
@@ -152,7 +152,7 @@ struct registered_thread_node;
 /// the time of construction, and unregisters from the same registry even if the default has changed. A thread may be
 /// registered more than once.
 ///
-/// Threads: may be destroyed on another thread. The thread that created it should not end before it is destroyed.
+/// Threads: may be destroyed on another thread. The object should be destroyed before the thread that created it ends.
 /// Blocks: the constructor and the destructor, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs,
 /// if there are no hooks.
 class BRAID_API registration {

@@ -95,8 +95,8 @@ class BRAID_API scheduling {
     realtime_priority priority;
     auto operator==(const round_robin&) const -> bool = default;
   };
-  /// A policy that gives a thread `runtime` of CPU time in every `period`, before `deadline` of it has passed. The
-  /// system refuses what it cannot guarantee, and requires runtime <= deadline <= period.
+  /// A policy that gives a thread `runtime` of CPU time in every `period`, within the first `deadline` of that period.
+  /// Requires runtime <= deadline <= period. The system refuses the policy if it cannot guarantee the CPU time.
   struct deadline {
     std::chrono::nanoseconds runtime;
     std::chrono::nanoseconds deadline;

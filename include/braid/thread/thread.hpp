@@ -83,10 +83,10 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
-  /// Releases the native thread: a std::thread if `create` started it without a stack size, a pthread_t if it has a
-  /// stack size, otherwise the type that was adopted.
-  /// Errors: operation_not_supported for another type, and the thread is not released; invalid_argument if there is no
-  /// thread.
+  /// Releases the native thread. Its type is std::thread if `create` started the thread without a stack size, and
+  /// pthread_t if `create` started it with a stack size. An adopted thread keeps its type.
+  /// Errors: operation_not_supported if `Native` is another type, and the thread is not released; invalid_argument if
+  /// there is no thread.
   template <typename Native = std::thread>
     requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
   [[nodiscard]] auto release() -> result<Native>;

@@ -79,8 +79,8 @@ struct topology {
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
   /// Reads the topology of this machine. It tries `first`, and then the other sources in order, until one returns data.
-  /// If `root` is not `/`, it contains the files of another machine, and only files are read. Never fails: if no source
-  /// returns data, or the data is inconsistent, it is completed to a valid `topology`.
+  /// If `root` is not `/`, it contains the files of another machine, and only files are read. Never fails: missing or
+  /// inconsistent data is completed to a valid `topology`.
   /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
@@ -103,16 +103,18 @@ struct topology {
   /// Returns the allowed CPUs of all cores of one kind. Errors: as `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
-  /// Returns the first allowed CPU of every core that has one. With one thread on each, no two threads share a core.
+  /// Returns the first allowed CPU of every core that has an allowed CPU. If you run one thread on each of these CPUs,
+  /// no two threads share a core.
   [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
 
-  /// Returns a CPU for each of `workers`, far from each other. It goes round robin over the nodes. Within a node, it
-  /// first uses one CPU of each core, efficiency cores last, and then the other hardware threads. If there are more
-  /// workers than allowed CPUs, it starts again.
+  /// Chooses one CPU for each of `workers`, so that the CPUs are far from each other. The nodes are used in turn.
+  /// Within a node, the first choice is one CPU of each core, efficiency cores last, and then the other hardware
+  /// threads. If there are more workers than allowed CPUs, the sequence repeats.
   [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
 
-  /// Returns a CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores that
-  /// share a cache, a node, a package. If there are more workers than allowed CPUs, it starts again.
+  /// Chooses one CPU for each of `workers`, so that the CPUs are close to each other. The hardware threads of a core
+  /// come first, then the cores that share a cache, a node, a package. If there are more workers than allowed CPUs, the
+  /// sequence repeats.
   [[nodiscard]] BRAID_API auto compact(std::size_t workers) const -> std::vector<unsigned>;
 };
 

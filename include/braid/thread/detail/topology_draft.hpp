@@ -36,14 +36,14 @@ struct topology_draft {
 /// is used.
 BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 
-/// Reads the kernel's files. The source of the result is `nothing` if they name no CPU.
+/// Reads the kernel's files. If the files name no CPU, the source of the result is `nothing`.
 BRAID_API auto draft_from_sysfs(const std::filesystem::path& root) -> topology_draft;
 
 /// Queries hwloc about this machine. The source of the result is `nothing` if hwloc is not available, and the reason
 /// mentions that. Capacities and distances are not queried.
 BRAID_API auto draft_from_hwloc() -> topology_draft;
 
-/// Adds the speed of each CPU from the kernel's files. The function below adds the distances between the nodes of the
+/// Adds the speed of each CPU from the kernel's files. `add_distances` adds the distances between the nodes of the
 /// draft.
 BRAID_API void add_capacities(const std::filesystem::path& root, topology_draft& draft);
 BRAID_API void add_distances(const std::filesystem::path& root, topology_draft& draft);
