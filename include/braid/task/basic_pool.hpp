@@ -19,11 +19,11 @@
 
 namespace braid {
 
-/// The default scheduling policy. A job that a worker posts is queued in the worker's own context. A remote job is
-/// queued at the one worker that is kept busy. A second worker is woken when the backlog of that worker would take
-/// about twice the cost of a wake. So a stream of short jobs stays on one core. An idle worker steals half of such a
-/// backlog. If jobs wait behind a long job, a worker that sleeps and watches steals them within about two of its
-/// intervals. Jobs of one worker context start in their order; there is no order between contexts.
+/// The default scheduling policy. A job that a worker posts is queued in the worker's own context. Remote jobs are
+/// queued at one worker, which is kept busy. If the backlog of this worker would take longer than about twice the cost
+/// of a wake, a second worker is woken and steals half of the backlog. So a stream of short jobs stays on one core.
+/// Jobs that wait behind a long job are stolen by the monitor, a sleeping worker that checks the others at intervals,
+/// within about two intervals. Jobs of one worker context start in their order; there is no order between contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:
   explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}

@@ -130,7 +130,8 @@ class BRAID_API executor {
   /// Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
-  /// Returns whether the executor's jobs run only on threads that poll it. Waits for futures, groups and tasks poll.
+  /// Returns whether the executor's jobs run only on threads that poll it. A thread that waits for a future, a group or
+  /// a task polls it.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
   /// Runs one job on the calling thread if the executor depends on polls. Returns false if no job is queued, or while

@@ -112,7 +112,8 @@ class BRAID_API blocking_pool final : public executor {
 /// accept the layer like a pool.
 ///
 /// Only work that is posted to this object counts. Follow-up work goes directly to the executor: continuations,
-/// resumptions of tasks, and posts of the executor's workers. So these never wait for themselves.
+/// resumptions of tasks, and posts of the executor's workers. So the executor's workers never wait for free capacity
+/// that only they can provide.
 /// Threads: any. Blocks: `post` and `spawn` with `when_full::wait`, so do not use it on an event loop. Errors:
 /// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: the executor outlives it. The
 /// destructor waits until everything that was posted here has begun, or was dropped. Cost, in addition to that of the

@@ -44,9 +44,9 @@ inline constexpr bool is_copied_callable = std::constructible_from<std::decay_t<
 /// Calls all functions and returns their results as a tuple: void becomes std::monostate, an lvalue reference stays a
 /// reference. If all functions return void, the result is void. The first function runs on this thread, the others may
 /// run on other workers of its pool. On a thread that is not a worker, everything runs in `default_pool`. The functions
-/// do not necessarily run at the same time. So no function should wait for another one, for instance for a promise that
-/// the other one sets. If one does, a spare thread runs the other function if possible (docs/pools.md, "Waits in
-/// forks").
+/// do not necessarily run at the same time. So a function should not wait for another of these functions, for instance
+/// for a promise that the other sets. If it does, a spare thread runs the other function if possible (docs/pools.md,
+/// "Waits in forks").
 /// Blocks: until all functions have ended. While it waits for functions that a thief took, the worker runs other forks,
 /// but no posted jobs. Errors: an exception of one of the functions, rethrown when those that had begun have ended; the
 /// others are not called. Cost: close to that of plain calls while no thief requests work.
@@ -59,8 +59,8 @@ template <detail::forkable First, detail::forkable... Rest>
     return detail::results_of<First, Rest...>(detail::fork_several(first, rest...));
 }
 
-/// Calls both functions and returns `combine` of their results, neither of which may be void. If `combine` is a sum or
-/// similar, the compiler may turn the last call of a recursion into a loop. Otherwise works as `fork_join`.
+/// Calls both functions and returns `combine` of their results. Neither function may return void. If `combine` is a sum
+/// or similar, the compiler may turn the last call of a recursion into a loop. Otherwise works as `fork_join`.
 template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {

@@ -68,7 +68,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
   /// Blocks until the future is ready. If the work has not begun, a worker runs it itself. Another thread of the pool
-  /// runs the pool's other jobs during the wait, so that these may wait for the current job. Joins of forks and groups
+  /// runs the pool's other jobs during the wait, so those jobs may wait for the current job. Joins of forks and groups
   /// do not count as such waits: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, and on a worker that has an
   /// event loop. Also on the thread of an executor that runs one job at a time and would have to run this work. Use
@@ -144,8 +144,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   }
 
   /// Attaches a handler of failures. If the future fails, `fn(std::exception_ptr)` is called, and its result (a T or a
-  /// future<T>) replaces the value. A value is passed on unchanged. It runs on the same executor as with `then`. If the
-  /// executor refuses or drops it, the failure is passed on unchanged.
+  /// future<T>) replaces the value. A value is passed on unchanged. `fn` runs on the executor on which a continuation
+  /// of `then` would run. If that executor refuses or drops `fn`, the failure is passed on unchanged.
   template <detail::continuation_function<T, gets::failure> Fn>
   auto recover(Fn&& fn) && -> future {
     return pass<mode::posted, gets::failure>(state().where(), std::forward<Fn>(fn));

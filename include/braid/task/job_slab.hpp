@@ -55,8 +55,9 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// What `allocate` does if the next slot is in use: until its job and all continuations have finished, and for a
-    /// moment after `wait` returns. With `run_inline` the handle refers to a finished job, whose state is not kept.
+    /// What `allocate` does if the next slot is in use. A slot is in use until its job and all continuations have
+    /// finished, and for a moment after `wait` returns. With `run_inline` the handle refers to a finished job, whose
+    /// state is not kept.
     when_full full = when_full::refuse;
   };
 
@@ -76,7 +77,7 @@ class BRAID_API job_slab {
   };
 
   /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
-  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; also for
+  /// Errors: ends the program if there are fewer slots than threads, if there are 2^31 slots or more, and for
   /// when_full::wait.
   explicit job_slab(options options);
   job_slab() : job_slab(options()) {}

@@ -204,8 +204,8 @@ template <stop_signal Signal, detail::divisible_range Range, typename T, typenam
 /// combinations depends only on the number of elements and the grain.
 /// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
 /// Cost: each element is combined twice, unless all elements fit into one grain (by default 4096). Small trivially
-/// copyable values, such as numbers, are combined in four places at once, because additions that wait for each other
-/// take longer.
+/// copyable values, such as numbers, are combined into four independent totals at once, because a core can execute
+/// independent additions in parallel.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
 void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options options = {}) {
   using value = std::ranges::range_value_t<Range>;

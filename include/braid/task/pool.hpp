@@ -115,7 +115,8 @@ class BRAID_API pool : public executor {
     /// How long a worker without work polls before it sleeps, because a wake would cost it about five microseconds. It
     /// is 0 if the process has only one CPU.
     duration stay_awake = 10us;
-    /// Creates the driver, in which a worker sleeps, for the worker with this index. The default is a `parking_driver`.
+    /// Creates the driver of the worker with this index. A worker without work sleeps in its driver. The default is a
+    /// `parking_driver`.
     std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
   };
 
@@ -272,8 +273,8 @@ auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   return {};
 }
 
-/// Posts a callable if jobs are traced, or if this one is timed. The callable becomes a job, because a trace and a time
-/// need an address. The job goes to the same inbox.
+/// Posts a callable if jobs are traced, or if this one is timed. The callable becomes a job, because traces and timing
+/// identify a job by its address. The job goes to the same inbox.
 template <detail::job_function Fn>
 auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   struct recorded {

@@ -174,8 +174,8 @@ template <detail::scheduled_function Fn>
 /// detaches the work. `request_stop` of the future prevents the run, and the future then fails with errc::stopped.
 /// Threads: any. Blocks: `request_stop`, while the timers pass the work to its executor on another thread. Errors: in
 /// the future: errc::closed if the timers are closed, or if the executor is closed or destroyed when the run is due;
-/// errc::dropped if one of them drops the work. Lifetime: as `post_at`. Cost: one block of memory for jobs, for
-/// everything together, and arming a timer.
+/// errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`. Cost: one block of memory for
+/// jobs, for everything together, and arming a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)

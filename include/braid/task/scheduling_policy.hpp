@@ -108,7 +108,7 @@ class BRAID_API scheduling_hooks {
   [[nodiscard]] virtual auto try_take(worker& /*self*/, const job& /*awaited*/) noexcept -> bool { return false; }
 
   /// Returns whether a job may be in a place that only one worker polls. In that case a sleeping worker should watch
-  /// the others.
+  /// the other workers.
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool { return false; }
 
   /// Returns true if all queues were found empty while no thread moved jobs. May return false at any time. Requires

@@ -55,8 +55,8 @@ struct signatures_of<S, Env> {
 
 namespace braid::execution {
 
-// The tags of P2300R10: a type declares its kind by a member type such as `sender_concept` or `receiver_concept`.
-// The tag of a sender.
+// The tag of a sender. Tags are those of P2300R10: a type declares its kind by a member type such as `sender_concept`
+// or `receiver_concept`.
 struct sender_t {};
 /// The tag of a receiver.
 struct receiver_t {};
@@ -65,7 +65,8 @@ struct operation_state_t {};
 /// The tag of a scheduler.
 struct scheduler_t {};
 
-/// Completes a receiver with values. Calls the member `set_value` of an rvalue, which does not throw.
+/// Completes a receiver with values. Calls the member `set_value` of the receiver, which is an rvalue. The member must
+/// be noexcept.
 struct set_value_t {
   template <typename Receiver, typename... Values>
   void operator()(Receiver&& to, Values&&... values) const noexcept {
@@ -74,7 +75,8 @@ struct set_value_t {
     std::forward<Receiver>(to).set_value(std::forward<Values>(values)...);
   }
 };
-/// Completes a receiver with an error. Calls the member `set_error` of an rvalue, which does not throw.
+/// Completes a receiver with an error. Calls the member `set_error` of the receiver, which is an rvalue. The member
+/// must be noexcept.
 struct set_error_t {
   template <typename Receiver, typename Error>
   void operator()(Receiver&& to, Error&& error) const noexcept {
@@ -83,7 +85,8 @@ struct set_error_t {
     std::forward<Receiver>(to).set_error(std::forward<Error>(error));
   }
 };
-/// Completes a receiver as stopped. Calls the member `set_stopped` of an rvalue, which does not throw.
+/// Completes a receiver as stopped. Calls the member `set_stopped` of the receiver, which is an rvalue. The member must
+/// be noexcept.
 struct set_stopped_t {
   template <typename Receiver>
   void operator()(Receiver&& to) const noexcept {

@@ -48,7 +48,7 @@ concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
-/// The future of the result of such a call. If the result is a future, it is unwrapped.
+/// The future of the result of a spawned call. If the result is a future, it is unwrapped.
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
@@ -60,10 +60,10 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 
 /// Runs `fn(args...)` on `executor`. The job owns copies of `fn` and its arguments, which are destroyed before the
 /// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
-/// called with a std::stop_token before its arguments, it gets a token that a stop of `executor` and
-/// `future::request_stop` stop. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
-/// block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed if
-/// `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
+/// called with a std::stop_token before its arguments, it gets a token, which is stopped by `future::request_stop` and
+/// when `executor` stops its work. If the stop comes before the work begins, the work is skipped. Threads: any. Cost:
+/// one block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed
+/// if `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {

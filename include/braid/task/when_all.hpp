@@ -280,8 +280,8 @@ class any_state final : public future_state<typename Rule::result> {
 
   inputs inputs_;
   // The number of inputs that have not settled, plus one for `begin`, plus one for all references to the result. The
-  // last of them frees the object. The bit `won` is set once an input with a value has settled. All are in one word,
-  // because the object may be freed after the last but one has ended.
+  // last of them frees the object. The bit `won` is set once an input with a value has settled. The counts and the bit
+  // are in one word, because another thread may free the object as soon as this thread has subtracted its own count.
   atomic<std::size_t> holds_;
 };
 

@@ -122,7 +122,7 @@ struct worker_counters {
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
-/// The counters with which a worker prevents that one queue starves another. Threads: the worker.
+/// The counters that a worker uses so that no queue starves another. Threads: the worker.
 struct worker_fairness {
   std::uint32_t until_fair = 1;        ///< searches for work until the next fair one
   std::uint32_t until_low = 1;         ///< fair searches until the next one that begins with priority `low`

@@ -66,8 +66,8 @@ class common_queue {
     return true;
   }
 
-  /// Returns false if the queue contains a job whose push happens before this call. A caller that observes that jobs
-  /// were taken also observes what the threads that took them had done before.
+  /// Returns false if the queue contains a job whose push happens before this call. If the queue is empty because
+  /// threads have taken jobs, everything that these threads did before is visible to the caller.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
   /// Returns the number of jobs. `taken` is read first: every job counted as taken is also counted as added, so the

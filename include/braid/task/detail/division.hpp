@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// True for types that are cheaper to copy than a mispredicted branch. A partition that branches on each element
+/// True for types for which a copy costs less than a mispredicted branch. A partition that branches on each element
 /// mispredicts about half of the branches.
 template <typename T>
 concept cheap_to_copy =
@@ -30,8 +30,9 @@ auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   return end;
 }
 
-/// Returns the median of nine elements. Their distances are irregular, because equal distances would be bad for
-/// periodic data, but the same in each run.
+/// Returns an approximate median: the median of three medians, each of three elements. The elements are at
+/// pseudo-random positions, because regular positions would be bad for periodic data. The positions depend only on the
+/// number of elements, so each run chooses the same ones.
 template <typename Iterator, typename Sorting>
 auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   const auto count = static_cast<std::uint64_t>(last - first);

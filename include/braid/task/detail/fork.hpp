@@ -37,8 +37,8 @@ class forked final : public fork_record {
   call_outcome<result_of<Fn>> outcome_;
 };
 
-/// A guard of a forked child, which its destructor takes back. So an exception of the caller is rethrown only after the
-/// child has ended, or has been prevented from starting.
+/// A guard of a forked child. If the code of the caller throws, the destructor takes the child back. So the exception
+/// is rethrown only after the child has ended, or has been prevented from starting.
 class pending_child {
  public:
   pending_child(worker& self, fork_record& child) noexcept : self_(self), child_(child) {}
@@ -86,8 +86,8 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
   return {std::forward<returned<result_of<Left>>>(first), child.take()};
 }
 
-/// Forks two calls. It is not inlined, so that forks that are skipped do not pay for its saved registers. The arguments
-/// are passed by value, because references would keep the captures in memory.
+/// Forks two calls. It is not inlined, so that a caller that skips the fork need not save registers for it. The
+/// arguments are passed by value, because references would keep the captures in memory.
 template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
   if (self != nullptr) [[likely]]

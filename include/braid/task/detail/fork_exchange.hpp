@@ -34,8 +34,8 @@ class BRAID_API fork_exchange {
   /// Waits until the record, which a thief has taken, has ended. Requires that the worker's deque is empty.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
-  /// Runs one fork of another worker. Returns false if there is no fork, or if the stack already holds too many of
-  /// them.
+  /// Runs one fork of another worker. Returns false if there is no fork, or if too many forks are already nested on
+  /// this stack.
   auto help(worker& self) noexcept -> bool;
 
   /// Runs one posted job, with the same limits as `help`. Used by waits that may depend on a posted job.
@@ -47,8 +47,8 @@ class BRAID_API fork_exchange {
   // --- Functions for workers without a job. ---
 
   /// Steals the oldest fork of the nearest worker that has shared one. If no worker has, it requests work from all
-  /// workers. It may also return a fork of the worker's own context that a thread left there when it blocked in the
-  /// middle of a job.
+  /// workers. If a thread has blocked in the middle of a job and left forks in this worker's context, it may also
+  /// return one of these forks.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
   /// Runs the stolen fork, and the forks that it left in the worker's deque.

@@ -19,8 +19,8 @@ class BRAID_API job_outcome {
   auto operator=(const job_outcome&) -> job_outcome& = delete;
   ~job_outcome();
 
-  /// Records that `work`, which this thread runs, has thrown, or was skipped. If the job has no observer, the cost is a
-  /// load of a thread-local variable, and only if an exception was thrown.
+  /// Records that `work`, which this thread runs, has thrown, or was skipped. Called only after an exception or a skip.
+  /// If the job has no observer, the cost is a load of a thread-local variable.
   static void note_failure(const job& work, const std::exception_ptr& error) noexcept;
   static void note_stop(const job& work, errc reason) noexcept;
 

@@ -34,7 +34,7 @@ class job_pace {
   /// Notes that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
   void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
 
-  /// Calls `back_off` in the middle of a batch. Its time is not counted as time of the jobs.
+  /// Calls `back_off` in the middle of a batch. The time of this call is not counted as time of the jobs.
   template <typename Fn>
   void back_off_in(Fn&& back_off) noexcept {
     const time_point begin = clock_->now();

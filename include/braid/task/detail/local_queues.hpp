@@ -76,9 +76,9 @@ class BRAID_API local_queues {
   /// nothing once `drop_all` has begun.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
-  /// Returns whether the jobs of the victim will wait for long. That is the case if it has begun no job since the thief
-  /// last checked, or if it has more jobs waiting than it has begun since then. If its jobs are short, it must have ten
-  /// times as many.
+  /// Returns whether the jobs of the victim will wait for long. That is the case if the victim has begun no job since
+  /// the thief last checked. It is also the case if more jobs wait than the victim has begun since then; if its jobs
+  /// are short, ten times as many must wait.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
@@ -123,7 +123,7 @@ class BRAID_API local_queues {
 }
 
 /// Returns what to do after a job was queued in this context. Decides only by the average length of jobs. The number of
-/// jobs is not read, because only the worker itself may count them without slowing down its cache lines.
+/// jobs is not read, because another thread that reads it would take cache lines away from the worker.
 [[nodiscard]] inline auto placed_at(const worker& worker) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(worker, 1) ? urgent : can_wait, .worker = worker.index};

@@ -15,9 +15,9 @@
 
 namespace braid::detail {
 
-/// Returns whether algorithms on the calling thread, which is not a worker, begin there and are shared with the default
-/// pool if they take long. Returns false within an iteration of an event loop, and in a job of an executor without
-/// threads.
+/// Returns whether algorithms that are called on this thread, which is not a worker, begin on it and are shared with
+/// the default pool if they take long. Returns false within an iteration of an event loop, and in a job of an executor
+/// without threads.
 /// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 

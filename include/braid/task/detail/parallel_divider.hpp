@@ -100,7 +100,8 @@ auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, cons
   return unless_left_out(stop, is_whole, middle);
 }
 
-/// The pivot of a partition. It is a copy if copies are cheap, because a store cannot change a copy.
+/// The pivot of a partition. If copies are cheap, it is a copy: the compiler can keep a copy in a register, because
+/// stores to the elements cannot change it.
 template <typename Iterator>
 struct pivot {
   static constexpr bool is_copy = cheap_to_copy<std::iter_value_t<Iterator>>;

@@ -144,8 +144,8 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
 }
 
 /// Computes the total before each part from the totals of all parts. If there are many groups, they are divided into
-/// about as many blocks as each block has groups. Thus slow additions wait only for others in the same block, and for
-/// the totals of blocks. The division depends only on the number of groups, so rounding errors of sums are
+/// blocks: n groups into about √n blocks of √n groups. So an addition waits only for additions in the same block, and
+/// for the totals of earlier blocks. The division depends only on the number of groups, so rounding errors of sums are
 /// reproducible.
 template <typename T, typename Combine>
 class scan_blocks {
@@ -268,8 +268,8 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
 
   const auto add_up_blocks = [&](std::size_t from, std::size_t to) { blocks.add_all(from, to, totals, lanes); };
 
-  // If there is only one lane, the total of the last group is not needed. A single group with no elements before it is
-  // one part.
+  // A single group needs no totals, unless it is divided into several lanes and has an initial value. With only one
+  // lane, the total of the last group is not needed.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;

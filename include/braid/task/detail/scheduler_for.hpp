@@ -134,8 +134,8 @@ class scheduler_for final : public scheduler_base {
   // --- Functions for waiting, the driver and forks. ---
 
   auto lingers(worker& self) noexcept -> bool;
-  /// Returns whether the driver has work that an idle worker should do. In a pool that stops, the worker does not run
-  /// it.
+  /// Returns whether the driver has work that an idle worker should do. Returns false while the pool stops, because
+  /// workers then run no work of drivers.
   auto has_own_work(worker& self) noexcept -> bool {
     return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
   }

@@ -23,8 +23,8 @@ struct slab_frame {
 };
 
 /// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it stays,
-/// because moving it to another processor takes longer. A thread that has been idle for a microsecond is not yet a
-/// reason to steal from it. One thread is watched at a time, until it is known whether it is quick; then the next
+/// because moving it to another processor takes longer. A thread that queues jobs still counts as quick if it has begun
+/// no job for a few microseconds. One thread is watched at a time, until it is known whether it is quick; then the next
 /// thread is watched.
 class slab_watch {
  public:

@@ -176,8 +176,8 @@ auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
 }
 
 /// Polls the inbox for newly posted jobs. If the previous poll found almost none, the worker has caught up with a
-/// producer, and first backs off. Otherwise, it would take away the cache lines that the producer is writing, for a job
-/// or two.
+/// producer, and first backs off. Without a back-off, the poll would take cache lines away from the producer, and find
+/// only a job or two.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_fresh(worker& self) noexcept -> bool {
   if (owner_.looks_before_sleep_ != 0 && self.idle.since_look * self.pace.average() < worth_a_backoff)
