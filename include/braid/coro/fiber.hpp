@@ -36,8 +36,8 @@ namespace detail {
 
 /// Calls `fn()` on its own stack, on the task's home executor, and returns its result. Any function that `fn` calls, at
 /// any depth, may wait by `fiber_await`. Use fibers for code with callbacks, libraries that call back, and deep
-/// recursion. A fiber is a task like any other: it belongs to the scope of its caller and has its deadline. `fn` is
-/// destroyed on the home when it has ended.
+/// recursion. A fiber is a task like any other: it belongs to the scope of its caller and has the deadline of that
+/// scope. `fn` is destroyed on the home when it has ended.
 ///
 /// A stop takes effect while the fiber waits: the wait throws an exception that is not a std::exception, so that the
 /// locals are destroyed. A `catch (...)` that catches this exception must rethrow it. If it does not, the next wait

@@ -25,15 +25,15 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
  public:
   ~home() override;
 
-  /// Queues the next step of a task of this home. Unlike `try_post`, it is accepted while the home is stopping, because
-  /// a home ends only after its tasks. Threads: any.
+  /// Queues the next step of a task of this home. Unlike a job of `try_post`, the step is accepted even while the home
+  /// is stopping, because a home ends only after its tasks. Threads: any.
   virtual void post_resumption(job& step) noexcept = 0;
 
   /// Returns the scope of the tasks that belong to no other scope. A stop of the home stops this scope. Threads: the
   /// home's own.
   [[nodiscard]] virtual auto root() noexcept -> scope& = 0;
 
-  /// Returns whether its jobs always run on the same thread, which fibers require.
+  /// Returns whether the home's jobs always run on the same thread. Fibers require that.
   /// Threads: any.
   [[nodiscard]] virtual auto has_own_thread() const noexcept -> bool { return false; }
 

@@ -131,8 +131,8 @@ struct offload_options {
 
 /// Runs `fn()` on `executor` and resumes the task on its home with the result, or with errc::deadline_exceeded once the
 /// timeout has passed. If the function has not begun by then, it does not begin. If it has begun, it continues and its
-/// result is dropped. `executor` counts the function as late, and its destructor waits for the function. A stop of the
-/// task has the same effect as the timeout.
+/// result is dropped. `executor` counts the function as late, and the destructor of `executor` waits for the function.
+/// A stop of the task has the same effect as the timeout.
 /// Threads, blocks: as `offload` without a timeout. Errors: errc::deadline_exceeded; errc::closed if `executor` refused
 /// the function, errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in time. Lifetime: `fn`
 /// may outlive the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.

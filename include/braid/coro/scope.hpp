@@ -92,9 +92,9 @@ struct refused_in_scope<Fn> {
 
 /// An async scope (P3149), or nursery: structured concurrency for tasks, which cannot outlive the object. The first
 /// task that fails stops the other tasks; their errors are only counted. A scope inside another scope is stopped with
-/// it and has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: after its own
-/// `request_stop`, the code that waits for the scope continues (`with_scope`). Inside a coroutine prefer `with_scope`.
-/// A coroutine that owns a scope directly may await nothing except `join` of that scope while tasks run in it.
+/// it and has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: after `request_stop`
+/// of a scope, the code that waits for this scope continues (`with_scope`). Inside a coroutine prefer `with_scope`. A
+/// coroutine that owns a scope directly may await nothing except `join` of that scope while tasks run in it.
 /// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:

@@ -48,8 +48,8 @@ class BRAID_API serial_executor final : public home {
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
-  /// Constructs an executor on top of `target`. A thread that the process starts for the first sleep serves the sleeps
-  /// of its tasks.
+  /// Constructs an executor on top of `target`. The sleeps of its tasks are served by a timer thread, which the process
+  /// starts at the first sleep.
   explicit serial_executor(executor& target) : serial_executor(target, nullptr) {}
   /// Constructs an executor that uses `timers` for sleeps. They must exist as long as tasks of this executor.
   serial_executor(executor& target, detail::shared_timers& timers) : serial_executor(target, &timers) {}

@@ -93,7 +93,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
 
 /// Suspends the task until `time`, never shorter. If the time is in the past, the other work of the loop runs first.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. A stop ends the
-/// sleep early, and the task as stopped.
+/// sleep early, and the task ends as stopped.
 [[nodiscard]] inline auto sleep_until(time_point time) noexcept { return detail::sleep_awaiter(detail::at_time{time}); }
 
 /// Suspends the task for at least `span`, counted from the start of the await. If the span is not positive, the other
@@ -121,8 +121,8 @@ class interval {
   }
 
   /// Waits for the next tick. Returns, as std::uint64_t, the number of earlier ticks that were skipped because their
-  /// time had passed before the call. Blocks: no thread. A stop ends the wait early, and the task as stopped; the tick
-  /// is not used up.
+  /// time had passed before the call. Blocks: no thread. A stop ends the wait early, and the task ends as stopped; the
+  /// tick is not used up.
   [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.of = this}); }
 
  private:

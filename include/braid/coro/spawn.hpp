@@ -138,14 +138,15 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 }  // namespace detail
 
 /// Starts `work` and returns a future of its value. The task runs in a new scope. `future::request_stop` stops the task
-/// and everything that it has spawned, and nothing else. The future is ready when all of them have ended. Dropping the
-/// future detaches the work. An exception is stored in the future. If the future was dropped before, the exception goes
-/// to the error callback of the home. It does not stop other tasks of the surrounding scope.
+/// and everything that it has spawned, and nothing else. The future is ready when the task and everything that it has
+/// spawned have ended. Dropping the future detaches the work. An exception is stored in the future. If the future was
+/// dropped before, the exception goes to the error callback of the home. An exception does not stop other tasks of the
+/// surrounding scope.
 ///
 /// `home` is one of three things. A home (a loop, a serial_executor): the task belongs to its root scope. Another
-/// executor, such as a pool: the task gets its own home, so that tasks run at the same time; a worker that waits for a
-/// task that has not begun runs its beginning. A scope of the calling thread: the task begins at once, and the scope
-/// does not end before the task.
+/// executor, such as a pool: the task gets its own home, so that tasks run at the same time; if a worker waits for a
+/// task that has not begun, the worker itself runs the beginning of the task. A scope of the calling thread: the task
+/// begins at once, and the scope does not end before the task.
 ///
 /// Threads: any; for a scope, that of its home.
 /// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,

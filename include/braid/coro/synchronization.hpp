@@ -197,8 +197,8 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
 
 inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
 
-/// A single-use latch for tasks. Tasks wait until it has been counted down as often as its initial count says. From
-/// then on no task waits. Threads: any. Lifetime: outlives the waiting tasks; a task that has waited may destroy it.
+/// A single-use latch for tasks. Tasks wait until its count has reached zero. From then on no task waits. Threads: any.
+/// Lifetime: outlives the waiting tasks; a task that has waited may destroy it.
 class async_latch {
   class awaiter;
 
@@ -303,7 +303,7 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
   explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
-  /// Arrives even if the poll budget is used up, because the other tasks wait for it.
+  /// Arrives even if the poll budget is used up, because the other tasks wait for this arrival.
   [[nodiscard]] auto await_ready() noexcept -> bool {
     {
       detail::wake_list woken;

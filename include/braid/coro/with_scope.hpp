@@ -60,8 +60,8 @@ auto joined(scope& children, Start start) -> task<joined_end<T>> {
   co_return end;
 }
 
-/// Returns the value of work whose own scope was stopped: nothing, or a result with `reason`. Errors: std::system_error
-/// with `reason` for all other types.
+/// Returns the value for work that was ended by a stop of its own scope: nothing for void, or a result with the error
+/// `reason`. Errors: throws std::system_error with `reason` if the work returns another type.
 template <typename T>
 auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)

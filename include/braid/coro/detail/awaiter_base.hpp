@@ -15,7 +15,7 @@ namespace braid::detail {
 
 struct wait_layout;
 
-/// The answer to the question whether an operation could be withdrawn before it completed.
+/// Whether an operation could be withdrawn before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is on its way home, and continues there
@@ -143,8 +143,8 @@ class BRAID_API later_completions {
 };
 
 /// Uses up one unit of the thread's budget of awaits that complete at once. Returns false if the budget is empty. The
-/// task must then let other work of its home run first, although its operation is ready. Each step from the queue of a
-/// home has a new budget.
+/// task must then let other work of its home run first, although its operation is ready. Each step that a home runs
+/// from its queue begins with a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
 
 /// Appends a text such as "of task 17", with `how` in place of "of". Appends nothing if the number is 0.

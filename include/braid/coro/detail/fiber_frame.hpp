@@ -26,8 +26,8 @@ struct BRAID_API fiber_unwind{};
 using fiber_handle = std::coroutine_handle<task_promise<void>>;
 
 /// Describes a wait that a fiber begins: the awaiter and its `suspend` function, which is called on the stack of the
-/// home. `suspend` returns the coroutine to run next. It returns null if there is no next coroutine, or if g++ has
-/// already stored it for the thread.
+/// home. `suspend` returns the coroutine to run next. It returns null if there is no next coroutine. In code compiled
+/// by g++, it also returns null if the next coroutine is already stored for the thread.
 struct fiber_wait {
   auto (*suspend)(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<>;
   void* awaiter;

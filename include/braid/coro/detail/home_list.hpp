@@ -17,7 +17,7 @@ class job;
 
 namespace detail {
 
-/// The result of sending a question about its tasks to a home.
+/// The result of sending a home a question about its tasks.
 enum class asked : std::uint8_t {
   on_its_way,  ///< the home's thread will answer it
   to_be_run,   ///< the same, once `home::run_asked` was called; until then the home does not end
@@ -27,8 +27,8 @@ enum class asked : std::uint8_t {
 struct home_hook : list_hook {};
 struct home_part;
 
-/// The list of all homes on which tasks may wait. A home is added before one of its tasks waits for the first time. It
-/// is removed before it takes its last job, so that it answers every question it has received.
+/// The list of all homes on which tasks may wait. A home is added before one of its tasks waits for the first time. A
+/// home is removed before it runs its last job, so that it still answers every question that it has received.
 /// Threads: any. Blocks: for the lock of the list part that contains the home. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
   static void add(home& home) noexcept;

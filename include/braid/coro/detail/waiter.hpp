@@ -92,12 +92,12 @@ class wait_queue {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// An awaiter that takes something if it is available, and otherwise waits in a queue. If the poll budget is used up,
-/// the awaiter lets the other work of its home run before it takes anything. Otherwise it would hold what it took
-/// without using it, while those tasks wait for it. `Derived` has two functions, which are called under the lock:
-/// `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`. It also has a literal
-/// `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and without the lock, and
-/// `describe(text)`, `needs()` and `layout`, as `awaiter_base::operation` has.
+/// An awaiter that takes something, such as a permit, if it is available, and otherwise waits in a queue. If the poll
+/// budget is used up, the awaiter lets the other work of its home run before it takes a permit. If it took the permit
+/// first, it would hold the permit unused while the other tasks wait for it. `Derived` has two functions, which are
+/// called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`.
+/// It also has a literal `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and
+/// without the lock, and `describe(text)`, `needs()` and `layout`, as `awaiter_base::operation` has.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:
