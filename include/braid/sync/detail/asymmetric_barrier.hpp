@@ -24,8 +24,8 @@ enum class barrier_kind : std::uint8_t {
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
 /// The barrier orders loads and stores of atomics; plain data still needs an acquire and release edge.
-/// It has its own cache line, because the frequent side reads its kind, and neighbouring data could be written often.
-/// `where` is used by the explorer of the model build, which omits one use of a barrier at a time.
+/// It has its own cache line, because the frequent side reads the kind of the barrier, and neighbouring data could be
+/// written often. `where` is used by the explorer of the model build, which omits one use of a barrier at a time.
 /// Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind
 /// is symmetric, each is a full fence.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".

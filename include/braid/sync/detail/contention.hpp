@@ -23,8 +23,8 @@ inline void count_contention(atomic<std::uint64_t> contention_counts::* what) no
     (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
 }
 
-/// Counts a failed compare-exchange. Not inlined: the thread that lost the exchange has already paid for a cache miss,
-/// and the other thread must not pay anything.
+/// Counts a failed compare-exchange. Not inlined, so that an exchange that succeeds costs nothing more. After a failed
+/// exchange, a call is cheap compared with the cache miss that the exchange has caused.
 [[gnu::noinline, gnu::cold]] inline void note_lost_exchange() noexcept {
   count_contention(&contention_counts::lost_exchanges);
 }

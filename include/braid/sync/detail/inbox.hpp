@@ -127,8 +127,9 @@ class inbox {
   }
 
   /// Moves half of the callables that one producer has posted to `other`, rounded up and at most 128, to this inbox.
-  /// Returns their number. They are visible here before they disappear there. Works even if this inbox is closed. Wakes
-  /// no worker; a thief that moves several callables, or leaves some, must wake another thief. Cost: a heavy barrier.
+  /// Returns their number. They are visible in this inbox before they disappear from `other`. Works even if this inbox
+  /// is closed. Wakes no worker; a thief that moves several callables, or leaves some, must wake another thief. Cost: a
+  /// heavy barrier.
   auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_from(other, *mine);

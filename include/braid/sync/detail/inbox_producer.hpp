@@ -193,8 +193,8 @@ class inbox_producer : public inbox_producer_base {
     of.done.store(of.done.load(relaxed) + 1, release);
   }
 
-  /// Moves half of the callables to `there`, rounded up, and returns their number. They are visible there before they
-  /// disappear here.
+  /// Moves half of the callables to `there`, rounded up, and returns their number. They are visible in the new queue
+  /// before they disappear from this one.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
   /// Moves the oldest callable to `place`. Returns false if there is no callable.

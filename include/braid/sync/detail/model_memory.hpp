@@ -90,7 +90,7 @@ class model_memory {
     model_clock published_fenced = {};  // and what barriers put before it
   };
 
-  /// The moment from which on a thread had observed a write.
+  /// A write that a thread has observed, and the moment at which it was first observed.
   struct sighting {
     std::uint32_t moment = 0;
     std::size_t write = 0;

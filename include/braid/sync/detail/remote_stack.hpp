@@ -57,8 +57,8 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// Returns the number of taken pushes that returned `wake`. Before the owner is destroyed, it must wait for that many
-  /// wakes, because each of those pushing threads will wake it, perhaps later.
+  /// Returns how many of the pushes that `take` has removed had returned `wake`. Each thread that made such a push
+  /// wakes the owner, perhaps later. So before the owner is destroyed, it must wait for that many wakes.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
   /// Refuses pushes from now on. Returns all elements that were pushed before, as `take` does.

@@ -125,8 +125,8 @@ class split_deque {
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Returns the value that represents zero entries in `has_private`. It is not 0 if barriers are symmetric, because
-  /// `has_private` would then need a subtraction in each fork.
+  /// Returns the value that represents zero entries in `has_private`. If barriers are symmetric, the value is not 0, so
+  /// that `has_private` needs no subtraction in each fork.
   [[nodiscard]] static constexpr auto no_entries(barrier_kind kind) noexcept -> std::int64_t {
     return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
   }
