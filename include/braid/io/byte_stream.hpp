@@ -141,7 +141,7 @@ class BRAID_API byte_stream {
 
   /// Moves the stream to another loop, whose tasks use it from then on. For a server that accepts on one loop and
   /// serves on several. Requires an open stream that no task reads or writes.
-  /// Threads: once a task has waited on it, its loop's own; before, any.
+  /// Threads: the loop's own once a task has waited on the stream; before that, any.
   void move_to(loop& other) noexcept;
 
   /// Closes the stream. Bytes that were written are still delivered. Requires that no task reads or writes.
@@ -157,8 +157,8 @@ class BRAID_API byte_stream {
   std::unique_ptr<detail::open_descriptor> open_;
 };
 
-/// One end of a pipe, which either reads or writes. Cost: a write to a pipe takes three more system calls than one to a
-/// socket, which prevent SIGPIPE.
+/// One end of a pipe, which either reads or writes. Cost: a write to a pipe takes three more system calls than a write
+/// to a socket. The additional calls prevent SIGPIPE.
 class BRAID_API pipe_stream : public byte_stream {
  public:
   pipe_stream() = default;

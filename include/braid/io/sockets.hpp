@@ -193,7 +193,7 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// Moves the listener to another loop, which also gets the connections that it accepts. Requires an open listener,
-  /// and that no task accepts. Threads: once a task has waited on it, its loop's own; before, any.
+  /// and that no task accepts. Threads: the loop's own once a task has waited on the listener; before that, any.
   void move_to(loop& other) noexcept;
 
   /// Closes the listener. Connections that wait to be accepted are reset. Requires that no task accepts.

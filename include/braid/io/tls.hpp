@@ -201,7 +201,7 @@ class BRAID_API tls_stream {
   /// Waits for bytes, and copies as many as possible to the front of `buffer`, which must not be empty. Returns their
   /// number.
   /// Returns 0 if the peer has ended its side.
-  /// Errors: tls_errc::truncated if the connection ends without such a notice of the peer.
+  /// Errors: tls_errc::truncated if the connection ends although the peer has not ended its side.
   [[nodiscard]] auto read_some(std::span<std::byte> buffer) const -> task<result<std::size_t>>;
 
   /// Fills `buffer`.
