@@ -64,9 +64,9 @@ class http_lease;
 }  // namespace detail
 
 /// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection breaks
-/// before a byte was received, the call is sent once more over a new connection. This happens only if its method may be
-/// repeated. Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an
-/// abandoned call closes its connection.
+/// before a byte was received, the call is sent once more over a new connection. This happens only if the method of the
+/// call may be repeated. Other calls are never sent twice.
+/// Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned call closes its connection.
 /// Threads: the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:

@@ -288,8 +288,8 @@ class BRAID_API http_server {
   struct pacing {
     double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
-    /// Returns the number of requests that would not be refused now. So many waiting connections get their turn,
-    /// regardless of the share. Called on the loop each millisecond while connections wait. Must not throw.
+    /// Returns the number of requests that would not be refused now. That many waiting connections are read, regardless
+    /// of the share. Called on the loop each millisecond while connections wait. Must not throw.
     std::function<std::size_t()> room = {};
   };
 

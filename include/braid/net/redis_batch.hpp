@@ -85,7 +85,7 @@ class BRAID_API redis_batch {
   /// Returns the bytes of `count` commands, from the command number `first` on.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Returns whether the batch may be sent over a shared connection. A batch must not change the connection for other
-  /// callers. A SELECT does so, and a transaction that does not begin and end in the batch.
+  /// callers. A SELECT changes the connection, and so does a transaction that does not begin and end in the batch.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
   /// Returns whether the batch contains a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }

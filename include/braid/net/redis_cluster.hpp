@@ -46,12 +46,13 @@ class redis_cluster_state;
 }  // namespace detail
 
 /// A client of a Redis Cluster. It opens one connection to each node when the node is first needed. If a node
-/// disappears from the map of slots, its connections are closed. It is not connected again, unless it is one of
-/// `options::nodes` and no node of the map answers. If a node redirects a command, the command is sent to the named
-/// node, and the map of slots is requested again. The map is also requested if a node cannot be reached. Commands that
-/// were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and has no
-/// reply fails. If all known nodes have answered that there is no map, calls fail at once.
-/// Errors: as those of a connection, at the deadline the last one; redis_errc::too_many_hops, cross_slot, no_cluster.
+/// disappears from the map of slots, its connections are closed. The client connects to such a node again only if it is
+/// one of `options::nodes` and no node of the map answers. If a node redirects a command, the command is sent to the
+/// named node, and the map of slots is requested again. The map is also requested if a node cannot be reached. Commands
+/// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and has
+/// no reply fails. If all known nodes have answered that there is no map, calls fail at once.
+/// Errors: those of a connection, at the deadline the last such error; redis_errc::too_many_hops, cross_slot,
+/// no_cluster.
 /// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:

@@ -62,8 +62,8 @@ class BRAID_API redis_shared_connection {
   void withdraw(redis_request& request) noexcept;
   /// Closes the connection. All requests end with errc::closed. A second call does nothing.
   void close() noexcept;
-  /// Stops connecting again. If no replies are due, closes the connection at once. Otherwise it is closed when it
-  /// breaks or its owner destroys it. Requests that were not sent fail with errc::closed then.
+  /// Disables reconnecting. If no replies are due, closes the connection at once. Otherwise the connection is closed
+  /// when it breaks or when its owner destroys it. Requests that were not sent then fail with errc::closed.
   void retire() noexcept;
 
   [[nodiscard]] auto is_at_home() const noexcept -> bool { return loop_->is_current(); }
