@@ -12,8 +12,8 @@
 
 namespace braid::sim {
 
-/// The seed of a world, and the faults that the network may have. Each number of faults is a limit; without one, no
-/// fault happens.
+/// The seed of a world, and the faults that the network may have. For each kind of fault, a number limits how many
+/// happen; with the default 0, none of that kind happens.
 struct world_options {
   std::uint64_t seed = 1;
   std::chrono::nanoseconds min_latency = std::chrono::microseconds(10);
@@ -46,19 +46,20 @@ class world;
 /// A machine of a world: a process that runs an unchanged program. A copy refers to the same machine.
 class machine {
  public:
-  /// Ends the process as a loss of power does: its memory is lost, and nobody tells the other machines, whose
-  /// connections are half-open.
+  /// Ends the process as a power failure does: its memory is lost. The other machines are not notified, so their
+  /// connections to this machine stay half-open.
   void crash();
-  /// Ends the process by a kill: the system of the machine resets its connections.
+  /// Kills the process, while the system of the machine continues to run and resets the connections of the process.
   void kill();
-  /// Starts the program again. Does nothing if it runs.
+  /// Starts the program again. Does nothing if the program is running.
   void restart();
 
-  /// Returns true if the program runs.
+  /// Returns true if the program is running.
   [[nodiscard]] auto is_running() const -> bool;
-  /// Returns the exit status of a program that has ended by itself, or 128 and the number of the signal.
+  /// Returns the exit status of a program that has ended by itself. If a signal ended the program, returns 128 plus the
+  /// number of the signal.
   [[nodiscard]] auto status() const -> std::optional<int>;
-  /// Returns what the program has written to its standard output and standard error, over all starts.
+  /// Returns everything that the program has written to its standard output and standard error since its first start.
   [[nodiscard]] auto output() const -> std::string;
   [[nodiscard]] auto address() const -> const std::string&;
 
@@ -81,7 +82,8 @@ class world {
   /// Ends all programs.
   ~world();
 
-  /// Adds a machine. Its program starts when the world runs first. Its name is a host name in the world.
+  /// Adds a machine. The program of the machine starts when the world runs for the first time. The name of the machine
+  /// is a host name in the world.
   auto machine(const std::string& name, const std::vector<std::string>& command, const machine_options& options = {})
       -> sim::machine;
 
@@ -96,14 +98,15 @@ class world {
   void heal(const sim::machine& one, const sim::machine& other);
 
   /// Runs the world for a virtual time. Returns false if a program failed: it ended with a status other than 0 or by a
-  /// signal, or the simulator ended it. The world has stopped then.
+  /// signal, or the simulator ended it. In that case the world has stopped.
   auto run_for(std::chrono::nanoseconds duration) -> bool;
-  /// Ends all programs. Returns false if one has failed, or still runs although it must end.
+  /// Ends all programs. Returns false if a program has failed, or still ran although `machine_options::must_end` is
+  /// set.
   auto end() -> bool;
 
   /// Returns the virtual time since the start.
   [[nodiscard]] auto now() const -> std::chrono::nanoseconds;
-  /// Returns a hash of all switches and packets: two runs of a seed have the same.
+  /// Returns a hash of all switches between threads and of all packets. Two runs with the same seed have the same hash.
   [[nodiscard]] auto hash() const -> std::uint64_t;
   /// Returns the report of the program that failed, and a line for each machine.
   [[nodiscard]] auto report() const -> std::string;

@@ -48,7 +48,7 @@ class list_hook {
 };
 
 /// A list of elements that derive from `list_hook`. The list does not own them. An element that can be in several lists
-/// derives from a separate `Hook` class for each, which derives from `list_hook`.
+/// derives from a separate `Hook` class for each list. Each `Hook` derives from `list_hook`.
 /// Threads: one at a time. Lifetime: cannot be moved, because its first and last element point to it.
 template <typename T, typename Hook = list_hook>
 class intrusive_list {

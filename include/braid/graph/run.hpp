@@ -296,8 +296,8 @@ void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) 
   fail_at(std::move(why));
 }
 
-/// Handles the end of a node as stopped. The cause may be its own timeout, a failure before it in the order, or a stop
-/// of the run, which settles the run. If there is no such cause, the node has stopped itself, which is a failure.
+/// Handles the end of a node as stopped. The cause may be the node's own timeout, a failure of an earlier node in the
+/// order, or a stop of the run. If there is no such cause, the node has stopped itself, which is a failure.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
   if (progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced) return;

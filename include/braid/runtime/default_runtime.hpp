@@ -28,9 +28,10 @@ namespace braid {
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
-/// before. All code of the process shares it, including shared objects, if braid is a shared library. At the latest, it
-/// is finalized by draining when the static objects of the process are destroyed, before those that were constructed
-/// earlier. The child of a fork has none of its threads; the first call there creates a separate runtime.
+/// before. All code of the process shares it, including shared objects, if braid is a shared library. If the program
+/// does not finalize it, it is finalized by draining when the static objects of the process are destroyed: before the
+/// objects that were constructed earlier than the runtime. The child of a fork has none of the runtime's threads; the
+/// first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
 /// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
 /// was called before a runtime existed; the system's error if it cannot start threads, and the next call tries again.

@@ -50,7 +50,8 @@ struct stall_target {
 };
 
 /// Checks each target at intervals of half the limit, but at most 20 times a second. It only reads counters that
-/// workers and loops update anyway. A thread gets a signal only when it has stalled, so that it records its stack.
+/// workers and loops update anyway. Only a thread that has stalled gets a signal, which makes the thread record its
+/// stack.
 /// Threads: `look` from one at a time; between `start` and the end it is the watchdog's own thread. `count` from any.
 class BRAID_API stall_watch {
  public:

@@ -77,8 +77,8 @@ BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// Returns the number of a coroutine's wait. It is odd, because the awaiter is also a job, whose posts have the even
-/// number.
+/// Returns the number of a coroutine's wait. It is odd, because the awaiter is also a job, and the even number
+/// identifies the posts of that job.
 [[nodiscard]] inline auto trace_wait_number(const void* awaiter) noexcept -> std::uint64_t {
   return trace_number(awaiter) | 1U;
 }

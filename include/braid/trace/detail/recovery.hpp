@@ -22,8 +22,8 @@ struct recovered_part {
   std::size_t threads = 0;    ///< that have noted something since
 };
 
-/// The content of FILE.rings as a process has left it. Any bytes are accepted: they are either refused or converted to
-/// a trace.
+/// The content of FILE.rings as a process has left it. The bytes may be damaged: they are either refused with a message
+/// or converted to a trace.
 /// Threads: one. Protocol: docs/design/trace.md
 class BRAID_API left_rings {
  public:
@@ -43,8 +43,8 @@ class BRAID_API left_rings {
   /// Converts any bytes to UTF-8.
   using text_fn = std::string (*)(std::string_view bytes);
 
-  /// Returns the missing end of the trace. `open_states` contains the states on the tracks of tasks that have no end in
-  /// the trace yet; they end with the last record. Names are converted by `text`.
+  /// Returns the missing end of the trace. `open_states` contains the task states that have begun and not ended in the
+  /// trace so far. They end at the time of the last record. Names are converted by `text`.
   /// Errors: std::bad_alloc.
   [[nodiscard]] auto rest(const std::unordered_map<std::uint64_t, std::int64_t>& open_states, text_fn text) const
       -> recovered_part;
