@@ -120,8 +120,8 @@ consteval auto class_of(Value T::* /*member*/) -> T;
 template <auto Member>
 using class_of_t = decltype(class_of(Member));
 
-/// Returns whether two addresses belong to the same field. Addresses of different types never do, although a struct and
-/// its first field have the same address.
+/// Returns whether two addresses belong to the same field. Returns false for addresses of different types, because a
+/// struct and its first field have the same address but are different objects.
 template <typename Left, typename Right>
 constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool {
   if constexpr (std::same_as<Left, Right>)

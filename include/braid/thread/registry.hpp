@@ -116,8 +116,8 @@ template <typename Entries>
   return threads;
 }
 
-/// Calls hooks while this object exists. They are called on the thread that registers or unregisters, without holding a
-/// lock, so that they may query and use registries. They must not wait for a thread that registers.
+/// Calls hooks while this object exists. The hooks are called on the thread that registers or unregisters. No lock is
+/// held during the calls, so hooks may query and use registries. Hooks must not wait for a thread that registers.
 /// Threads: any may create and destroy it; the hooks are called by several threads at a time. Blocks: the destructor
 /// waits for running calls, unless a hook destroys the observer. Errors: an exception of a hook is printed on stderr;
 /// the registration remains valid, and the other hooks are called.

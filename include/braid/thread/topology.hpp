@@ -107,9 +107,9 @@ struct topology {
   /// no two threads share a core.
   [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
 
-  /// Chooses one CPU for each of `workers`, so that the CPUs are far from each other. The nodes are used in turn.
-  /// Within a node, the first choice is one CPU of each core, efficiency cores last, and then the other hardware
-  /// threads. If there are more workers than allowed CPUs, the sequence repeats.
+  /// Chooses one CPU for each of `workers`, so that the CPUs are far from each other. Successive workers get CPUs of
+  /// different nodes. Within a node, the first choice is one CPU of each core, efficiency cores last, and then the
+  /// other hardware threads. If there are more workers than allowed CPUs, the sequence repeats.
   [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
 
   /// Chooses one CPU for each of `workers`, so that the CPUs are close to each other. The hardware threads of a core

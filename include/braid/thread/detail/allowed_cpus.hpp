@@ -16,9 +16,9 @@ struct allowed_cpus {
 };
 
 /// Returns the intersection of the affinity mask of the process, its cpuset and the online CPUs. If `root` is not `/`,
-/// it describes another machine: the mask is read from `proc/self/status` below it, and the mask of this process is
-/// used only if no file can be read at all. If a set would leave no CPU, it is ignored, and the reason mentions that.
-/// Never fails.
+/// the files below it describe another machine. The mask is then read from `proc/self/status` below `root`; the mask of
+/// this process is used only if no file can be read at all. If a set would leave no CPU, it is ignored, and the reason
+/// mentions that. Never fails.
 /// Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
 
