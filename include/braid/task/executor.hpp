@@ -32,7 +32,8 @@ class error_callback {
     static constexpr std::size_t no_worker = SIZE_MAX;
 
     std::size_t worker = no_worker;  ///< the index of the worker; no_worker if the thread is not a worker
-    /// The sequence number of the job among those that this worker has begun, from 1. 0 if no job threw the exception.
+    /// The sequence number of the job among all jobs that this worker has begun, counted from 1. 0 if no job threw the
+    /// exception.
     std::uint64_t job = 0;
     /// A description of the code that threw, such as `the handler of GET /users`. Only valid during the call.
     const char* what = "a posted job";

@@ -26,8 +26,8 @@ class shared_future;
 /// A continuation is called once the value is available. It has its own future, which gets its result. If the result is
 /// itself a future, the continuation's future gets that future's value. If a future fails, its continuations are not
 /// called, and their futures fail with the same exception. You can attach any number of continuations. `then` on an
-/// lvalue keeps the future valid and passes the value as a const T&. `then` on an rvalue is the last one: it passes a
-/// T&& after all others have returned. Where a continuation runs:
+/// lvalue keeps the future valid and passes the value as a const T&. `then` on an rvalue attaches the last
+/// continuation, which gets a T&& after all other continuations have returned. Where a continuation runs:
 ///
 ///   then(fn)         on the executor of the work, posted by the thread that fulfilled the future; for a future without
 ///                    an executor as `then_inline`
@@ -202,7 +202,7 @@ auto future<T>::get() -> T {
 }
 
 /// A future that can be copied. All copies share one value, which no copy can move out. Continuations get a const T&.
-/// They run where those of a `future` run, and a failure has the same effect.
+/// They run on the same executors as continuations of a `future`, and a failure has the same effect.
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
 class [[nodiscard]] shared_future : public detail::refused_views<T> {

@@ -34,9 +34,9 @@ class BRAID_API inline_executor final : public detail::threadless {
   /// Errors: would_deadlock in a job of this executor.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, and blocks until the jobs of other threads have ended. `mode` decides whether jobs that wait for
-  /// the end of the job that posted them are run or dropped. Errors: would_deadlock in a job of this executor, which
-  /// stays usable.
+  /// Refuses new jobs, and blocks until the jobs of other threads have ended. A job that was posted by a running job
+  /// waits for the end of that job; `mode` decides whether such waiting jobs are run or dropped. Errors: would_deadlock
+  /// in a job of this executor, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
   /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, waiting jobs are dropped, a

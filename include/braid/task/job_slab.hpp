@@ -29,7 +29,7 @@ namespace braid {
 
 namespace detail {
 
-/// A callable that a slab can run. It is called once, as an lvalue, and keeps its state so that `result` can read it.
+/// A callable that a slab can run. It is called once, as an lvalue, and is kept so that `result` can read its state.
 template <typename Fn>
 concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&>;
 

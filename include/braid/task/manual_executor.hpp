@@ -15,10 +15,10 @@
 
 namespace braid {
 
-/// An executor that queues jobs until a thread runs them: by `poll`, by `wait_idle`, or by a wait for a future or a
-/// group of this executor. Any wait of the thread that created the executor also runs its jobs. Jobs run one at a time,
-/// in the order of their posts within a priority. Forks of a job run at once, on the same thread. The destructor runs
-/// the remaining jobs.
+/// An executor that queues jobs until a thread runs them. The thread does so in `poll`, in `wait_idle`, or while it
+/// waits for a future or a group of this executor. Any wait of the thread that created the executor also runs its jobs.
+/// Jobs run one at a time, in the order of their posts within a priority. Forks of a job run at once, on the same
+/// thread. The destructor runs the remaining jobs.
 /// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs.
 class BRAID_API manual_executor final : public detail::threadless {
  public:

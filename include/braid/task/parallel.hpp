@@ -42,8 +42,8 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 }  // namespace detail
 
 /// Calls `body(i)` for each i in [first, last), on this worker and on idle workers of its pool. i has the common type
-/// of both bounds. A thread that is not a worker runs the loop itself, with help from workers of `default_pool` if it
-/// takes longer than a few microseconds. All threads call the same body.
+/// of both bounds. A thread that is not a worker runs the loop itself. If the loop takes longer than a few
+/// microseconds, workers of `default_pool` help. All threads call the same body.
 /// Threads: any that may block. Blocks: until all calls have ended; the worker runs other forks during the wait.
 /// Errors: one of the exceptions of `body`, rethrown when the chunks that had begun have ended; the other chunks are
 /// skipped. Cost: a few loads for each chunk.

@@ -96,9 +96,9 @@ class BRAID_API pool : public executor {
     /// Receives exceptions of posted jobs and hooks. Without it, or if it throws itself, the message goes to stderr.
     /// Called on the worker.
     error_callback on_error = {};
-    /// Called by each worker with its index. `on_worker_start` is called before the worker's first job and before the
-    /// pool's constructor returns, when the worker has its name and settings. `on_worker_stop` is the last call of a
-    /// worker.
+    /// Called by each worker with its index. `on_worker_start` is called after the worker has received its name and
+    /// settings, and before its first job. The pool's constructor returns after these calls. `on_worker_stop` is the
+    /// last call of a worker.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
@@ -108,12 +108,12 @@ class BRAID_API pool : public executor {
     refusal on_refused = refusal::ignore;                        ///< of a setting
     std::optional<worker_registration> registration = std::nullopt;
     /// The maximum number of spare threads. When a job blocks on a future, a spare thread continues with the other jobs
-    /// of its worker, so that no job runs on top of the blocked one. At most as many idle spare threads stay as there
-    /// are workers. They are called name-N, … after the N workers, and have the same settings, hooks and registration.
+    /// of its worker, so that no job runs on top of the blocked one. At most one idle spare thread per worker is kept.
+    /// Spare threads are called name-N, … after the N workers, and have the same settings, hooks and registration.
     /// There are no spare threads if `make_driver` is set.
     unsigned max_spare_threads = 64;
-    /// How long a worker without work polls before it sleeps, because a wake would cost it about five microseconds. It
-    /// is 0 if the process has only one CPU.
+    /// How long a worker without work polls before it sleeps, because a wake takes about five microseconds. It is 0 if
+    /// the process has only one CPU.
     duration stay_awake = 10us;
     /// Creates the driver of the worker with this index. A worker without work sleeps in its driver. The default is a
     /// `parking_driver`.

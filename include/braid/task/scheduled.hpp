@@ -49,8 +49,8 @@ class scheduled_task {
   }
 
   /// Cancels the work. No run begins after this call. The captures are destroyed as soon as no run uses them; the
-  /// result tells whether that has happened. Unless the result is `after_run`, the timers no longer use the executor,
-  /// and it may be destroyed.
+  /// result tells whether that has happened. If the result is not `after_run`, the timers no longer use the executor,
+  /// so the executor may be destroyed.
   /// Threads: any, including the function itself. Blocks: while the timers pass the work to its executor on another
   /// thread, unless the result is `after_run`.
   auto cancel() const noexcept -> cancellation {

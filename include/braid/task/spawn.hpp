@@ -60,10 +60,10 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 
 /// Runs `fn(args...)` on `executor`. The job owns copies of `fn` and its arguments, which are destroyed before the
 /// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
-/// called with a std::stop_token before its arguments, it gets a token, which is stopped by `future::request_stop` and
-/// when `executor` stops its work. If the stop comes before the work begins, the work is skipped. Threads: any. Cost:
-/// one block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed
-/// if `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
+/// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` stops this token, and so
+/// does a stop of `executor`. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
+/// block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed if
+/// `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -142,8 +142,8 @@ auto vector_for(R& range) -> std::vector<T> {
 }  // namespace detail
 
 /// Posts every callable of `range` to `executor`; their order is unspecified. The elements of an rvalue container are
-/// moved, others are copied. Threads: any. Errors: errc::closed as soon as a callable is refused. Those before it were
-/// accepted, and the others are not called.
+/// moved, others are copied. Threads: any. Errors: errc::closed as soon as a callable is refused. The callables before
+/// the refused one were accepted, and the callables after it are not called.
 template <std::ranges::input_range R>
   requires detail::job_function<detail::element<R>>
 [[nodiscard]] auto post_all(executor& executor, R&& range) -> result<void> {

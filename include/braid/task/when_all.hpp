@@ -281,7 +281,7 @@ class any_state final : public future_state<typename Rule::result> {
   inputs inputs_;
   // The number of inputs that have not settled, plus one for `begin`, plus one for all references to the result. The
   // last of them frees the object. The bit `won` is set once an input with a value has settled. The counts and the bit
-  // are in one word, because another thread may free the object as soon as this thread has subtracted its own count.
+  // are in one word, because another thread may free the object as soon as a thread has subtracted its count.
   atomic<std::size_t> holds_;
 };
 
@@ -307,8 +307,8 @@ void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   if (before == 2) this->fail(first_failure(inputs_), more);
 }
 
-/// Destroys the object. Inputs that failed were kept until now, because the result might have been the failure of the
-/// first of them.
+/// Destroys the object. Failed inputs were kept until now, because the result could have become the failure of the
+/// first failed input.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::vanish() noexcept {
   for (auto& one : inputs_.all()) one.release();

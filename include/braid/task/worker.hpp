@@ -129,7 +129,8 @@ struct worker_fairness {
   std::uint32_t consecutive_next = 0;  ///< how often it has run the next job ahead of the others
   std::uint32_t consecutive_high = 0;  ///< how often it has run jobs of priority `high`, ahead of the others
   time_point remote_slice_ended;       ///< when the last time slice for remote jobs ended
-  /// True if remote jobs get the next time slice, after the current job, because the worker's own jobs have had theirs.
+  /// True if remote jobs get the next time slice, after the current job, because the worker's own jobs have had their
+  /// time slice.
   bool remote_slice_due = false;
 };
 

@@ -11,8 +11,9 @@ namespace braid::detail {
 /// Errors: the reason why the pool cannot be created.
 using default_pool_source = auto (*)() -> pool&;
 
-/// Returns the default pool, for code that does not run on a worker. It is the worker pool of the process's runtime or,
-/// if that was not initialized, of the oldest runtime that the program has created. The program can set another source.
+/// Returns the default pool, for code that does not run on a worker. It is the worker pool of the process's runtime. If
+/// that runtime was not initialized, it is the worker pool of the oldest runtime that the program has created. The
+/// program can set another source.
 /// Threads: any. Blocks: the first call, until its threads run. Errors: std::system_error if the pool cannot be
 /// created; std::errc::no_such_device_or_address if no source is set.
 [[nodiscard]] BRAID_API auto default_pool() -> pool&;
@@ -32,8 +33,8 @@ struct pool_observer {
 /// destroyed.
 BRAID_API void observe_pools(const pool_observer& observer) noexcept;
 
-/// Calls the observer, if there is one. If there is no observer, but environment variables request reports, it prints
-/// on stderr that this program does not contain them.
+/// Calls the observer, if there is one. If environment variables request reports but there is no observer, prints on
+/// stderr that this program cannot produce the reports.
 /// Threads: any.
 void note_pool_made(pool& made) noexcept;
 void note_pool_gone(pool& gone) noexcept;

@@ -113,7 +113,7 @@ template <typename Left, typename Right>
   return {call(left), call(right)};
 }
 
-/// Forks several calls: all calls after the first form one fork, which forks in turn.
+/// Forks several calls: all calls after the first form one forked call, which forks again.
 template <typename First>
 auto fork_tuple(First& first) -> results_of<First> {
   return results_of<First>(call(first));

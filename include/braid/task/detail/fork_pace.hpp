@@ -9,9 +9,9 @@
 namespace braid::detail {
 
 /// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. But if the calls
-/// are long and a worker is idle, the second call is delayed by the first, because no thief can find it. So forks are
-/// skipped only after a series of forks that each took a few nanoseconds, and no longer once a thief has requested
-/// work.
+/// are long and a worker is idle, the second call must wait for the first, because no thief can find the second call.
+/// So forks are skipped only after a series of forks that each took a few nanoseconds. When a thief requests work,
+/// forks are no longer skipped.
 /// Threads: the worker.
 class fork_pace {
  public:
@@ -22,7 +22,8 @@ class fork_pace {
   /// Returns the number of private forks, above `no_forks`, from which on further forks may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns the same limit for a loop, which forks one half of its remaining elements at a time.
+  /// Returns the number of private forks from which on a loop may skip further forks. A loop forks one half of its
+  /// remaining elements at a time.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
   /// Called if a fork was useless, because no thief took it from the worker's deque.

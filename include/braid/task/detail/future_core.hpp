@@ -30,9 +30,9 @@ enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 /// The shared state of a future without its value: the list of continuations, and the reference count. The derived
 /// class stores the result; it writes the result before `settle`, and then never again.
 ///
-/// There is one reference for the producer, which `settle` drops, one for each reader, and one for the future or for
-/// each copy of a shared future. A consumer takes over the reference of the future, and with it the right to move the
-/// value out. It is notified when its reference is the last.
+/// The producer holds one reference until `settle` drops it. Each reader holds one, and so does the future, or each
+/// copy of a shared future. A consumer takes over the reference of the future, and with it the right to move the value
+/// out. The consumer is notified when its reference is the last.
 /// Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:

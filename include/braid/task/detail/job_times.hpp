@@ -10,8 +10,7 @@
 
 namespace braid::detail {
 
-/// The number of posts of the calling thread up to the next post whose job is timed. At 1 or less, the next job is
-/// timed.
+/// The number of posts of the calling thread until a job is timed. At 1 or less, the job of the next post is timed.
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
 /// Counts a post. Returns true if the posted job must be timed, and keeps returning true until a job was timed. A

@@ -14,8 +14,8 @@
 
 namespace braid::detail {
 
-/// The minimum backlog for which another worker is woken. It is about twice the time from a wake to the first job of
-/// the woken worker, because a shorter backlog is finished before help arrives.
+/// The minimum backlog for which another worker is woken. It is about twice the time that a woken worker needs until
+/// its first job, because a shorter backlog is finished before that worker can help.
 inline constexpr duration worth_a_wake = 20us;
 
 /// The approximate time of moving a batch of jobs from one worker context to another.
@@ -64,8 +64,8 @@ class BRAID_API local_queues {
     return self.box.claim();
   }
 
-  /// Removes `awaited` if it is the most recently posted job of the worker, or if it is in the queue and the queue is
-  /// short. The other jobs keep their order.
+  /// Removes `awaited` if it is the job that the worker has posted last, or if the queue is short and contains the job.
+  /// The other jobs keep their order.
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
   /// Returns a remote job from the inbox, ahead of the worker's own jobs. Called from time to time, so that remote jobs
@@ -83,8 +83,8 @@ class BRAID_API local_queues {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
-  /// Returns whether all queues were found empty, by this call or an earlier one, while no thread moved jobs between
-  /// them. Requires that the queues are closed.
+  /// Returns whether this call or an earlier one has found all queues empty while no thread moved jobs between the
+  /// queues. Requires that the queues are closed.
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
@@ -109,9 +109,10 @@ class BRAID_API local_queues {
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
-  /// The lower bits count the thieves that are moving jobs between worker contexts, because a poll of one context after
-  /// the other could miss such jobs. The bit `dropping` stays set once `drop_all` has begun. The upper bits count all
-  /// moves that ever began. Written by thieves, and by the thread in `drop_all`.
+  /// The lower bits count the thieves that are moving jobs between worker contexts. A thread that polls one context
+  /// after the other needs this count, because it could miss jobs that are being moved. The bit `dropping` stays set
+  /// once `drop_all` has begun. The upper bits count all moves that ever began. Written by thieves, and by the thread
+  /// in `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 

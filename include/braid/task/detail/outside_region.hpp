@@ -25,8 +25,8 @@ namespace braid::detail {
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
 /// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the
-/// first run the time counts as long, and it decreases slowly, because mistaking a long loop for a short one costs more
-/// than the reverse.
+/// first run the time counts as long, and it decreases slowly, because it costs more to treat a long loop as a short
+/// one than to treat a short loop as a long one.
 /// Threads: any. A lost update does no harm.
 class region_pace {
  public:

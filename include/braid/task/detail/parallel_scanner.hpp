@@ -127,8 +127,8 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
       next = Lanes * size;
     }
   }
-  // The following loop is sequential. It processes all elements if there is only one part or no total before it,
-  // otherwise the remaining elements of the last part.
+  // The following loop is sequential. If there is only one part, or no total before the first part, the loop processes
+  // all elements. Otherwise it processes the remaining elements of the last part.
   std::optional<T> total = std::move(totals[next == 0 ? 0 : parts.used - 1]);
   for (; next != count; ++next) {
     if constexpr (Kind == scan_kind::inclusive) {

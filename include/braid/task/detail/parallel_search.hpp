@@ -40,7 +40,8 @@ class found_place {
 };
 
 /// Returns the index of the first element for which `is_wanted(proj(element))` holds, or the number of elements if
-/// there is none. With `search_for::any`, returns 0 if any element matches, and a stop after a match has no effect.
+/// there is no such element. With `search_for::any`, returns 0 if any element matches, and a stop after a match has no
+/// effect.
 template <search_for What, typename Stop, typename Iterator, typename Pred, typename Proj>
 auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
               parallel_options options) -> unless_stopped<Stop, std::size_t> {

@@ -94,8 +94,8 @@ struct quick_sorter {
  private:
   static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
 
-  /// A range to sort. If it is not the first part of the whole range, no element in it is less than the element before
-  /// it.
+  /// A range to sort. If the range is not the first part of the whole range, its elements are not less than the element
+  /// directly before it.
   template <typename Iterator>
   struct part {
     Iterator first;

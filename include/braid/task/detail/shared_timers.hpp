@@ -41,7 +41,8 @@ class BRAID_API shared_timers : public timer_service {
   /// Serves the timers until they are closed. Requires the system's clock. Blocks: until then.
   void run() noexcept;
 
-  /// Fires the timers that are due. Returns the time at which to call it again, or nothing if no timer is pending.
+  /// Fires the timers that are due. Returns the time at which the caller must call `run_once` again, or nothing if no
+  /// timer is pending.
   auto run_once() noexcept -> std::optional<time_point>;
 
   /// Ends the service. No timer fires after this call. The calling thread drops the pending timers and returns their

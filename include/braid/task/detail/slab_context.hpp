@@ -24,8 +24,8 @@ struct slab_frame {
 
 /// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it stays,
 /// because moving it to another processor takes longer. A thread that queues jobs still counts as quick if it has begun
-/// no job for a few microseconds. One thread is watched at a time, until it is known whether it is quick; then the next
-/// thread is watched.
+/// no job for a few microseconds. Only one thread is watched at a time. When it is known whether this thread is quick,
+/// the next thread is watched.
 class slab_watch {
  public:
   /// Returns the index at which a sweep over `others` contexts begins.
@@ -84,7 +84,8 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// The result of a thread's last lookup: its context in the slab with this number, or null if it has no context there.
+/// The result of a thread's last lookup of its context in the slab with this number. Null if the thread has no context
+/// in that slab.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;

@@ -65,9 +65,8 @@ class BRAID_API sleepers {
   /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. This is necessary
-  /// because posts may have relied on the search of this worker, or because the worker has moved jobs to its own
-  /// context.
+  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. Posts may have relied
+  /// on the search of this worker and woken no other. Or the worker may have moved several jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // a worker that moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);

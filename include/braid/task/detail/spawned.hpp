@@ -16,7 +16,8 @@
 
 namespace braid::detail {
 
-/// True if the callable cannot be called with its arguments alone, but with a stop token or stop flag before them.
+/// True if the callable cannot be called with its arguments alone, but can be called with a stop token or stop flag
+/// before the arguments.
 template <typename Seen, typename Fn, typename... Args>
 inline constexpr bool wants_stop = !std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> &&
                                    std::invocable<std::decay_t<Fn>, Seen, std::decay_t<Args>...>;

@@ -17,8 +17,9 @@
 
 namespace braid::detail {
 
-/// Runs the loop of a worker. In each iteration the worker returns its context if a thread waits for it, and runs its
-/// driver if that is due. Then it searches for a job or a fork, and runs it. If there is no work, the worker waits.
+/// Runs the loop of a worker. In each iteration, the worker returns its context if another thread waits for the
+/// context, and runs its driver if the driver is due. Then it searches for a job or a fork, and runs it. If there is no
+/// work, the worker waits.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   code_marker* const marker = outermost_code_marker();
@@ -104,8 +105,8 @@ void scheduler_for<Policy>::begin_work(worker& self) noexcept {
 }
 
 /// Runs a job. A policy with contexts then continues with the jobs of the worker's context until the batch ends: first
-/// a time slice of remote jobs if that is due, then the worker's own jobs. If the worker finds nothing, it backs off
-/// before the next poll, because a producer may be writing to its inbox.
+/// a time slice of remote jobs if such a slice is due, then the worker's own jobs. If the worker finds nothing, it
+/// backs off before the next poll, because a producer may be writing to its inbox.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_batch(worker& self, found_job& first) noexcept {
   run(self, first);
@@ -239,9 +240,9 @@ auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> 
   return true;
 }
 
-/// Runs a fork for a worker whose job waits for something other than a fork. Other workers may run the forks of that
-/// job in the meantime. The worker runs forks of other workers only if it has no own forks, so that a thief's deque
-/// contains only work of the stolen fork. A spare thread also runs forks of the waiting job.
+/// Runs a fork on a worker while the worker's job waits for something other than a fork. Other workers may run the
+/// forks of that job in the meantime. The worker runs forks of other workers only if it has no own forks, so that a
+/// thief's deque contains only work of the stolen fork. A spare thread also runs forks of the waiting job.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
   if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
@@ -272,9 +273,9 @@ void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   back_off(self.idle.backoff);
 }
 
-/// Polls about once in a microsecond before the worker sleeps, so that it does not take away the cache lines that a
-/// producer is writing. After jobs that came one at a time, it polls more often at first. It does not poll before the
-/// worker's first job, while a large pool starts. Returns true if there is a job again.
+/// Polls for jobs before the worker sleeps. It polls only about once in a microsecond, because each poll takes cache
+/// lines away from a producer that is writing. After jobs that came one at a time, it polls more often at first. It
+/// does not poll before the worker's first job, while a large pool starts. Returns true if there is a job again.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
