@@ -18,8 +18,8 @@
 
 namespace braid {
 
-/// A received value, and the number of older values that the receiver missed directly before it because it was too
-/// slow.
+/// A received value, and the number of older values that the receiver missed directly before this value, because the
+/// receiver was too slow.
 template <typename T>
 struct broadcast_value {
   T value;
@@ -190,7 +190,7 @@ class watch<T>::observer {
 
  public:
   /// Waits until the value has changed since the observer last read it. Returns the newest value as a result<T>.
-  /// Errors: errc::closed if the newest value was already seen and will not change.
+  /// Errors: errc::closed if the observer has read the newest value and the value will not change any more.
   [[nodiscard]] auto changed() noexcept { return awaiter(*this); }
 
  private:

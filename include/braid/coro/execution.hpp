@@ -295,7 +295,7 @@ class [[nodiscard, gnu::warn_unused]] sender_awaiter final : outside_wait {
 
  public:
   explicit sender_awaiter(Sender&& from) : outside_wait(how), from_(std::forward<Sender>(from)) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   sender_awaiter(sender_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Sender>)
       : outside_wait(how), from_(std::forward<Sender>(other.from_)) {}
   ~sender_awaiter() {

@@ -29,9 +29,9 @@ namespace braid {
 /// A serial executor over another executor. Its jobs and tasks run on any free worker, never two at once, in the order
 /// of their posts. Each job observes all writes of earlier jobs. So data that only its jobs and tasks use needs no
 /// lock, nor do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that blocks on
-/// another job of the same serial executor would wait for itself, so it gets an error; a task can await it instead.
-/// Tasks that should run at the same time need separate homes, which are cheap; `spawn(pool, task)` creates one for
-/// each task.
+/// another job of the same serial executor would wait for ever, so the wait fails with an error; a task can await the
+/// other job instead. Tasks that should run at the same time need separate homes, which are cheap; `spawn(pool, task)`
+/// creates one for each task.
 ///
 /// The underlying executor may refuse a drain of this queue, drop it, or be destroyed. In these cases nothing hangs:
 /// waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The remaining code of the

@@ -146,7 +146,7 @@ class async_mutex {
 /// A manual-reset event for tasks of any home. Tasks wait until `set` is called. From then on no task waits, until
 /// `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
 /// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; a post to the home of each waiting task. For the
-/// tasks of one home, `event` is cheaper and needs neither.
+/// tasks of one home, `event` is cheaper: it needs no lock and no post.
 class async_event {
   class awaiter;
 
@@ -225,7 +225,7 @@ class async_latch {
   /// Waits until the count is zero.
   [[nodiscard]] auto wait() noexcept -> awaiter;
 
-  /// Decrements the count by one at once, and returns an awaiter that waits until it is zero.
+  /// Decrements the count by one at once, and returns an awaiter that waits until the count is zero.
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
  private:

@@ -55,8 +55,8 @@ class gathered {
     if (!ended_.has_value()) scope_->request_stop();
   }
 
-  /// Returns whether the task ended as stopped although its scope was not stopped. The other tasks were then stopped
-  /// because of it.
+  /// Returns whether the task ended as stopped although its scope was not stopped. In that case the task has caused the
+  /// stop of the other tasks.
   [[nodiscard]] auto is_stopped_by_itself() const noexcept -> bool { return is_stopped_by_itself_; }
 
   /// Returns the outcome of the task. A task that did not begin counts as stopped.

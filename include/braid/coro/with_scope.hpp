@@ -109,10 +109,10 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 }
 
 /// Runs `work` until `time` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded if the
-/// deadline has stopped the work. If `work` returns a result<T>, this returns the same type. Exceptions are rethrown. A
-/// value that the work returns in spite of the stop wins, unless the stop has ended tasks that the work spawned into
-/// its own scope. Tasks of that scope are joined, as in `with_scope`. If `work` stops its own scope, this returns
-/// errc::stopped.
+/// deadline has stopped the work. If `work` returns a result<T>, this returns the same type. Exceptions are rethrown.
+/// If the work still returns a value after the stop, that value is the result. But if the stop has ended tasks that the
+/// work spawned into its own scope, the result is errc::deadline_exceeded. Tasks of that scope are joined, as in
+/// `with_scope`. If `work` stops its own scope, this returns errc::stopped.
 /// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; exceptions of `work`.
 template <typename T>
 auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {

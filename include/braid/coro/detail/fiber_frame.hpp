@@ -66,7 +66,7 @@ class BRAID_API fiber_frame {
   void wait(fiber_wait for_what);
   /// Returns what the fiber waits for. Called on the driver.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
-  /// Records that the wait could not begin, so that it throws in the fiber. Called on the driver.
+  /// Records that the wait could not begin. The wait then throws `why` in the fiber. Called on the driver.
   void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
@@ -148,8 +148,8 @@ struct fiber_body {
   outcome<value> ended;
 };
 
-/// Begins the wait of a fiber. It is inlined because its symbol does not contain its return type `transfer`, which
-/// differs between compilers.
+/// Begins the wait of a fiber. It is always inlined: its return type `transfer` differs between compilers, but its
+/// symbol would be the same.
 template <typename Awaiter>
 [[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place place) {
   if constexpr (requires { what.await_suspend(self, place); })

@@ -45,7 +45,8 @@ class fork_awaiter {
 template <typename... T>
 using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
 
-/// A fork whose children were created before it. The fork owns their frames and destroys them at the end of the await.
+/// A fork of children that were created before the fork. The fork owns their frames and destroys them at the end of the
+/// await.
 template <typename Stop, typename... T>
 class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
  public:

@@ -34,8 +34,8 @@ struct posted_task {
 ///   posted --begin--> running --root_ended--> joining --children_ended--> leaving --left--> settled
 ///      \________________ give_up: refused, dropped, or stopped before it began ______________/
 ///
-/// In the state `leaving`, the task waits for threads that are about to stop its scope, then for a stop that one of
-/// them posted.
+/// In the state `leaving`, the task first waits for all threads that are about to stop its scope. If one of these
+/// threads has posted a stop, the task then waits for that stop.
 template <typename T>
 class task_state final : public future_state<T> {
  public:

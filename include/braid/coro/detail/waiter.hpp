@@ -45,7 +45,7 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
 };
 
 /// A list of waiters whose requests were granted. The destructor wakes them. Declare the list before the lock guard, so
-/// that it wakes them after the lock is released.
+/// that the waiters are woken after the lock is released.
 class BRAID_API wake_list {
  public:
   wake_list() = default;
