@@ -11,7 +11,8 @@ namespace braid {
 
 /// Orders only the accesses to the same atomic.
 inline constexpr auto relaxed = std::memory_order_relaxed;
-/// For a load: everything that was written before the release store whose value it reads is visible after the load.
+/// For a load: if it reads the value of a release store, everything that was written before that store is visible after
+/// the load.
 inline constexpr auto acquire = std::memory_order_acquire;
 /// For a store: everything that was written before the store is visible after an acquire load that reads the stored
 /// value.

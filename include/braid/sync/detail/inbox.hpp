@@ -33,10 +33,10 @@ template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
-/// callables. They are run by the owner, or by a thief that moves half of them into its own inbox. Each posting thread
-/// has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are stored there one
-/// after another; larger ones are allocated separately. If there are more threads than producers, the remaining threads
-/// share one producer under a lock. Callables of one thread are consumed in their order.
+/// callables. The callables are run by the owner, or by a thief that has moved half of them into its own inbox. Each
+/// posting thread has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are
+/// stored there one after another; larger ones are allocated separately. If there are more threads than producers, the
+/// remaining threads share one producer under a lock. Callables of one thread are consumed in their order.
 ///
 /// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
 /// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the
@@ -95,8 +95,8 @@ class inbox {
 
   // --- Functions for the owner. ---
 
-  /// A callable that the owner has claimed. It is run once. If it has not run when this object is destroyed, it is
-  /// dropped: its member `drop() noexcept`, if it has one, is called before it is destroyed.
+  /// A callable that the owner has claimed. `run` may be called once. If `run` was not called, the destructor drops the
+  /// callable: it calls the callable's member `drop() noexcept`, if there is one, and then destroys the callable.
   /// Threads: the owner of the inbox.
   class work;
 
@@ -278,8 +278,8 @@ void inbox<Lock, Producers, SegmentSize>::close() noexcept {
     while (producers_[i]->is_posting()) detail::let_others_run();
 }
 
-/// Moves each callable out of the inbox before it is dropped, because its destructor may take long and other threads
-/// must not wait for it.
+/// Moves each callable out of the inbox before it drops the callable. The destructor of a callable may take long, and
+/// other threads must not wait for it.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table

@@ -15,8 +15,8 @@
 
 namespace braid::detail {
 
-/// The type-independent part of a producer. A thread stores it, so that it can return the producer when the thread
-/// ends.
+/// The type-independent part of a producer. Each thread stores this part, so that the producer is returned when the
+/// thread ends.
 class inbox_producer_base {
  public:
   /// Claims the producer. Returns false while another thread uses it.
@@ -352,8 +352,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// Defined in the library. A thread keeps the producers that it opens, and may outlive the shared object whose code
-/// called this.
+/// Defined in the library. A thread keeps the producers that it has opened. It may outlive the shared object that
+/// contains the calling code.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

@@ -35,8 +35,8 @@ struct inbox_box {
   std::unique_ptr<Fn> fn;
 };
 
-/// The header of a posted callable. Its captures follow, so that small ones share a cache line with it. Records are
-/// stored one after another at multiples of `unit`.
+/// The header of a posted callable. The captures follow the header, so that small captures share a cache line with it.
+/// Records are stored one after another at multiples of `unit`.
 class inbox_record {
  public:
   static constexpr std::size_t unit = 16;

@@ -146,7 +146,7 @@ class inplace_stop_token {
   braid::detail::inplace_stop_list* list_ = nullptr;
 };
 
-/// A stop source whose state is in the object itself, so that it allocates nothing.
+/// A stop source that stores its state in the object itself, and therefore allocates nothing.
 /// Threads: any. Lifetime: outlives its tokens' callbacks, and the call of `request_stop`.
 class inplace_stop_source {
  public:

@@ -63,8 +63,8 @@ void model_yield() noexcept;
 void model_light_barrier(std::source_location location) noexcept;
 void model_heavy_barrier(std::source_location location) noexcept;
 
-/// A std::atomic of up to eight bytes. The explorer decides the results of accesses by threads of a run. An atomic that
-/// exists before a run begins every run with its value at that time, and runs do not change that value.
+/// A std::atomic of up to eight bytes. The explorer decides the results of accesses by threads of a run. For an atomic
+/// that was created outside of a run, each run begins with the atomic's current value. Runs do not change that value.
 template <typename T>
 class model_atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));

@@ -16,8 +16,8 @@ namespace braid::detail {
 /// The maximum number of threads of a run, including its body.
 inline constexpr std::size_t model_thread_limit = 8;
 
-/// A vector clock. For each thread, it counts the accesses that happen before the current point of the thread or write
-/// that owns the clock.
+/// A vector clock of a thread or a write. For each thread, it counts the accesses that happen before the current point
+/// of that thread or write.
 class model_clock {
  public:
   [[nodiscard]] auto operator[](std::size_t thread) const noexcept -> std::uint32_t { return ticks_[thread]; }
@@ -51,9 +51,9 @@ struct model_plain {
   model_clock reads;          // for each thread, the moment of its last read since then
 };
 
-/// The histories of all atomics of a run. Writes take effect in the order in which they are executed; a load returns
-/// any write of the history that neither coherence nor happens-before nor the total order of seq_cst forbids.
-/// Model: docs/design/explorer.md
+/// The histories of all atomics of a run. Writes take effect in the order in which they are executed; a load may return
+/// any write of the history, except writes that coherence, happens-before or the total order of seq_cst forbids. Model:
+/// docs/design/explorer.md
 class model_memory {
  public:
   explicit model_memory(std::uint64_t run) noexcept : run_(run) {}
@@ -61,7 +61,7 @@ class model_memory {
   /// Returns the number of the atomic in this run. If it has no history yet, the history begins with `initial`.
   auto find(model_location& place, std::uint64_t initial) -> std::size_t;
 
-  /// Returns the number of writes that a load may return: the newest one and those directly before it.
+  /// Returns the number of writes that a load may return. These are the newest write and the writes directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
   /// Returns the value of the `age`-th write before the newest, without an effect. `load` does the same, and records

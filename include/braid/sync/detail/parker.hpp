@@ -13,8 +13,8 @@ namespace braid::detail {
 /// before a `park` let only one `park` return. Everything that was written before `unpark` is visible after the `park`
 /// that it ended.
 /// Threads: `park` and `park_until` only from the owner, `unpark` from any. Lifetime: may be destroyed once `park` has
-/// consumed the permit. The running `unpark` may then only wake its address, which the kernel ignores if no thread
-/// sleeps there.
+/// consumed the permit. An `unpark` that is still running may then wake the address of the destroyed parker. The kernel
+/// ignores the wake if no thread sleeps at that address.
 class parker {
  public:
   /// Blocks until a permit is available, and consumes it.

@@ -15,9 +15,9 @@
 
 namespace braid::detail {
 
-/// A stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: an unbounded FIFO that
-/// consists of a ring at either end and a list between them, and a run-next slot for one element that overtakes the
-/// queue. Thieves can steal every element, so that no element must wait for a long job of the owner.
+/// A stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`. It is an unbounded FIFO:
+/// a ring at each end, and a list between the two rings. In addition, a run-next slot holds one element, which
+/// overtakes the queue. Thieves can steal every element, so that no element must wait for a long job of the owner.
 ///
 /// A thief wakes another thief if it leaves elements behind or has stolen more than one element.
 ///

@@ -81,9 +81,9 @@ class steal_ring {
       if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
-      // The values that were read are valid only if no other thread has moved the head, because slots are filled again
-      // only after that. edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was
-      // done before
+      // The values that were read are valid if no other thread has moved the head, because a slot is filled again only
+      // after the head has passed it. edge steal_ring.taken: publish the reads of the slots, which are filled again,
+      // and what was done before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
       note_lost_exchange();
     }

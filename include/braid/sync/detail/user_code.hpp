@@ -10,8 +10,9 @@
 
 namespace braid::detail {
 
-/// A number by which a thread shows whether it may be running code of the program. It is odd if it may, and even if it
-/// is not. It also changes each time that the thread has left all such code. docs/design/quiesce.md has the protocol.
+/// A number by which a thread shows whether it may be running code of the program. The number is odd if the thread may
+/// be running such code, and even otherwise. The number also changes each time that the thread has left all such code.
+/// docs/design/quiesce.md has the protocol.
 /// Threads: `look` and `has_left` from any, the other functions from the thread that the marker describes.
 class code_marker {
  public:
