@@ -18,8 +18,9 @@
 
 namespace braid {
 
-/// An open file. Its calls run on the executor with which it was opened, whose jobs may block. Each call has its own
-/// position, so several calls may run at once. A stop does not interrupt a call: the call ends before its task does.
+/// An open file. Its calls run on the executor with which the file was opened; jobs of that executor may block. Each
+/// call has its own position, so several calls may run at once. A stop does not interrupt a call: the call ends before
+/// its task does.
 /// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
 /// buffers outlive the calls; the executor outlives the object. Errors: system errors; invalid_argument for a path with
 /// a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory; errc::closed if

@@ -40,8 +40,9 @@ struct metrics_reader;
 
 /// An event loop. It runs on the thread that calls `run`. Its states are idle → starting → running → stopping →
 /// stopped.
-/// Work that is posted or spawned before the loop runs is queued until then. `stop` stops the tasks, refuses new posts,
-/// runs all accepted work, and ends `run`. A loop that is stopped or destroyed before it runs drops the queued work.
+/// Work that is posted or spawned before the loop runs is queued until the loop runs. `stop` stops the tasks, refuses
+/// new posts, runs all accepted work, and ends `run`. A loop that is stopped or destroyed before it runs drops the
+/// queued work.
 /// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the other functions on the loop's own thread.
 class BRAID_API loop final : public home {
  public:
@@ -74,8 +75,8 @@ class BRAID_API loop final : public home {
 
   /// Prepares the thread to sleep in the event loop of another library, after `run_once`. Returns how long to sleep:
   /// zero if there is work now, nothing if no timer is armed. The other event loop must wait until
-  /// `backend().descriptor()` is readable or that time has passed, and then call `run_once` again. Posts and timers of
-  /// the thread itself also make the descriptor readable. Requires the backend epoll.
+  /// `backend().descriptor()` is readable or the returned time has passed, and then call `run_once` again. Posts and
+  /// timers of the thread itself also make the descriptor readable. Requires the backend epoll.
   [[nodiscard]] auto prepare_sleep() noexcept -> std::optional<duration>;
 
   /// Requests a stop of the loop, without waiting for it. Everything that the first caller wrote before is visible to

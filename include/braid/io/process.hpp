@@ -94,11 +94,11 @@ class BRAID_API child_process {
   pipe_stream err_;
 };
 
-/// A set of signals. While it exists, the only effect of these signals is to wake `next`. Afterwards they have the
-/// effect that they had before the first set that contained them. Several sets may contain the same signal; each set
-/// gets it. As in the system, a signal is either pending or not. If it is sent again before it was taken, it counts
-/// once, and frequent signals never hide other signals. At least one thread must not block the signals. The child of a
-/// fork has no sets: its signals have their earlier effect.
+/// A set of signals. While it exists, the only effect of these signals is to wake `next`. Afterwards the signals have
+/// the effect that they had before the first set with these signals was created. Several sets may contain the same
+/// signal; each set gets it. As in the system, a signal is either pending or not. A signal that is sent again before it
+/// was taken counts once. Frequent signals never hide other signals. At least one thread must not block the signals.
+/// The child of a fork has no sets: its signals have their earlier effect.
 /// Threads: the loop's own, for `next` and the destructor.
 /// Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
@@ -115,8 +115,8 @@ class BRAID_API signal_set {
   auto operator=(signal_set&& other) noexcept -> signal_set&;
   ~signal_set();
 
-  /// Waits for a signal of the set and returns its number. If several are pending, they are returned in turn,
-  /// independently of their order of arrival. One task at a time may call it.
+  /// Waits for a signal of the set and returns its number. If several signals are pending, successive calls return them
+  /// in turn, independently of their order of arrival. One task at a time may call it.
   [[nodiscard]] auto next() -> task<result<int>>;
 
  private:

@@ -83,8 +83,8 @@ class BRAID_API tls_context {
 
     [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
     /// Returns the PEM text.
-    /// Blocks: while it reads the file. Errors: system errors; errc::invalid_argument if there is neither a text nor a
-    /// file; file_too_large beyond 16 MiB.
+    /// Blocks: while it reads the file. Errors: system errors; errc::invalid_argument if the object has no text and no
+    /// file name; file_too_large beyond 16 MiB.
     [[nodiscard]] auto load() const -> result<std::string>;
 
    private:
@@ -224,8 +224,8 @@ class BRAID_API tls_stream {
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
   /// Shuts down without waiting, just before the stream is closed. It sends as much as the socket accepts at once.
-  /// Returns false if that is not everything, or if the stream has failed before. The peer then gets an error for a
-  /// truncated connection.
+  /// Returns false if the socket did not accept everything, or if the stream has failed before. The peer then gets an
+  /// error for a truncated connection.
   auto try_shutdown() const noexcept -> bool;
 
   /// Moves the stream to another loop, as `byte_stream::move_to` does. Because the handshake has waited on the current

@@ -37,8 +37,8 @@ class io_registration {
   [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
-  /// Returns whether a system call is worth trying. It is false after a call that would have blocked, or that moved
-  /// everything, until the kernel reports readiness.
+  /// Returns whether a system call is worth trying. After a call that would have blocked, or that moved everything, the
+  /// result is false until the kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
   // The following functions are for backends, and for code that makes its own system calls.
@@ -46,8 +46,8 @@ class io_registration {
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
   /// Returns whether a read that returned less than was requested has emptied the descriptor. For TCP this is true
-  /// until an end, an error or urgent data was reported, because the kernel reports these together with data and only
-  /// once.
+  /// until the kernel has reported an end, an error or urgent data. The kernel reports these only once, together with
+  /// data, so a short read then does not mean that nothing is left.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
   /// Returns whether a read that finds no bytes ends instead of waiting. In that case a read is always worth trying.
@@ -76,8 +76,8 @@ class io_registration {
 struct io_transfer_hook : list_hook {};
 
 /// A read or write of bytes, or a wait until one is possible. It is a member of the object that waits. Each side of a
-/// registration has at most one at a time. A backend answers it once, from `wait`: either it has moved the bytes
-/// itself, or it reports that a system call is worth trying.
+/// registration has at most one transfer at a time. A backend answers a transfer once, from `wait`: either the backend
+/// has moved the bytes itself, or it reports that a system call is worth trying.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
