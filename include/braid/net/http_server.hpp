@@ -38,9 +38,9 @@ namespace detail {
 class http_connection;
 }
 
-/// A request and its answer. It exists while the handler runs, as do all texts to which it returns views. If a handler
-/// ends without an answer, or by an exception, the server answers 500. If the answer has already begun, the server cuts
-/// the connection instead, so that the client does not mistake a part for the whole.
+/// A request and its answer. It exists while the handler runs, and the views that its functions return are valid for
+/// the same time. If a handler ends without an answer, or by an exception, the server answers 500. If the answer has
+/// already begun, the server cuts the connection instead, so that the client does not mistake a part for the whole.
 /// Threads: the server's loop.
 class BRAID_API http_exchange {
  public:
@@ -283,8 +283,8 @@ class BRAID_API http_server {
   };
 
   /// Back pressure: limits the share of the loop's time that is spent on refusals (`http_exchange::pace`). If refusals
-  /// exceed the share, their connections are read again only when it is their turn. Until then the data that they send
-  /// waits in the kernel.
+  /// exceed the share, the refused connections wait for their turn before they are read again. Meanwhile, the data that
+  /// these connections send waits in the kernel.
   struct pacing {
     double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that

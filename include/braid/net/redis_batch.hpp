@@ -48,8 +48,8 @@ BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std
 
 }  // namespace detail
 
-/// A sequence of encoded commands. Commands of other callers are never sent between them, so a batch may contain a
-/// transaction, from its MULTI to its EXEC or DISCARD.
+/// A sequence of encoded commands. Commands of other callers are never sent between the commands of a batch. So a batch
+/// may contain a transaction, from its MULTI to its EXEC or DISCARD.
 /// Threads: one at a time. Errors: std::bad_alloc, and then the command was not added. Cost: 10 ns for each command,
 /// and its bytes.
 class BRAID_API redis_batch {

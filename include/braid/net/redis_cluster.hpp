@@ -27,8 +27,8 @@ namespace detail {
 /// The number of slots over which the keys of a cluster are distributed.
 inline constexpr std::uint16_t redis_slots = 16'384;
 
-/// Returns the part of a key that determines its slot: the text between the first `{` and the next `}`, if it is not
-/// empty, otherwise the whole key.
+/// Returns the part of a key that determines its slot: the text between the first `{` and the next `}`. If there is no
+/// such text, or if it is empty, returns the whole key.
 /// Lifetime: that of the key. Threads: any.
 BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_view;
 

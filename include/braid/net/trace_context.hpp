@@ -28,10 +28,10 @@ struct trace_context {
   /// Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as one with
   /// upper-case letters.
   [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
-  /// Returns a span for the work on a request with these fields. It is a child of the span that the fields name. It is
-  /// the first span of a new trace if they name no span, several spans, or an invalid one. An invalid `tracestate` is
-  /// ignored. From a `tracestate` with more than 512 characters, whole members are removed, as the recommendation
-  /// requires.
+  /// Returns a span for the work on a request with these fields. It is a child of the span that the fields name. If the
+  /// fields name no span, several spans, or an invalid span, the returned span is the first of a new trace. An invalid
+  /// `tracestate` is ignored. From a `tracestate` with more than 512 characters, whole members are removed, as the
+  /// recommendation requires.
   /// Threads: any.
   [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
 
@@ -43,8 +43,8 @@ struct trace_context {
   [[nodiscard]] BRAID_API auto trace_id_text() const -> std::string;
 
   /// The span of the current task. `http_server::options::traces` binds it for handlers; a program can bind it by
-  /// `trace_context::current.bind(trace_context::begin(), work())`. Calls of an `http_client` in such tasks send its
-  /// `traceparent` and `tracestate`, unless the call has its own `traceparent`.
+  /// `trace_context::current.bind(trace_context::begin(), work())`. Calls of an `http_client` in such tasks send the
+  /// `traceparent` and `tracestate` of this span. A call with its own `traceparent` sends that instead.
   BRAID_API static const task_local<trace_context> current;
 };
 

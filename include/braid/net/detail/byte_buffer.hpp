@@ -1,5 +1,4 @@
-// braid/net/detail/byte_buffer.hpp: a contiguous buffer to which bytes are appended and from whose front they are
-// removed.
+// braid/net/detail/byte_buffer.hpp: a contiguous buffer: bytes are appended at the end and removed from the front.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -16,9 +16,9 @@ namespace braid::detail {
 /// The calls of a Redis connection. A derived class provides a `link()` for each call. Each call returns an awaitable
 /// with a `result`: a value, an error of the server (`redis_errc`), or the reason why there is no reply. Strings are
 /// stored in `memory`. A call must be awaited at once, by a task of the connection's loop, and its arguments must live
-/// until then. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives. Unless the
-/// server has refused a write, an error does not tell whether the write was executed. `timeout` counts from the
-/// beginning of the loop's iteration. Zero uses the timeout of the options, and duration::max() means no timeout.
+/// until the call has ended. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives.
+/// Unless the server has refused a write, an error does not tell whether the write was executed. `timeout` counts from
+/// the beginning of the loop's iteration. Zero uses the timeout of the options, and duration::max() means no timeout.
 /// Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation except in
 /// `memory`; the commands of an iteration are sent by one system call.
 template <typename Derived>
@@ -70,8 +70,9 @@ class redis_calls {
   }
 
   /// Sends all commands of a batch and waits for all replies. Returns one reply for each command, including error
-  /// replies, as result<std::span<const resp_value>>. If the connection ends in between, all replies are lost.
-  /// Lifetime: the batch must not change until then.
+  /// replies, as result<std::span<const resp_value>>. If the connection ends before all replies have arrived, all
+  /// replies are lost.
+  /// Lifetime: the batch must not change until the call has ended.
   /// Errors: redis_errc::not_shared; std::bad_alloc.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);

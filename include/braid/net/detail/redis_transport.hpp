@@ -18,8 +18,9 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// The transport of a connection. It may outlive the connection while the kernel uses its buffers, because tasks of the
-/// loop hold it. It reports events to the connection until the connection abandons it.
+/// The transport of a connection. Tasks of the loop keep the transport alive while the kernel uses its buffers, so the
+/// transport may outlive the connection. It reports events to the connection until the connection abandons the
+/// transport.
 /// Protocol: docs/design/redis.md Threads: those of the loop.
 class redis_transport {
  public:
