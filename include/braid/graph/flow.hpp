@@ -76,10 +76,10 @@ namespace detail {
 
 /// A function that can be a node. Its parameters are the values of nodes, by const reference or by value, and it
 /// returns its own value, directly or as a `task`. It is called through a const object, because runs of the flow share
-/// it, perhaps at the same time. If its last parameter is a `const stop_flag&`, it should return early once that flag
-/// is set. It must return an object, because a reference could refer to data of another run or to a destroyed object.
-/// If the function returns a task, no reference parameter may require a conversion of its argument. The converted
-/// object would be destroyed before the task runs.
+/// it, perhaps at the same time. If the last parameter is a `const stop_flag&`, the function should return early once
+/// that flag is set. The function must return an object, because a reference could refer to data of another run or to a
+/// destroyed object. If the function returns a task, no reference parameter may require a conversion of its argument.
+/// The converted object would be destroyed before the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
@@ -211,10 +211,10 @@ class flow<T(In...)> {
   /// Returns the number of nodes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_->nodes.size(); }
 
-  /// Runs the nodes and returns the value of the result node, or the reason why there is no value. It ends when all
-  /// nodes have ended: after a deadline, waiting nodes end at once, and functions end when they return. The values of
-  /// nodes are then destroyed on the home of the run. Ends as stopped if the scope of the caller is stopped before the
-  /// result is available.
+  /// Runs the nodes and returns the value of the result node, or the reason why there is no value. The run ends when
+  /// all nodes have ended. After a deadline, waiting nodes end at once, and functions end when they return. The values
+  /// of nodes are then destroyed on the home of the run. Ends as stopped if the scope of the caller is stopped before
+  /// the result is available.
   /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc. Cost: a block of memory
   /// for the run; a task for each node that is not small.
   BRAID_COROUTINE_WRAPPER auto run(executor& workers, In... in) const -> task<flow_result<T>> {

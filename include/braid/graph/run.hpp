@@ -319,8 +319,8 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
   settle_if_decided();
 }
 
-/// Returns whether a fallback replaces the failed node. If so, the failure does not count, and the fallback nodes and
-/// the nodes after them decide the result.
+/// Returns whether a fallback replaces the failed node. If a fallback does, the failure does not count, and the
+/// fallback nodes and their successors decide the result.
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::is_replaced(const graph_failure& failure) noexcept -> bool {
   if constexpr (detail::replaceable_nodes<Nodes>) {

@@ -31,7 +31,7 @@ class BRAID_API graph_shape {
   /// edge to a node that does not exist, and for more than 2^32 - 1 nodes or edges; errc::cycle.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
-  /// Builds the shape of a graph whose nodes have names, such as a graph that is described by data; the errors name the
+  /// Builds the shape of a graph with named nodes, such as a graph that is described by data. The errors name the
   /// nodes. Errors: unknown_node for each edge to a node that does not exist; too_large; cycle, with the nodes of one
   /// cycle in order.
   [[nodiscard]] static auto make(std::span<const std::string_view> names, std::span<const edge> edges)

@@ -123,7 +123,7 @@ consteval auto accepts_values(const flow_node<Values>*... /*takes*/) -> bool {
   return is_flow_function<std::decay_t<Fn>, Values...>();
 }
 
-/// True if the values are those of nodes, and the callable accepts them.
+/// True if all values are handles of nodes, and the callable accepts the values of these nodes.
 template <typename Fn, typename... Takes>
 inline constexpr bool can_add_to_flow = false;
 template <typename Fn, typename... Takes>

@@ -8,9 +8,9 @@
 namespace braid::detail {
 
 /// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without interruption. It leaves ready
-/// nodes to other threads, and each of them begins another walk. A walk determines only at its end how many of its
-/// nodes were taken. `end` returns true to the last walk of the run. Everything that all walks did is then visible to
-/// it.
+/// nodes to other threads, and each thread that takes such a node begins another walk. Only at its end, a walk
+/// determines how many of its nodes were taken. `end` returns true to the last walk of the run. Everything that all
+/// walks did is then visible to it.
 /// Threads: any. Cost: two read-modify-writes for each walk, nothing for each node.
 /// Protocol: docs/design/static_graph.md
 class walk_count {
@@ -28,9 +28,9 @@ class walk_count {
  private:
   static constexpr std::uint64_t one_under_way = std::uint64_t{1} << 32U;
 
-  // The upper half counts the walks that have begun and not ended. The lower half counts the walks that are known, less
-  // those that have ended. A walk becomes known when its parent ends. It may end before that, so the lower half may be
-  // negative while walks are running.
+  // The upper half counts the walks that have begun and not ended. The lower half is the number of walks that are known
+  // minus the number of walks that have ended. A walk becomes known when its parent ends. A walk may end before it
+  // becomes known, so the lower half may be negative while walks are running.
   atomic<std::uint64_t> word_{one_under_way + 1};
 };
 
