@@ -69,9 +69,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs `fn` once at some later time. On a worker, `fn` runs on the worker's pool. On other threads, it runs on the
-/// workers of the process's runtime if that exists, and otherwise on those of the oldest existing runtime that the
-/// program has created.
+/// Runs `fn` once at some later time. On a worker, `fn` runs on the worker's pool. On other threads, `fn` runs on the
+/// workers of the process's runtime. If that runtime does not exist, `fn` runs on the workers of the oldest existing
+/// runtime that the program has created.
 /// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: closed, or full if
 /// the capacity is reached; `fn` has then been destroyed without being called.
 template <detail::job_function Fn>
@@ -145,9 +145,9 @@ auto post(Fn&& /*fn*/) {
   return result<void>();
 }
 
-/// Reports what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks on its workers and blocking
-/// threads that have homes of their own. `dump()` without a runtime reports the homes of all runtimes and other homes
-/// of the program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
+/// Reports what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks with homes of their own on its
+/// workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and other homes of the
+/// program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());

@@ -202,7 +202,7 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
 /// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if the runtime
-/// ended before the task began, or if there was no memory to start the task, which is also reported.
+/// ended before the task began, or if there was no memory to start the task; the lack of memory is also reported.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state =
