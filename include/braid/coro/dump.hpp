@@ -56,9 +56,10 @@ struct task_dump {
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };
 
-/// Reports what the tasks of each loop of the process, and of each `serial_executor` on which a task has waited, wait
-/// for. Each home collects its report on its own thread, between two steps of its tasks; the homes of the calling
-/// thread report at once. A home that has not reported within `limit` is listed as late.
+/// Reports what each task waits for. The report covers the tasks of each loop of the process, and of each
+/// `serial_executor` on which a task has ever waited. Each home collects its report on its own thread, between two
+/// steps of its tasks; the homes of the calling thread report at once. A home that has not reported within `limit` is
+/// listed as late.
 /// Threads: any. Blocks: until all homes have reported, for at most `limit`. After that it reads names of functions
 /// from files. While a worker blocks in this call, the serial executors that need the worker cannot report. Errors:
 /// std::bad_alloc. Cost: a home runs no task while it collects its report, for a time that grows with the number of its

@@ -62,9 +62,9 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
   return run_fiber(fiber_options{}, std::move(fn));
 }
 
-/// Waits on a fiber for anything that a task can `co_await`, and returns its result. The thread runs other work of the
-/// home during the wait. Requires that the caller runs on a fiber, and that no exception is being handled. Destructors
-/// and `noexcept` functions must not call this, because a stop throws here.
+/// Lets the calling fiber wait for anything that a task can `co_await`, and returns the result. The thread runs other
+/// work of the home during the wait. Requires that the caller runs on a fiber, and that no exception is being handled.
+/// Destructors and `noexcept` functions must not call this, because a stop throws here.
 /// Threads: the fiber's. Blocks: no thread. Errors: exceptions of awaiting `what`; the exception of a stop, see
 /// `fiber`.
 /// Cost: two stack switches if the fiber must wait. An async_mutex always costs two switches, because the lock records

@@ -254,8 +254,8 @@ inline auto async_latch::arrive_and_wait() noexcept -> awaiter {
   return awaiter(*this);
 }
 
-/// A cyclic barrier for tasks. Tasks wait until a fixed number has arrived; then all continue, and the next phase
-/// begins. A task that is stopped while it waits still counts as arrived.
+/// A cyclic barrier for tasks. Tasks wait until a fixed number of tasks has arrived; then all continue, and the next
+/// phase begins. A task that is stopped while it waits still counts as arrived.
 /// Threads: any. Lifetime: outlives the waiting tasks.
 class async_barrier {
   class awaiter;

@@ -168,8 +168,9 @@ class BRAID_API executor {
 
  protected:
   /// Invalidates the id.
-  /// Blocks: while another thread uses the executor by its id. If other threads may use the executor, its destructor
-  /// must call this first, once its jobs have ended. Otherwise, the destructor of the base class calls it.
+  /// Blocks: while another thread uses the executor by its id. If other threads may use the executor, the executor's
+  /// destructor must first wait for the end of its jobs and then call this. Otherwise, the destructor of the base class
+  /// calls it.
   void retire() noexcept;
 
   /// Gives this executor the id of `other`. For an executor that only passes jobs to `other`. The destructor must call

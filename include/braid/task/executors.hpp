@@ -33,7 +33,7 @@ struct metrics_reader;
 /// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one. So it
 /// delays no worker and, up to `max_threads`, no other blocking job. Jobs begin in the order of posts. `spawn`, `then`
 /// and `offload` accept it like a pool. If all threads are in use, jobs that wait for other jobs of the pool could wait
-/// for ever. Therefore, a wait for a future of this pool on one of its own threads is refused with
+/// for ever. Therefore, a thread of the pool must not wait for a future of the same pool: the wait is refused with
 /// errc::would_deadlock.
 /// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock for each job; a new thread takes
 /// about 20 µs.
@@ -107,9 +107,9 @@ class BRAID_API blocking_pool final : public executor {
   thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
 };
 
-/// A layer over another executor that limits the number of waiting jobs. If a producer is faster than the executor, it
-/// must wait or run jobs itself, or its posts are refused. So memory does not fill up. `post`, `spawn` and `spawn_all`
-/// accept the layer like a pool.
+/// A layer over another executor that limits the number of waiting jobs. If a producer is faster than the executor, the
+/// producer must wait or run jobs itself, or its posts are refused. So memory does not fill up. `post`, `spawn` and
+/// `spawn_all` accept the layer like a pool.
 ///
 /// Only work that is posted to this object counts. Follow-up work goes directly to the executor: continuations,
 /// resumptions of tasks, and posts of the executor's workers. So the executor's workers never wait for free capacity

@@ -20,7 +20,8 @@ namespace braid {
 
 namespace detail {
 
-/// The stop source for work without an explicit one: its future or its executor, if the work accepts a token.
+/// The stop source for work that is spawned without an explicit stop. If the work accepts a token, its future and its
+/// executor can stop it. Otherwise nothing can stop it.
 template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
@@ -82,9 +83,9 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
       .work;
 }
 
-/// Spawns as `spawn` does, but skips the call if `stop` was requested before it began; a stop of `executor` has no
-/// effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call is
-/// skipped, the future fails with errc::stopped, or with the reason of the flag.
+/// Spawns as `spawn` does, but skips the call if `stop` was requested before the call began; a stop of `executor` has
+/// no effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call
+/// is skipped, the future fails with errc::stopped, or with the reason of the flag.
 /// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as `spawn` without a stop.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>

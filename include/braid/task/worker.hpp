@@ -57,8 +57,7 @@ class BRAID_API driver {
 
   // --- Drivers with work of their own, such as the tasks of an event loop. ---
 
-  /// Returns whether the driver has its own work. If it has, jobs of the worker must not block to wait for other
-  /// threads.
+  /// Returns whether the driver has its own work. If so, jobs of the worker must not block to wait for other threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
   /// Sleeps as `park_until` does, but also returns if there is work for `work`. It does not run that work, because
@@ -197,8 +196,8 @@ struct alignas(cache_line) worker {
   /// Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Returns whether one more fork would be useless, because thieves request no forks and would find older ones if they
-  /// did.
+  /// Returns whether one more fork would be useless, because thieves request no forks, and would find older forks if
+  /// they requested some.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 

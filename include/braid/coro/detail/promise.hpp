@@ -28,8 +28,8 @@ enum class ending : std::uint8_t {
 /// destroyed. No await remains that could rethrow the exception. Called while the exception is being handled.
 [[noreturn]] BRAID_API void destructor_threw() noexcept;
 
-/// The source location of an await. It is the default argument of each `await_suspend`; compilers use the location of
-/// the `co_await` for it.
+/// The source location of an await. It is the default argument of each `await_suspend`; for this argument, compilers
+/// use the location of the `co_await`.
 using await_place = std::source_location;
 
 /// Connects a coroutine to the coroutine that awaits it. The parent passes its scope to the child when the child is

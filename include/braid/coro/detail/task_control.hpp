@@ -52,8 +52,8 @@ class BRAID_API task_control {
   std::optional<errc> requested_;  // before there was a scope
 };
 
-/// Counts the tasks of this thread that are ending, each within the end of the task that spawned it. The count limits
-/// the nesting, so that chains of tasks do not overflow the stack.
+/// Counts how deeply the ends of tasks are nested on this thread. A task may end within the end of the task that
+/// spawned it. The count limits the nesting, so that chains of tasks do not overflow the stack.
 class BRAID_API ending_depth {
  public:
   ending_depth() noexcept;

@@ -1,4 +1,4 @@
-// braid/graph/detail/countdown.hpp: a counter of the predecessors of a node that have not ended, which resets itself.
+// braid/graph/detail/countdown.hpp: a self-resetting counter of the predecessors of a node that have not ended.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -8,7 +8,8 @@
 namespace braid::detail {
 
 /// A counter that each predecessor of a node decrements once per run. Everything that the predecessors did is visible
-/// to the last one. It resets the counter, because no other node reads the counter until the next run.
+/// to the last of them. The last one also resets the counter, because no other node reads the counter until the next
+/// run.
 /// Threads: `arrive` from any; the other functions only from a thread that owns the node.
 /// Protocol: docs/design/static_graph.md
 class countdown {

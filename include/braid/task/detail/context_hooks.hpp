@@ -22,11 +22,11 @@ class BRAID_API context_hooks : public scheduling_hooks {
   /// Returns the worker that gets a job posted by `poster`.
   [[nodiscard]] virtual auto worker_for(worker* poster) noexcept -> worker& = 0;
 
-  /// Returns the variable that holds `worker_for(nullptr)` if the policy keeps one worker busy with remote jobs,
-  /// otherwise null.
+  /// If the policy keeps one worker busy with remote jobs, returns the variable that holds `worker_for(nullptr)`.
+  /// Otherwise returns null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
-  /// Returns the contexts if jobs that a worker posts always go to its own context, otherwise null.
+  /// If jobs that a worker posts always go to its own context, returns the contexts. Otherwise returns null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return contexts_.take_own(self); }

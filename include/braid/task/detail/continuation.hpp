@@ -21,9 +21,9 @@ class continuation : public job {
   ~continuation() = default;
 };
 
-/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future creates one,
-/// and notifies the continuations from its own stack frame. So a chain of any length needs the stack of only one
-/// continuation.
+/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future creates a
+/// cascade, and notifies the continuations from its own stack frame. So a chain of any length needs the stack of only
+/// one continuation.
 /// Threads: one.
 class cascade {
  public:

@@ -87,10 +87,11 @@ class BRAID_API fork_exchange {
   const std::uint32_t looks_;
 };
 
-/// Runs all forks that were added to the worker's deque since it had this position.
+/// Runs all forks that were added to the worker's deque since the deque was at `position`.
 BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
 
-/// Runs the forks that were added since this position, at the end of the job that added them.
+/// Runs the forks that were added to the worker's deque since the deque was at `position`. Called at the end of the job
+/// that added them.
 BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 
 /// Pops and runs the forks above `child`. If `child` was stolen, waits for its end. Returns whether it was still in the

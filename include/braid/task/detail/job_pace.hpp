@@ -1,5 +1,5 @@
-// braid/task/detail/job_pace.hpp: measures how long the jobs of a worker take, so that other threads can judge its
-// backlog.
+// braid/task/detail/job_pace.hpp: measures how long the jobs of a worker take, so that other threads can judge the
+// worker's backlog.
 #pragma once
 
 #include <braid/base/clock.hpp>

@@ -41,7 +41,8 @@ template <typename T>
 inline constexpr std::size_t scan_lanes =
     std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T> && sizeof(T) <= 32 ? 4 : 1;
 
-/// The bounds of the parts of `count` elements: all parts have the same size, except for the last, which has the rest.
+/// The bounds of the parts of `count` elements: all parts have the same size, except for the last part, which has the
+/// remaining elements.
 template <std::size_t Lanes>
 struct scan_parts {
   static constexpr std::size_t min_part = 16;  // fewer have no time to gain

@@ -156,8 +156,8 @@ struct quick_sorter {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);
   }
 
-  /// Partitions by the first element. Returns two iterators: elements before the first iterator are not greater than
-  /// those between the two, and elements from the second on are not less.
+  /// Partitions by the first element. Returns two iterators. The elements before the first iterator are not greater
+  /// than the elements between the two iterators. The elements from the second iterator on are not less than these.
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {

@@ -85,7 +85,8 @@ class produced_state : public future_state<future_value<R>> {
   void follow(future<future_value<R>> inner, cascade& more) noexcept;
 };
 
-/// The exception is processed after the catch block, so that no other thread is involved inside a handler.
+/// The exception is processed after the catch block, so that no other thread uses it while this thread is still inside
+/// the handler.
 template <typename R>
 template <typename Body, typename CleanUp>
 void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept {

@@ -36,18 +36,18 @@ class BRAID_API scheduler_base {
   /// contexts.
   virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
 
-  /// Returns the variable that holds `worker_for(nullptr)`, if the scheduler keeps one worker busy with posts from
-  /// outside; otherwise null.
+  /// If the scheduler keeps one worker busy with remote jobs, returns the variable that holds `worker_for(nullptr)`.
+  /// Otherwise returns null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
-  /// Returns the worker contexts, if the jobs that a worker posts always go to its own context; otherwise null.
+  /// If jobs that a worker posts always go to its own context, returns the worker contexts. Otherwise returns null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
   /// Runs the loop of a worker until the pool stops.
   virtual void work(worker& self) noexcept = 0;
 
-  /// Runs one job on the calling worker. Returns false if no job is found. `reason` decides from which workers it may
-  /// take jobs.
+  /// Runs one job on the calling worker. Returns false if no job is found. `reason` decides from which other workers
+  /// the calling worker may take jobs.
   virtual auto run_one(worker& self, search reason) noexcept -> bool = 0;
 
   /// Runs `awaited` on the calling worker if the job is in the worker's context or in a shared queue, and is found

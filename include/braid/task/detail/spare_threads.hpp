@@ -23,8 +23,9 @@ class scheduler_base;
 /// Spare threads for blocked workers, like ForkJoinPool's compensation and Tokio's `block_in_place`. One thread at a
 /// time owns the context of a worker: the thread that was started with the pool, or a spare thread. When a job blocks
 /// on a future, its thread passes the context to a spare thread, so that the worker's other jobs continue. When the
-/// future is ready, the blocked thread requests the context. The current owner returns it at the end of its own job, or
-/// when that job blocks. No job runs on top of a blocked stack frame, so no job can deadlock the blocked one.
+/// future is ready, the blocked thread requests the context. The current owner returns the context at the end of its
+/// own job, or when that job blocks. No job runs on top of a blocked stack frame, so no job can deadlock the blocked
+/// one.
 /// Threads: `self` is a context that the caller owns.
 /// Protocol: docs/design/future.md
 class BRAID_API spare_threads {
@@ -54,12 +55,13 @@ class BRAID_API spare_threads {
   /// restored.
   void reacquire(worker& self, std::uint32_t helps) noexcept;
 
-  /// Passes the context to the first thread that waits to get it back, and returns when the caller owns it again.
-  /// `marker` is the marker of the calling thread, if no code of the program is on its stack.
+  /// Passes the context to the first thread that waits to get it back, and returns when the caller owns it again. If
+  /// the stack of the calling thread contains no code of the program, `marker` is the marker of this thread; otherwise
+  /// it is null.
   void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
-  /// Blocks for a moment, or until a thread requests its context. Used instead of a sleep while blocked threads will
-  /// return to the context, because their jobs are not finished.
+  /// Blocks for a moment, or until a thread requests its context. Used instead of a sleep while blocked threads have
+  /// unfinished jobs of this context, because they will request the context.
   static void pause(worker& self) noexcept;
 
   /// Ends the spare threads. Requires that no blocked thread will return to a context.

@@ -1,4 +1,5 @@
-// braid/task/detail/threadless.hpp: the base of executors without threads; it counts the threads that run their jobs.
+// braid/task/detail/threadless.hpp: the base of executors without threads; the base counts the threads that run jobs of
+// the executor.
 #pragma once
 
 #include <braid/base/clock.hpp>

@@ -60,7 +60,7 @@ void scheduler_for<Policy>::run_driver_if_next(worker& self, wake_cause woken) n
   work_beside_jobs(self);
 }
 
-/// Returns the reason for the worker's search, which decides from which workers it may take jobs.
+/// Returns the reason for the worker's search. The reason decides from which other workers this worker may take jobs.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::why_after(worker& self, wake_cause woken) noexcept -> search {
   switch (woken) {
@@ -142,7 +142,7 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
 }
 
 /// Returns the next of the jobs that the last poll found. Polls again only if that poll found many jobs. A producer may
-/// be writing to the inbox, and each poll takes its cache lines away.
+/// be writing to the inbox, and each poll takes cache lines away from the producer.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
