@@ -70,8 +70,8 @@ class tls_setup;
 /// only ciphers with forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is no
 /// compression, no renegotiation, and no early data. Revocation of certificates is not checked.
 /// Threads: any; connections of several loops may share one context.
-/// Lifetime: connections keep the settings alive. The executor `handshakes` outlives them; its jobs must have ended
-/// before the loops are destroyed.
+/// Lifetime: connections keep the settings alive. The executor `handshakes` outlives the settings; the jobs of this
+/// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
   /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: as any value.
@@ -194,8 +194,8 @@ class BRAID_API tls_stream {
 
   [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
   [[nodiscard]] auto on() const noexcept -> loop& { return socket().on(); }
-  /// Returns the underlying connection, for its addresses and options, and to cut it by its `shutdown`. Requires an
-  /// open stream.
+  /// Returns the underlying connection. You can use its addresses and options, or cut the connection by its `shutdown`.
+  /// Requires an open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
   /// Waits for bytes, and copies as many as possible to the front of `buffer`, which must not be empty. Returns their
@@ -284,7 +284,7 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& 
   return of.shutdown();
 }
 
-/// Returns the underlying connection, for its addresses and options, and to cut it by its `shutdown`.
+/// Returns the underlying connection. You can use its addresses and options, or cut the connection by its `shutdown`.
 [[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {
   return of;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
 }

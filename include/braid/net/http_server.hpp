@@ -93,8 +93,8 @@ class BRAID_API http_exchange {
   /// After the answer, the connection may have to wait before its next request is read.
   void pace() noexcept;
 
-  /// Begins an answer of several pieces. Without a length, the pieces are sent as chunks; an HTTP/1.0 client gets them
-  /// up to the end of the connection. Errors: as `reply`.
+  /// Begins an answer of several pieces. Without a length, the pieces are sent as chunks. For an HTTP/1.0 client, which
+  /// does not support chunks, the end of the connection marks the end of the answer. Errors: as `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
   /// Sends a piece, and waits until there is room for the next.
   /// Errors: system errors if the client is disconnected or too slow; errc::full if the pieces exceed the length;

@@ -19,8 +19,9 @@ namespace braid {
 
 /// A connection to a Redis server, which many callers may share. It begins to connect when it is constructed. Commands
 /// are sent and answered in the order of their calls; those of one loop iteration are sent together. While there is no
-/// connection, calls wait; if the attempt to connect fails, they fail with its error. When a connection ends, commands
-/// that were sent fail with redis_errc::connection_lost. The other commands wait for the next connection.
+/// connection, calls wait. If the attempt to connect fails, these calls fail with the error of the attempt. When a
+/// connection ends, commands that were sent fail with redis_errc::connection_lost. The other commands wait for the next
+/// connection.
 /// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:
@@ -60,9 +61,9 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   detail::redis_shared_connection connection_;
 };
 
-/// Several connections to one server. Each call uses the connected one with the fewest waiting commands, so calls are
-/// not ordered among each other. A batch is sent over one connection. One connection is enough for a server thread at
-/// full load. More connections help with long replies and distant servers.
+/// Several connections to one server. Each call uses the established connection with the fewest waiting commands, so
+/// calls are not ordered among each other. A batch is sent over one connection. One connection is enough for a server
+/// thread at full load. More connections help with long replies and distant servers.
 /// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:

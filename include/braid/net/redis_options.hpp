@@ -98,7 +98,7 @@ enum class redis_repeats : std::uint8_t {
 };
 
 /// The delays between attempts to connect. The nominal delay is `first`, and doubles each time up to `max_delay`. The
-/// actual delay is half of that plus a random part of the other half.
+/// actual delay is half of the nominal delay plus a random part of the other half.
 struct redis_backoff {
   duration first = std::chrono::milliseconds(10);
   duration max_delay = std::chrono::milliseconds(500);
@@ -164,8 +164,8 @@ struct redis_options {
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
   duration silence =
       std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up
-  /// The limit that replaces `silence` if the call that waits for the next reply has given up; it is never more than
-  /// `silence`.
+  /// The limit that replaces `silence` if the call that waits for the next reply has given up. A value above `silence`
+  /// is reduced to `silence`.
   duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 

@@ -16,8 +16,8 @@ namespace braid::detail {
 class io_operation;
 class io_transfer;
 
-/// A backend's record of an open descriptor. The first transfer that has to wait registers it, once for all later
-/// transfers; it is removed before the descriptor is closed.
+/// A backend's record of an open descriptor. The first transfer that has to wait registers the descriptor, once for all
+/// later transfers. The registration is removed before the descriptor is closed.
 /// Threads: those of the backend. Lifetime: does not move; outlives its transfers.
 class io_registration {
  public:

@@ -43,8 +43,8 @@ class alignas(cache_line) asymmetric_barrier {
   asymmetric_barrier(const asymmetric_barrier&) = delete;
   auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
 
-  /// Returns the kind that BRAID_BARRIER chooses, or else the best one that this process supports. The system is
-  /// queried only once.
+  /// Returns the kind that the variable BRAID_BARRIER selects. If it selects none, returns the best kind that this
+  /// process supports. The system is queried only once.
   /// Cost: the first call may take milliseconds if the process has threads.
   [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
 

@@ -135,8 +135,8 @@ class inbox {
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
   }
 
-  /// Moves callables as `steal_half_from` without a producer does, for an owner that stores its own producer of this
-  /// inbox.
+  /// Moves callables as `steal_half_from(other)` does, for an owner that keeps its own producer of this inbox in
+  /// `mine`.
   auto steal_half_from(inbox& other, producer& mine) -> std::size_t;
 
   // --- Functions for any thread. ---

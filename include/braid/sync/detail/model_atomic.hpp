@@ -164,7 +164,8 @@ class model_atomic {
     return update(access(order, where), [count](T old) { return old - count; });
   }
 
-  /// Returns the description of an access. The explorer also uses it to find the history of this atomic for a futex.
+  /// Returns the description of an access. For a futex, the explorer also uses the description to find the history of
+  /// this atomic.
   [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
     return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
   }

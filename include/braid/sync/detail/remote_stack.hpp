@@ -49,8 +49,8 @@ class remote_stack {
     return seen != nullptr && seen != armed() && seen != closed();
   }
 
-  /// Announces that the owner is about to sleep. Returns false if it must not sleep: the stack contains an element, is
-  /// closed, or was armed before and not emptied by `take` since then.
+  /// Announces that the owner is about to sleep. Returns false if the owner must not sleep: the stack contains an
+  /// element, is closed, or was armed before and not emptied by `take` since then.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
     is_armed_ = head_.compare_exchange_strong(seen, armed(), relaxed, relaxed) || is_armed_;

@@ -89,9 +89,9 @@ class steal_ring {
     }
   }
 
-  /// Returns the number of elements. It is exact while no thread pushes or takes, otherwise approximate. It is at least
-  /// 1 if an element whose push happens before this call was not taken. If elements were taken, everything that the
-  /// taking threads did before is visible to the caller.
+  /// Returns the number of elements. It is exact while no thread pushes or takes, otherwise approximate. If the push of
+  /// an element happens before this call, and the element was not taken, the result is at least 1. If elements were
+  /// taken, everything that the taking threads did before is visible to the caller.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
     const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe what the takers had done before

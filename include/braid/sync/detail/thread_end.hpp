@@ -17,7 +17,7 @@ class thread_end {
   auto operator=(const thread_end&) -> thread_end& = delete;
   ~thread_end() = default;
 
-  /// Returns whether threads can register. It is false if the process has too many keys, or if this object was not
+  /// Returns whether threads can register. Returns false if the process has too many keys, or if this object was not
   /// constructed yet.
   [[nodiscard]] auto can_ask() const noexcept -> bool { return has_key_; }
 
