@@ -46,8 +46,8 @@ namespace braid {
 /// workers. Errors: would_deadlock on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
-/// Ends the runtime as `runtime::shutdown_for` does. If it reaches the limit, the next `finalize`, or the end of the
-/// process, waits for the remaining jobs.
+/// Ends the runtime as `runtime::shutdown_for` does. If the limit is reached, the next `finalize` or the end of the
+/// process waits for the remaining jobs.
 /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize_for(duration limit) -> result<void>;
 

@@ -93,8 +93,8 @@ inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::use
 /// Threads: any. Blocks: for a lock. Cost: a load if the process is not traced.
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
 
-/// Returns the last seconds as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them. It covers `span`,
-/// or less if less is kept. Slices that began earlier have their true beginning.
+/// Returns the last seconds as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them. The content
+/// covers `span`, or less if less is kept. Slices that began before that time have their true beginning.
 /// Threads: any except a loop's, which it would block. Blocks: until the writer has created the content, up to a second
 /// for a hundred megabytes. Errors: std::errc::not_supported if no records are kept; errc::closed at the end of the
 /// process; std::bad_alloc.

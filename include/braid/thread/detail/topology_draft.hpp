@@ -32,8 +32,8 @@ struct topology_draft {
   std::vector<topology::node> nodes;
 };
 
-/// Converts any draft to a valid topology. If the reports of two CPUs contradict each other, the one of the lower CPU
-/// is used.
+/// Converts any draft to a valid topology. If the reports of two CPUs contradict each other, the report of the CPU with
+/// the lower number is used.
 BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 
 /// Reads the kernel's files. If the files name no CPU, the source of the result is `nothing`.

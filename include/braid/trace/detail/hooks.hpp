@@ -9,8 +9,9 @@
 
 namespace braid::detail {
 
-/// The kinds of records of a trace. A record contains one number; if an event has two, a record `subject` precedes it.
-/// Programs and libraries of different versions share the numbers, so add new kinds at the end.
+/// The kinds of records of a trace. A record contains one number. If an event has two numbers, a record `subject`
+/// precedes the record of the event. Programs and libraries of different versions share the numbers, so add new kinds
+/// at the end.
 enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
@@ -51,9 +52,9 @@ extern BRAID_API constinit std::atomic<bool> trace_is_on;
 #endif
 }
 
-/// Adds a record to the ring of the calling thread, which is created by its first record. Returns false if the ring is
-/// full, if the group is disabled, or if the process is not traced. The trace then does not contain the record. Once a
-/// slice has begun, there is always room for the record of its end.
+/// Adds a record to the ring of the calling thread. The first record of a thread creates the ring. Returns false if the
+/// ring is full, if the group is disabled, or if the process is not traced. The trace then does not contain the record.
+/// Once a slice has begun, there is always room for the record of its end.
 /// Threads: any. Blocks: never, after the first record of the thread.
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept

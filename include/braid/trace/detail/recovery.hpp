@@ -1,5 +1,5 @@
-// braid/trace/detail/recovery.hpp: recovers the records that a killed process had not written, from the file of its
-// rings.
+// braid/trace/detail/recovery.hpp: reads the ring file of a killed process, to recover records that are missing in its
+// trace.
 #pragma once
 
 #include <braid/base/config.hpp>
