@@ -58,11 +58,13 @@ void append_rows(std::string& out, const row_set& rows, const std::vector<const 
 /// unreadable_key, duplicate_value.
 auto parse_capture(std::string_view text, const registries& declared) -> braid::checked<asked_capture>;
 
-/// Reports captures in a request whose node or column the plan does not have. Errors: unknown_node, unknown_column.
+/// Checks the captures of a request: the plan must contain the captured nodes and columns. Errors: unknown_node,
+/// unknown_column.
 auto check_captures(const rank_request& request, const bound_plan& plan, const registries& declared)
     -> braid::diagnostics;
 
-/// Reports captures in a plan whose key or column is wrong. Requires a plan whose nodes were bound without diagnostics.
+/// Checks the keys and columns of the captures that a plan declares. Requires a plan whose nodes were bound without
+/// diagnostics.
 /// Errors: unknown_key, blocked_key, unreadable_key, unknown_column.
 auto check_captures(const plan& loaded, const registries& declared) -> braid::diagnostics;
 

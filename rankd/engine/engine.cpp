@@ -55,8 +55,8 @@ auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
-/// Returns the error for a run that exceeded its time. It contains the first unfinished node in the order of the plan.
-/// Which node is unfinished depends on timing.
+/// Returns the error for a run that exceeded its time. The error names the first unfinished node in the order of the
+/// plan. Which node is unfinished depends on timing.
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
@@ -144,8 +144,8 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// Returns the first node that exceeded the budget. After a failure, only the failed node and the nodes before it
-/// count, because all of them have ended.
+/// Returns the first node that exceeded the budget. After a failure, checks only the failed node and the nodes before
+/// it, because other nodes may still be running.
 auto find_breach(const request_state& state, const braid::graph_shape& shape,
                  const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
@@ -176,7 +176,7 @@ auto count_cached(const request_state& state) -> std::size_t {
   }));
 }
 
-/// Adds the malformed values that the nodes of cached parts have found, unless the nodes also ran for this request.
+/// Adds the counts of malformed values found by the nodes of cached parts, except nodes that also ran for this request.
 /// Requires that all nodes have ended, because only then it is known which fallback nodes have run.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
@@ -195,7 +195,7 @@ auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
 
-/// Returns whether an option of a node is this endpoint.
+/// Returns whether an option of any node of the plan names this endpoint.
 auto names_endpoint(const plan& stated, std::string_view endpoint_id) -> bool {
   return std::ranges::any_of(stated.nodes, [endpoint_id](const plan_node& node) {
     return std::ranges::any_of(node.params, [endpoint_id](const plan_param& param) {
@@ -217,8 +217,8 @@ auto generations_of(const request_state& state, const registries& declared) -> s
   return out;
 }
 
-/// Completes the explanation of a run. The time after the critical path is computed as the difference, so all times add
-/// up to the total.
+/// Completes the explanation of a run. The time after the critical path is computed as the total minus the critical
+/// path, so the times add up exactly.
 auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
@@ -229,7 +229,7 @@ auto make_explanation(const run_picture& run, const ranking& answer, const regis
   return all;
 }
 
-/// Adds the rows that the request captures, and those that the plan captures if the options enable this.
+/// Adds the rows that the request captures. If the options enable it, also adds the rows that the plan captures.
 void add_captures(const run_picture& run, const engine_options& options, const registries& declared, ranking& answer) {
   if (!run.state.request.captures.empty()) answer.captured = captured_for_request(run, declared);
   if (options.captures == plan_captures::taken) answer.captured_by_plan = captured_by_plan(run, declared);
@@ -322,8 +322,8 @@ engine::engine(braid::runtime& runtime, const registries& declared, std::vector<
                                           : nullptr),
       options_(std::move(options)) {
   if (options_.cache.bytes == 0) return;
-  // The part has the rows and bytes of the plan's budget but not its time limit, because each waiting request has its
-  // own deadline.
+  // A cached part of a plan has the plan's limits for rows and bytes, but not its time limit. Each waiting request has
+  // its own deadline.
   caches_ = std::make_unique<cached_parts>(
       options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request,
                              const pinned_stores& pinned) {
@@ -458,8 +458,8 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   co_return answer;
 }
 
-/// Returns whether the nodes of a request are timed. A request with `explain`, or with a request for times, is always
-/// timed.
+/// Returns whether the nodes of a request are timed. They are always timed if the request sets `explain` or requires
+/// times.
 auto engine::choose_timing(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;

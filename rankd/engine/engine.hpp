@@ -58,9 +58,9 @@ class engine {
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// Returns the stores of the engine for one request, which reads a single generation of each store. Stores for which
-  /// it is worthwhile combine equal reads (`shared_reads`). `rank` calls this function if it gets no stores. Threads:
-  /// the loop's.
+  /// Returns the stores that one request uses. The request reads a single generation of each store. A store combines
+  /// equal reads if that is worthwhile for it (`shared_reads`). `rank` calls this function if its caller passes no
+  /// stores. Threads: the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
   /// Returns how many reads of an endpoint requests have made, and how many of them needed no access to the store.

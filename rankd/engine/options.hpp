@@ -32,7 +32,8 @@ struct engine_options {
   /// The maximum computing time of a node that runs on the loop. A node that is expected to need more time runs on the
   /// workers. For a shorter node, moving it to a worker would cost too much.
   double max_inline_ns = 20'000;
-  /// The approximate computing time of one parallel part. Idle workers process the parts of a node that has several.
+  /// The approximate computing time of one parallel part. If a node has several parts, idle workers process them in
+  /// parallel.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_metrics metrics = node_metrics::none;

@@ -187,7 +187,7 @@ auto to_json(const ranking& answer) -> std::string {
 
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
   const braid::diagnostic& first = problems.front();
-  // The source of most diagnostics is the request itself. Only another source is added to the message.
+  // The source of most diagnostics is the request itself. The message contains the source only if it is something else.
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
   message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;

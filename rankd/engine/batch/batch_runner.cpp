@@ -14,7 +14,8 @@
 
 namespace rankd {
 
-/// The loop, worker and engine of one thread. The last tasks of the runtime use the engine, so it is destroyed last.
+/// The loop, worker and engine of one thread. The last tasks of the runtime use the engine, so the engine is destroyed
+/// last.
 struct batch_runner::worker_loop {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;

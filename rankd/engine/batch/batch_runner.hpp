@@ -67,7 +67,8 @@ class batch_runner {
   /// Queues lines for one thread. Requires at most `max_lines` lines.
   void submit(std::vector<batch_line> lines);
 
-  /// Waits at most `limit` until `next` can return without blocking. Returns whether it can.
+  /// Waits until `next` can return without blocking, but at most for `limit`. Returns whether `next` can then return
+  /// without blocking.
   /// Blocks: for `limit`.
   auto wait_for(braid::duration limit) -> bool;
 

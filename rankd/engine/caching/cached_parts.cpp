@@ -58,7 +58,8 @@ auto key_of(const bound_cache& cache, const rank_request& request, const pinned_
   return key;
 }
 
-/// Returns the fields of a request that a part of a plan reads, and the ids that identify the request in traces.
+/// Returns a copy of a request with only the fields that a part of a plan reads. Keeps the ids that identify the
+/// request in traces.
 auto request_of_part(const rank_request& request) -> rank_request {
   rank_request out;
   out.request_id = request.request_id;
@@ -161,7 +162,7 @@ auto cached_parts::may_renew(std::string_view key) const -> bool {
   return renewals_ < max_renewals && find(key) == nullptr && !table_.has_failed_lately(key);
 }
 
-/// Starts a run of a part. If it cannot be started, it is removed, so that no other task waits for it.
+/// Starts a run of a part. If the run cannot be started, removes it from the table, so that no other task waits for it.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
                          const rank_request& request, const pinned_stores& stores, std::string_view key,
                          braid::scope& root, bool renews) -> std::shared_ptr<flight> {
@@ -197,8 +198,8 @@ void cached_parts::give_up(flight& one) {
   if (one.inside != nullptr) one.inside->request_stop();
 }
 
-/// Copies the rows out of the memory of the run, which is much larger, and stores them in the cache. If there are too
-/// many rows to store, the waiting tasks share the memory of the run.
+/// Copies the rows and stores the copy in the cache, because the memory of the run is much larger than the rows. If
+/// there are too many rows to store, the waiting tasks share the memory of the run.
 void cached_parts::keep(const flight& one, const ranking& answer, part_result& into) {
   auto made = std::make_shared<kept_rows>(one.begun);
   const bool fits = answer.rows.size() <= one.cache->how.max_rows;

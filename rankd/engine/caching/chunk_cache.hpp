@@ -17,7 +17,8 @@ namespace rankd {
 class chunk_cache final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
-  /// The length of a period, as a number of released chunks. The peak of the current and of the previous period counts.
+  /// The number of released chunks after which a period ends. The recent peak is the maximum of the current and the
+  /// previous period.
   static constexpr std::uint32_t period = 1024;
   /// Chunks larger than this are allocated from the heap and freed at once.
   static constexpr std::size_t largest_chunk = std::size_t{64} << 20U;

@@ -65,8 +65,8 @@ class row_cache {
  public:
   explicit row_cache(cache_options options) noexcept : options_(options) {}
 
-  /// Returns the rows with this key. Returns null if there are no such rows, or if they are as old as `max_age`. Old
-  /// rows are dropped.
+  /// Returns the rows with this key. Returns null if there are no such rows, or if their age has reached `max_age`.
+  /// Rows of that age are dropped.
   auto find(std::string_view key, braid::duration max_age) -> std::shared_ptr<const kept_rows>;
 
   /// Stores rows, and replaces rows with the same key. Drops the least recently used rows until all others fit. Returns

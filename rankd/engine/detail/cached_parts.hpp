@@ -1,5 +1,5 @@
-// rankd/engine/detail/cached_parts.hpp: runs the part of a plan before a cached node once for all requests that need
-// the same rows.
+// rankd/engine/detail/cached_parts.hpp: runs a cached node, and the nodes that it depends on, once for all requests
+// that need the same rows.
 #pragma once
 
 #include <rankd/engine/plans/plan_caches.hpp>
@@ -49,8 +49,9 @@ class cached_parts {
   /// Creates an empty cache. `run` runs a part of a plan and returns its rows as an answer.
   cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
 
-  /// Returns the cached rows for a request, if there are any. Stale rows are also returned, and a refresh is started in
-  /// the scope `root`. Rows computed from other generations of the stores are not found.
+  /// Returns the cached rows for a request, if there are any. If the rows are stale, they are returned, too, and a
+  /// refresh is started in the scope `root`. Does not return rows that were computed from other generations of the
+  /// stores.
   auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
                const pinned_stores& stores, braid::scope& root) -> cached_node;
 

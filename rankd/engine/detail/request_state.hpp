@@ -64,7 +64,8 @@ struct node_slot {
   }
 };
 
-/// The state of a node that failed and has a fallback. The loop writes it before the nodes that read the rows start.
+/// The state of a node that failed and has a fallback. The loop writes this state before it starts the nodes that read
+/// the fallback's rows.
 struct fallen_node {
   std::string_view code;  ///< of its failure; empty if it has not failed
   row_set output;         ///< unset if another node is the fallback
@@ -151,8 +152,8 @@ struct request_state {
         std::as_const(*this).find_cached(node));  // NOLINT(*-const-cast): of a state to write
   }
 
-  /// Returns the code of the failure because of which a node's fallback is used. Returns an empty text if the fallback
-  /// is not used. Threads: the loop.
+  /// Returns the code of the failure that made a node use its fallback. Returns an empty text if the fallback is not
+  /// used. Threads: the loop.
   [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
     return fallen.empty() ? std::string_view() : fallen[node].code;
   }

@@ -1,4 +1,5 @@
-// rankd/engine/detail/route_fallbacks.hpp: finds the edges that fallbacks add to the graph of a request's nodes.
+// rankd/engine/detail/route_fallbacks.hpp: finds the additional edges in a request's graph of nodes that are needed for
+// fallbacks.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -17,7 +18,8 @@ struct route_fallbacks {
 
 /// Finds which nodes of a route run only as fallbacks, and which failures start them. `bypassed` nodes do not run, and
 /// `sources` are the nodes whose rows each node reads. A node runs unconditionally if an output needs its rows, or if
-/// it would otherwise wait for itself. The result forms no cycle with the sources.
+/// the node would otherwise wait for itself. The edges in the result and the edges from `sources` together form no
+/// cycle.
 /// Cost: a graph traversal for each fallback that is a node.
 [[nodiscard]] auto fallbacks_of_route(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
     -> route_fallbacks;

@@ -37,7 +37,7 @@ auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& stat
   return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
 }
 
-/// Returns the state of the node that decided the error. A node that exceeded the budget may itself have ended
+/// Returns the state of the node that caused the error of a run. A node that exceeded the budget may itself have ended
 /// normally.
 auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
   using cause = braid::graph_failure::cause;

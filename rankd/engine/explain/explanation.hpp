@@ -115,7 +115,7 @@ enum class drop_reason : std::uint8_t {
 
 auto to_string(drop_reason reason) noexcept -> std::string_view;
 
-/// The input rows with one id that a node does not pass on.
+/// The input rows that a node does not pass on. All these rows have the same id.
 struct id_drop {
   std::string node_id;
   std::string op;
@@ -128,7 +128,7 @@ struct id_drop {
   std::vector<const key_entry*> fields;  ///< columns of that row that plans may show
 };
 
-/// The rows with one id that a merging node takes from one of its inputs.
+/// The rows that a merging node takes from one of its inputs. All these rows have the same id.
 struct id_merge {
   std::string node_id;
   std::string from;  ///< the node that produced them

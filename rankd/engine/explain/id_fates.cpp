@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-/// The number of rows of a node with an id, and the position of the first such row.
+/// The number of a node's rows that have a certain id, and the position of the first of these rows.
 struct sighting {
   std::size_t rows = 0;
   std::size_t position = 0;  // from 0
@@ -76,7 +76,7 @@ class sighting_table {
   std::vector<sighting> seen_;                       // per node and id
 };
 
-/// The input rows of a node with an id.
+/// The input rows of a node that have the explained id.
 struct arrival {
   std::size_t rows = 0;
   std::size_t position = 0;  // of the first
@@ -168,7 +168,8 @@ class tracer {
       if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
   }
 
-  /// Reports the rows of a source with the id that a node does not take. `kept` lists the rows that it takes.
+  /// Reports the rows of a source that have the explained id and that a node does not take. `kept` lists the rows that
+  /// the node takes.
   void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
     const sighting& seen = seen_->in(source, fate_.id);
     if (seen.rows <= kept.size()) return;

@@ -29,7 +29,7 @@ auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::s
   return out;
 }
 
-/// Marks the numbers that do not belong to a longest ascending subsequence of these distinct numbers.
+/// Finds a longest ascending subsequence of distinct numbers, and marks all numbers outside of it.
 auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> ends;  // for each length, the sequence with the lowest end, as places in `numbers`
@@ -287,7 +287,8 @@ auto move_explainer::formulas_at(const plan& plan, node_index node) const -> std
   return out;
 }
 
-/// Describes the values of a row that differ between two answers, including columns that the request does not output.
+/// Describes the differences between the values of a row in two answers, including columns that the request does not
+/// output.
 auto move_explainer::other_values(const moved_id& id, const ranking& before, const ranking& after) const
     -> std::string {
   const auto was = find_row(before, id.id);

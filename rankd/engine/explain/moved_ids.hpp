@@ -24,15 +24,16 @@ struct moved_id {
   row_id id;
   std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is absent
   std::optional<std::size_t> is;   ///< the same in the second answer
-  /// The first node at which the two plans treated the id differently, or empty. Its id in the second plan is used if
-  /// the node exists there.
+  /// The first node at which the two plans treated the id differently, or empty. If the node exists in the second plan,
+  /// this is its name there, otherwise its name in the first plan.
   std::string node;
   std::string why;  ///< one sentence without a full stop; empty before `move_explainer::explain`
 };
 
-/// Returns the ids that are in only one of two answers, followed by the ids whose order changed. All ids changed their
-/// order except a longest subsequence that both answers have in common. So a missing id does not move all ids below it.
-/// The highest positions come first, and at most `max_explained_ids` are returned. `all` is set to the total number.
+/// Returns the ids that are in only one of two answers, followed by the ids whose order changed. The ids of a longest
+/// common subsequence of both answers count as unchanged, and all other common ids as moved. So a missing id does not
+/// move all ids below it. The highest positions come first, and at most `max_explained_ids` are returned. `all` is set
+/// to the total number.
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 

@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// A difference that follows from the nodes or from the names of the plans: the columns of the answer, the budget, the
-/// capabilities, the models, the libraries of operators, the files of vectors.
+/// A difference that follows from differences in the nodes or names of two plans. It concerns answer columns, the
+/// budget, capabilities, models, libraries of operators, or files of vectors.
 struct plan_consequence {
   std::string what;
   std::vector<std::string> before;

@@ -45,7 +45,7 @@ auto measure_dcg(std::span<const double> relevance, gain_form form) -> double {
   return sum;
 }
 
-/// Returns the share of pairs of rows whose values differ.
+/// Returns the share of pairs of rows in which both rows have different values.
 auto measure_diversity(std::span<const std::optional<std::string>> values) -> std::optional<double> {
   if (values.size() < 2) return std::nullopt;
   std::map<std::string_view, std::size_t> counts;

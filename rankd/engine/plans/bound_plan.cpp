@@ -41,7 +41,7 @@ auto compile_table(const std::vector<named_tree<Tree>>& table, const registries&
   return programs;
 }
 
-/// Fuses pairs of nodes: the rows of the first node go only to the second, and both do less work together.
+/// Fuses two nodes if the rows of the first node go only to the second, and if both together can then do less work.
 void fuse_pairs(const plan& loaded, const bind_context& context, std::vector<bound_node>& nodes) {
   std::vector<std::size_t> takers(nodes.size(), 0);
   for (const bound_node& node : nodes)

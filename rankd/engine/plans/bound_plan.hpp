@@ -27,7 +27,7 @@
 
 namespace rankd {
 
-/// An option of a node whose value comes from a param of the request.
+/// An option of a node. The option's value comes from a param of the request.
 struct bound_option {
   std::string name;
   std::size_t param = 0;  ///< a position in registries::params
@@ -60,7 +60,7 @@ struct bound_plan {
   std::vector<model_digest> vectors = {};       ///< files that it searches, by the ids of their endpoints
   std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
-  /// Warnings about the plan that are most likely mistakes, from `missing_columns`.
+  /// Warnings from `missing_columns`. Each warning most likely shows a mistake in the plan.
   braid::diagnostics warnings;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
@@ -97,9 +97,10 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 /// Returns the name of the plan's fallback plan. Returns an empty text if it has none.
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
-/// Sets the fallback plan of a plan, and replaces an earlier one. `found` is null if there is no plan of this name. The
-/// digest of the plan then covers both plans. Requires a plan that has a fallback plan in its artifact.
-/// Errors: unknown_plan, nested_fallback if the fallback plan has a fallback plan itself, fallback_with_pages,
+/// Sets the fallback plan of a plan, and replaces a fallback plan that was set before. `found` is null if there is no
+/// plan of this name. The digest of the plan then covers both plans. Requires a plan whose artifact names a fallback
+/// plan.
+/// Errors: unknown_plan; nested_fallback if the fallback plan has a fallback plan itself; fallback_with_pages;
 /// fallback_of_other_registries. After an error, nothing has changed.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 

@@ -21,8 +21,8 @@
 
 namespace rankd {
 
-/// The nodes that run for some requests of a plan, and their graph. The graph also contains the other nodes, without
-/// edges, so that a node has the same number in every route.
+/// The nodes that run for some requests of a plan, and their graph. The graph also contains the nodes that do not run,
+/// but without edges. So a node has the same number in every route.
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
@@ -32,8 +32,8 @@ struct plan_route {
   std::vector<bool> cached;
   /// Indexed by node: the input that a node has chosen, or `none` for nodes that do not choose. May be empty.
   std::vector<node_index> taken;
-  /// Indexed by node: the nodes whose failure starts a node that runs only as a fallback. Empty if there are no
-  /// fallbacks.
+  /// Indexed by node: the nodes that start this node when they fail. Only a node that runs only as a fallback has such
+  /// nodes. Empty if there are no fallbacks.
   std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
   braid::graph_shape line;  ///< the same nodes one after the other, in the order of `shape.order()`
@@ -64,7 +64,7 @@ class plan_branches {
 
   /// Creates an object for a plan. Requires that `check_conditions` reports no error; `preds` are the programs of the
   /// plan's pred_table.
-  /// Lifetime: the registries outlive it.
+  /// Lifetime: the registries outlive the object.
   plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
                 route_ends ends = {});
 

@@ -1,4 +1,5 @@
-// rankd/engine/plans/plan_caches.hpp: the nodes of a plan that have a cache, and the inputs that their rows depend on.
+// rankd/engine/plans/plan_caches.hpp: the cached nodes of a plan, and the inputs that the rows of each cached node
+// depend on.
 #pragma once
 
 #include <rankd/engine/plans/branches.hpp>

@@ -177,9 +177,10 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
   return out;
 }
 
-/// Returns the fallback plan of a plan. This is the pinned version, if any, or the version of this reload. If that
-/// version has errors, it is the last valid version. Returns null if the plan has no fallback plan or the name is
-/// unknown. If the fallback plan has a fallback plan itself, the result serves only for reporting the error.
+/// Returns the fallback plan of a plan. If a version of the fallback plan is pinned, returns that version. Otherwise,
+/// returns the version of this reload, or the last valid version if this reload found errors in it. Returns null if the
+/// plan has no fallback plan or the name is unknown. If the fallback plan has a fallback plan itself, the result serves
+/// only for reporting the error.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
   const std::string_view name = substitute_name(plan);

@@ -1,4 +1,5 @@
-// rankd/engine/plans/plan_library.hpp: the plans of a running process, which can be reloaded, pinned and rolled back.
+// rankd/engine/plans/plan_library.hpp: the plans of a running process. A process can reload plans, pin them and roll
+// them back.
 #pragma once
 
 #include <rankd/engine/plans/plan_set.hpp>
@@ -53,7 +54,7 @@ struct reload_report {
   std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };
 
-/// Checks something else that refers to plans by name, given the names of all plans.
+/// A check of other settings that refer to plans by name. The function gets the names of all plans.
 using plan_name_check = std::function<braid::diagnostics(const std::vector<std::string>& plans)>;
 
 /// The state of one version of a plan at one moment.

@@ -129,7 +129,7 @@ void add_range(std::vector<param_range>& ranges, std::size_t param, const param_
   known->max = std::min(known->max, bound.max);
 }
 
-/// Reports a param whose value is null or outside of the range that the plan accepts. A default is always within the
+/// Reports a param if its value is null, or outside of the range that the plan accepts. A default is always within the
 /// range, so the value comes from the request.
 void check_range(const rank_request& request, const param_range& range, const registries& declared,
                  diagnostic_list problems) {

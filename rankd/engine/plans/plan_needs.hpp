@@ -30,7 +30,7 @@ struct plan_needs {
   bool takes_candidates = false;  ///< a node reads `candidates`, perhaps a node that the request does not run
   std::vector<const key_entry*> candidate_keys = {};  ///< columns that all these nodes take, ascending, without `id`
   std::vector<const key_entry*> read_keys = {};       ///< columns that nodes which run take
-  /// The params that these nodes read and that a request must set, ascending.
+  /// The params that nodes read and that a request must set, ascending.
   std::vector<const param_entry*> context_params = {};
   std::vector<param_range> ranges = {};  ///< of params that set options of nodes, each once, ascending
 };

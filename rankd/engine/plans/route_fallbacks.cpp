@@ -49,8 +49,8 @@ class route_linker {
     if (std::ranges::find(own, source) == own.end()) own.push_back(source);
   }
 
-  /// Marks the fallback of `source` and the nodes that the fallback needs as started by a failure of `source`. Nodes
-  /// that `source` depends on have already run then.
+  /// Marks the fallback of `source`, and all nodes that the fallback needs, as started by a failure of `source`. Skips
+  /// the nodes that `source` depends on, because they have run before `source`.
   void wake(node_index source) {
     std::vector<bool> seen = reached({source}, sources_);
     std::vector<node_index> open{nodes_[source].fallback->node};
@@ -73,8 +73,7 @@ class route_linker {
       }
   }
 
-  /// Adds the nodes that would wait for themselves to the nodes that run unconditionally. Returns false if there are
-  /// none.
+  /// Makes each node run unconditionally that would otherwise wait for itself. Returns false if there is no such node.
   auto add_circular(std::vector<node_index>& wanted) const -> bool {
     const std::size_t before = wanted.size();
     node_lists edges = out_.after;

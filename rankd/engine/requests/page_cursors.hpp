@@ -1,4 +1,4 @@
-// rankd/engine/requests/page_cursors.hpp: signed cursors, with which clients request the next page of a ranking.
+// rankd/engine/requests/page_cursors.hpp: signed cursors, which clients send to get the next page of a ranking.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -44,8 +44,9 @@ class page_cursors {
   [[nodiscard]] auto read(std::string_view cursor, std::string_view identity, std::chrono::milliseconds now) const
       -> std::expected<page_place, rank_error>;
 
-  /// Signs a cursor again with this key, even if it was signed with another key, and for the given ranking, if any.
-  /// Only for replays, whose clients are trusted. Returns nothing for a text that is not a cursor.
+  /// Signs a cursor again with this key, even if it was signed with another key. If a ranking is given, the new cursor
+  /// belongs to that ranking. Only for replays, whose clients are trusted. Returns nothing for a text that is not a
+  /// cursor.
   [[nodiscard]] auto sign_again(std::string_view cursor, std::optional<std::string_view> identity = {}) const
       -> std::optional<std::string>;
 

@@ -206,8 +206,8 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
   return out;
 }
 
-/// Returns an id for a request without a request_id. It is derived from the line number in a file, or else from the
-/// digits of the request.
+/// Returns an id for a request without a request_id. The new id is derived from the line number in a file, or else from
+/// the digits of the request.
 auto made_up_request_id(const request_digits& digits, request_origin origin) -> std::string {
   if (!origin.request_id.empty()) return std::string(origin.request_id);
   return origin.line != 0 ? "line_" + std::to_string(origin.line) : with_digits("req_", digits);
@@ -271,7 +271,7 @@ auto now() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// Converts the time of a request to the unit of a param whose value comes from a clock.
+/// Converts the time of a request to the unit of a param. The param gets this time as its value.
 auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
   if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return time.count();

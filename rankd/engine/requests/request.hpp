@@ -114,12 +114,12 @@ using registries_of_plan = std::function<const registries&(std::string_view plan
 auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin origin = {})
     -> braid::checked<rank_request>;
 
-/// Returns the request_id of an invalid request, for its answer. It is the id in the text, if it occurs exactly once as
-/// a string before the first syntax error. Otherwise, it is derived as in `parse_request`.
+/// Returns the request_id of an invalid request, for its answer. If a request_id occurs exactly once as a string before
+/// the first syntax error, returns this string. Otherwise, derives an id as `parse_request` does.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// Sets the deadline of a request to the default of the budget if it has none, and limits it to the maximum of the
-/// budget. A second call changes nothing.
+/// If a request has no deadline, sets the budget's default deadline. Limits the deadline to the maximum of the budget.
+/// A second call changes nothing.
 void keep_to_budget(rank_request& request, const plan_budget& budget);
 
 /// Returns the plan that a request names, or else `given`, which may be empty.

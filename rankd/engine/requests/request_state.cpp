@@ -85,8 +85,9 @@ auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool
 
 }  // namespace
 
-/// Returns whether a failure of the node can change the answer. A budget of rows or bytes needs the amounts of all
-/// nodes before a failed node, and captured rows need all nodes. The run then waits for every node.
+/// Returns whether a failure of the node can change the answer. Returns true for every node if the budget limits rows
+/// or bytes, or if rows are captured. The run then waits for every node, because it needs the amounts or rows of all of
+/// them.
 auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
   const bound_plan& plan = *state_->plan;
   if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
