@@ -1,4 +1,4 @@
-// rankd/op/column_check.cpp: compares the columns that plans read from records with the columns that the records have.
+// rankd/op/column_check.cpp: compares the columns of records with the columns that plans read from these records.
 #include <rankd/op/column_check.hpp>
 
 #include <rankd/op/operator_list.hpp>

@@ -14,7 +14,7 @@ namespace {
 
 using node_lists = std::vector<std::vector<node_index>>;
 
-/// Returns, for each node, the nodes that read its rows as a source or use it as their fallback.
+/// Returns a list for each node: the nodes that read its rows as a source, and the nodes that use it as their fallback.
 auto find_takers(const plan& loaded) -> node_lists {
   node_lists takers(loaded.nodes.size());
   for (node_index at = 0; at < takers.size(); ++at) {

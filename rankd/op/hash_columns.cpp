@@ -11,7 +11,8 @@
 namespace rankd::detail {
 namespace {
 
-/// The reply of the store. If one feature is read, the reply has this field of each hash. Otherwise, it has all fields.
+/// The reply of the store. If only one feature is read, the reply contains only its field of each hash. Otherwise, the
+/// reply contains all fields.
 struct found_fields {
   field_batch one;
   hash_batch all;

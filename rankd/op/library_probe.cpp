@@ -37,8 +37,8 @@ void say(std::string_view text) {
   }
 }
 
-/// Replaces std::terminate in the child. It sends the exception's message to the parent and exits, so no core is dumped
-/// and nothing is written to standard error.
+/// Replaces std::terminate in the child. The function sends the exception's message to the parent and exits, so no core
+/// is dumped and nothing is written to standard error.
 [[noreturn]] void end_child() {
   say(threw);
   try {

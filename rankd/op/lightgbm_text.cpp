@@ -184,8 +184,8 @@ auto cut(std::string_view text, const model_reading& reading) -> cut_text {
 auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm_header {
   const section_reader in{file.header, reading};
   lightgbm_header out;
-  // A missing version is allowed in files with the old end line. Versions 2.0.5 and later of 2.0 wrote no version, but
-  // already used today's splits.
+  // A missing version is allowed in files with the old end line. LightGBM 2.0.5 and later releases of 2.0 wrote no
+  // version, but already used today's splits.
   const text_field* version = in.has("version") || !file.has_old_end ? in.field("version") : nullptr;
   if (version != nullptr && version->value != "v2" && version->value != "v3" && version->value != "v4")
     reading.report("unsupported_schema", "/version",

@@ -132,7 +132,7 @@ void add_leaf(const running& at, const program_forest& forest, std::uint32_t lea
   }
 }
 
-/// Adds the leaves that some rows have reached to the first output.
+/// Adds to the first output the leaves that some rows have reached.
 void add_values(const program_forest& forest, std::span<const std::uint32_t> leaves, double* out) noexcept {
   if (forest.trees.width == number_width::floats) {
     for (std::size_t i = 0; i < leaves.size(); ++i)

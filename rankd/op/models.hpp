@@ -30,7 +30,7 @@ struct model_digest {
 
 /// A folder of models, which are files NAME.json, NAME.onnx or NAME.txt. The object reads a file at its first use and
 /// then keeps the contents, so all plans that are bound with the object use the same bytes. Threads: one at a time.
-/// Lifetime: `declared` outlives it; the models may outlive it.
+/// Lifetime: `declared` outlives the folder object; models may outlive the folder object.
 class model_folder {
  public:
   /// Creates a folder object. An empty `folder` means a project without models. If `read` is empty, `read_model_file`
@@ -50,9 +50,9 @@ class model_folder {
   /// unknown_operator, unknown_value, external_data, number_out_of_range.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
-  /// Returns warnings about the file of a model that are most likely mistakes: untracked_nulls. The source of each
-  /// warning is the file. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model was
-  /// read before.
+  /// Returns warnings about contents of a model's file that are most likely mistakes: untracked_nulls. The source of
+  /// each warning is the file. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model
+  /// was read before.
   auto warnings(std::string_view name) -> braid::diagnostics;
 
   /// Returns whether all files that were read still have the same bytes. Blocks: on the disk.
@@ -81,7 +81,7 @@ class model_folder {
 /// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
-/// Returns the files of a folder that have the name of a model file, ascending. Blocks: on the disk.
+/// Returns the files in a folder that are named like model files, ascending. Blocks: on the disk.
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
 /// Returns the names of the models that a plan calls, ascending, each once.

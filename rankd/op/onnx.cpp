@@ -154,8 +154,8 @@ auto read_names(const onnx_file& file, const model_reading& reading) -> std::opt
   return out;
 }
 
-/// Returns the number of columns of an input. If the file does not state it, returns `otherwise`, which is known only
-/// for a graph with one input and a list of names. Returns 0 after a diagnostic.
+/// Returns the number of columns of an input. If the file does not state this number, returns `otherwise`, which is 0
+/// unless the graph has one input and a list of names. Returns 0 after a diagnostic.
 auto find_columns(const onnx_value& input, std::size_t otherwise, const model_reading& reading) -> std::size_t {
   const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
                          input.type == onnx_type::flags;

@@ -47,7 +47,7 @@ auto take_integer(const wire_field& field, std::int64_t& out) -> bool {
   return field.kind == wire_kind::varint;
 }
 
-/// Appends the bytes of a field, which are a nested message or a name.
+/// Appends the bytes of a field. They are a nested message or a name.
 auto append_bytes(const wire_field& field, std::vector<std::string_view>& out) -> bool {
   out.push_back(field.bytes);
   return field.kind == wire_kind::bytes;

@@ -138,8 +138,8 @@ auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> 
   return call.each(step_kind::divide, onnx_type::floats, operands);
 }
 
-/// Computes the L2 norm of a row: the square root of each square's share of the sum of squares, with the sign of the
-/// number.
+/// Normalizes a row by its L2 norm. Each result is the square root of the number's share of the sum of squares, with
+/// the sign of the number.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
   const slot_list squares = call.each(step_kind::multiply, onnx_type::floats, squares_of);

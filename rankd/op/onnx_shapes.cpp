@@ -40,12 +40,12 @@ auto make_cast(const onnx_call& call) -> made_rows {
   return std::nullopt;
 }
 
-/// Returns true if the axis is the last axis of the tensor, which contains the columns.
+/// Returns true if the axis is the last axis of a tensor. The last axis contains the columns.
 auto is_of_columns(std::int64_t axis, std::uint32_t rank) -> bool {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
 
-/// Joins the columns of all inputs, which have `rank` dimensions each.
+/// Joins the columns of all inputs. Requires that each input has `rank` dimensions.
 auto joined(const onnx_call& call, onnx_type type, std::uint32_t rank) -> made_rows {
   onnx_rows out{.type = type, .rank = rank, .slots = {}};
   for (std::size_t at = 0; at < call.inputs(); ++at) {

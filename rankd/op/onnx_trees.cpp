@@ -25,8 +25,8 @@ struct tree_nodes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return tree.size(); }
 };
 
-/// A weight of a leaf, which is identified by the numbers of its tree and node, and the weight's position in the file's
-/// lists.
+/// A weight of a leaf. It consists of the numbers of the leaf's tree and node, and the weight's position in the lists
+/// of the file.
 struct listed_weight {
   std::int64_t tree = 0;
   std::int64_t number = 0;
@@ -34,7 +34,7 @@ struct listed_weight {
   leaf_weight weight;
 };
 
-/// The names of the attributes that list weights, which differ between regressors and classifiers.
+/// The names of the attributes that list weights. Regressors and classifiers use different names.
 struct weight_names {
   std::string_view tree, number, output, weight, weight_tensor;
 };
@@ -241,8 +241,8 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
   return false;
 }
 
-/// Replaces the positions of leaves by their weights. If every leaf has exactly one weight and it is for the first
-/// output, the weights become the values of the leaves.
+/// Replaces the positions of leaves by their weights. If every leaf has exactly one weight and all these weights are
+/// for the first output, the weights become the values of the leaves.
 void settle_leaves(forest_reading& reading) {
   tree_model& trees = reading.made.trees;
   const bool is_single = std::ranges::all_of(reading.leaves, [&](const leaf_range& each) {

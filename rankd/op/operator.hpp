@@ -1,4 +1,4 @@
-// rankd/op/operator.hpp: an operator of a loaded plan, whose params are checked and resolved for all requests.
+// rankd/op/operator.hpp: an operator of a loaded plan. Its params are checked and resolved once for all requests.
 #pragma once
 
 #include <rankd/expr/compile.hpp>
@@ -70,13 +70,13 @@ struct node_context {
   std::uint64_t looked_at = 0;          ///< incremented by operators that examine more rows than they return
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
-  /// Returns whether the budget allows this many rows and bytes. Operators call it before they allocate, if they know
-  /// the amount. If it returns false, the node ends with `over_budget`. Unannounced memory is counted when the node has
-  /// ended.
+  /// Returns whether the budget allows this many rows and bytes. Operators call this function before they allocate, if
+  /// they know the amount. If the result is false, the node ends with `over_budget`. Memory that was not announced here
+  /// is counted when the node has ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
-    // An amount below `taken` is not added, because it may fit into the last chunk of the arena: each chunk is twice as
-    // large as the one before.
+    // An arena doubles the size of each new chunk, so up to `taken` bytes may still fit into the last chunk. An amount
+    // below `taken` is therefore not added.
     const std::uint64_t taken = memory.reserved();
     return used->claim(position, {.rows = rows, .bytes = taken + (bytes > taken ? bytes : 0)});
   }
@@ -105,8 +105,8 @@ class bound_op {
 
   [[nodiscard]] virtual auto work() const noexcept -> op_work = 0;
 
-  /// Estimates the time of `run` in nanoseconds, from the number of active input rows and the values of the params of
-  /// the request, one for each of registries::params.
+  /// Estimates the time of `run` in nanoseconds. `rows` is the number of active input rows. `params` contains the
+  /// request's value for each of registries::params.
   [[nodiscard]] virtual auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double = 0;
 
   /// Estimates the time of `run` for an operator without options that are bound to a param.
@@ -120,7 +120,8 @@ class bound_op {
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
 
   /// Returns false if neither `run` nor the task of `start` can fail while its request is running. An exceeded budget
-  /// does not count. The engine then reports the failure of another node without waiting for this one.
+  /// does not count. If the result is false, the engine reports the failure of another node without waiting for this
+  /// node.
   [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 

@@ -34,8 +34,8 @@ inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
 /// that violates the header; duplicate_operator for a name that is in use; library_changed.
 auto load_operators(std::span<const std::filesystem::path> files) -> braid::checked<void>;
 
-/// Reports library_changed for each file that is not loaded or differs from its loaded version, because a process
-/// cannot unload its operators.
+/// Reports library_changed for each file that is not loaded or that differs from its loaded version. A process cannot
+/// unload operators, so it must be restarted.
 /// Blocks: on the disk.
 auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
 

@@ -1,4 +1,4 @@
-// rankd/op/option_value.cpp: checks the params that options are bound to against the registry.
+// rankd/op/option_value.cpp: checks that the registry allows each param that sets an option of a node.
 #include <rankd/op/option_value.hpp>
 
 #include <rankd/registry/json_text.hpp>

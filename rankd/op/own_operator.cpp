@@ -213,8 +213,8 @@ struct own_params {
     return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message).error();
   }
 
-  /// Returns the ids of the rows. An empty row set may belong to a batch without ids, which has no id type, so its ids
-  /// are an empty column.
+  /// Returns the ids of the rows. An empty row set may belong to a batch without ids and without an id type. Its ids
+  /// are then an empty column.
   [[nodiscard]] auto list_ids(const row_set& rows, braid::arena& memory) const -> rankd_column {
     if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
     const rankd_written none = blank(ids, 0, memory);
@@ -226,7 +226,7 @@ struct own_params {
     if (const auto* number = std::get_if<option_value<double>>(&from.value)) to.number = number->in(params);
   }
 
-  /// Adds the columns that the library wrote to `out`, which contains the rows of `rows` that are kept.
+  /// Adds to `out` the columns that the library wrote. `out` contains the rows of `rows` that the library kept.
   [[nodiscard]] auto with_written(const row_set& rows, row_set out, std::span<const rankd_written> written,
                                   braid::arena& memory) const -> op_result<row_set> {
     for (std::size_t at = 0; at < writes.size(); ++at) {

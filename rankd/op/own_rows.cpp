@@ -20,8 +20,8 @@ auto input_text(const own_input& input) -> std::string {
 
 }  // namespace
 
-/// Returns the approximate memory of a row in bytes: its id and columns, once as the library writes them and once in
-/// the batch.
+/// Returns the approximate memory of a row in bytes. The id and the columns count twice: as the library writes them,
+/// and as the batch stores them.
 auto own_rows::row_bytes() const -> std::size_t {
   std::size_t bytes = sizeof(std::uint32_t) + (ids_ == value_type::string ? sizeof(rankd_text) + sizeof(std::uint32_t)
                                                                           : 2 * sizeof(std::int64_t));

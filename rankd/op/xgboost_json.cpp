@@ -239,7 +239,8 @@ auto read_categories(object_reader& reader, category_bits& bits, const model_rea
 }
 
 /// Returns the threshold `t` for which "right if value >= t" is equivalent to XGBoost's "left if value < condition". If
-/// the condition is infinite, every row goes left, even a value beyond all floats. If it is NaN, every row goes right.
+/// the condition is infinite, every row goes left, even a value beyond all floats. If the condition is NaN, every row
+/// goes right.
 auto compared_threshold(float condition) -> double {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (std::isnan(condition)) return -infinity;
@@ -363,8 +364,9 @@ auto is_unchanged(const json& column) -> bool {
   return true;
 }
 
-/// Reports splits by category codes that differ from the values of the column, because rows have the values. Since
-/// version 3.1, a file lists the categories of each feature, and string categories as `offsets` and bytes.
+/// Reports splits by category codes if the codes differ from the values of the column, because rows contain the values
+/// and not the codes. Since version 3.1, a file lists the categories of each feature, and string categories as
+/// `offsets` and bytes.
 void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& features, const model_reading& reading) {
   const json* cats = reader.object("cats", presence::optional);
   if (cats == nullptr) return;

@@ -12,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// A struct of params whose cost depends on an option that a request may set by a param.
+/// A struct of params. Its cost depends on an option that a request may set by a param.
 template <typename P>
 concept costs_by_request = requires(const P& params, std::size_t rows, std::span<const scalar> values) {
   { params.cost_ns(rows, values) } noexcept -> std::same_as<double>;

@@ -47,15 +47,15 @@ auto find_by(const plan_node& node, const param_shape& shape, const bind_context
 /// Returns a wrong_key_type diagnostic for a param that names `key`. `wanted` describes the expected types.
 auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic;
 
-/// Reports wrong_length if two lists that must have one length differ in length.
+/// Reports wrong_length if two lists that must have the same length differ in length.
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);
 
 /// Reports out_of_range if a request could set `max` to less than `min`. Each of the two options may be absent (null).
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
-/// Returns the model that an item of a param of kind names refers to, or null after a diagnostic. A diagnostic points
-/// at the param if the file cannot be found, and into the file if its contents are wrong.
+/// Returns the model for one item of a param of kind `names`, or null after a diagnostic. The diagnostic points at the
+/// param if the file cannot be found, and into the file if its contents are wrong.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 

@@ -63,8 +63,8 @@ struct leaf_weight {
 };
 
 /// Trees whose features are slots. Each leaf has a list of weights, at most one per output. If every leaf has exactly
-/// one weight and it is for the first output, the tree's nodes store the weights as values. Otherwise, nodes have no
-/// values.
+/// one weight and all these weights are for the first output, the tree's nodes store the weights as values. Otherwise,
+/// nodes have no values.
 struct program_forest {
   tree_model trees;
   std::vector<std::uint32_t> first_weight;  ///< by node, and one after the last

@@ -73,7 +73,8 @@ class onnx_call {
 
   /// Returns an input that has a row for each row of the request. Returns null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// Returns such an input if its type is float or double and its rank is 2. Returns null after a diagnostic.
+  /// Returns an input that has a row for each row of the request, if its type is float or double and its rank is 2.
+  /// Returns null after a diagnostic.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;

@@ -34,15 +34,15 @@ auto type_number(value_type type) noexcept -> std::uint32_t;
 auto own_bytes(const row_set& rows, std::span<const seen_key> reads, std::span<const written_key> writes)
     -> std::uint64_t;
 
-/// Returns the values of the active rows in their order. Every value is null if the rows lack the column. Copies
-/// nothing if the values are already in this order.
+/// Returns the values of the active rows, in the order of the rows. Every value is null if the rows lack the column.
+/// Copies nothing if the values are already in this order.
 auto gathered(const row_set& rows, const seen_key& key, braid::arena& memory) -> rankd_column;
 
 /// Returns a column of `rows` nulls for the library to fill.
 auto blank(value_type type, std::size_t rows, braid::arena& memory) -> rankd_written;
 
-/// Converts the values that a library wrote for the active rows of `rows` to a column of their batch. All other rows
-/// are null. Errors: an invalid text, described by words that continue "the value …".
+/// Builds a column of a batch from the values that a library wrote for the active rows of `rows`. All other rows are
+/// null. Errors: an invalid text, described by words that continue "the value …".
 auto scattered(const row_set& rows, const rankd_written& from, braid::arena& memory)
     -> std::expected<column, std::string>;
 

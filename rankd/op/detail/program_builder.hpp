@@ -38,8 +38,8 @@ class program_builder {
   [[nodiscard]] auto operands() const noexcept -> std::size_t { return made_.operands.size(); }
   [[nodiscard]] auto numbers() const noexcept -> std::size_t { return made_.numbers.size(); }
 
-  /// Returns the program that computes these slots. Its keys are the inputs that it needs, numbered from 0 in the order
-  /// of the calls of `input`.
+  /// Returns the program that computes these slots. The keys of the program are the inputs that the slots depend on,
+  /// numbered from 0 in the order of the calls of `input`.
   auto finished(slot_list outputs) && -> program_model;
 
  private:

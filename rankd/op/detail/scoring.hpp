@@ -65,10 +65,10 @@ class model {
   /// Returns the number of scores for each row.
   [[nodiscard]] auto outputs() const noexcept -> std::size_t { return intercepts_.size(); }
 
-  /// Returns the sum of each active row as columns over the whole batch, one for each output. A sum is the intercept
-  /// plus the terms or leaves in the order of the file, so it does not depend on blocks and parts. A sum is null on
-  /// inactive rows, for a null that a linear model has no value for, and if a program does not produce a number. Sums
-  /// may be infinite or NaN. Returns nothing if the call was stopped.
+  /// Returns one column of sums for each output. The columns cover the whole batch. A sum is the intercept plus the
+  /// terms or leaves in the order of the file, so it does not depend on blocks and parts. A sum is null on an inactive
+  /// row, on a row with a null that a linear model cannot replace, and if a program does not produce a number. Sums may
+  /// be infinite or NaN. Returns nothing if the call was stopped.
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
       -> std::optional<std::span<model_sums>>;
 

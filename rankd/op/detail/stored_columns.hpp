@@ -44,12 +44,12 @@ struct asked_rows {
   std::span<const std::uint32_t> places;  ///< for each position of `rows`
 };
 
-/// The types and the shape of the option `keys`, which lists the columns that are read from fields of hashes.
+/// The types and the shape of the option `keys`. This option lists the columns that are read from fields of hashes.
 inline constexpr std::array<std::string_view, 5> feature_types{"int", "float", "string", "bool", "vector"};
 inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
-/// Describes the column of a key, which is read from the field or string called `name`.
+/// Describes the column of a key. Its values are read from the field or string called `name`.
 inline auto make_wanted(const key_entry& key, std::string name) -> wanted_feature {
   return {.key_id = key.key_id,
           .name = std::move(name),
@@ -109,7 +109,7 @@ struct decoded {
 };
 
 /// Copies the values of the hashes to their rows. Inactive rows are null, and rows without a value get `otherwise`. If
-/// no row is null, the bitmap is omitted, so readers of the column need not check one.
+/// no row is null, the column has no bitmap, so that its readers need not check for nulls.
 template <typename T>
 auto spread(const asked_rows& rows, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {

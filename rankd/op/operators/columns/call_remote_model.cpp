@@ -214,8 +214,8 @@ auto find_inputs(const plan_node& node, const bind_context& context, braid::diag
   return out;
 }
 
-/// Reports bad_value if `missing`, the substitute for nulls, is not a 64-bit integer although a column of integers is
-/// sent.
+/// Checks `missing`, the substitute for nulls. If a column of integers is sent, reports bad_value unless `missing` is a
+/// 64-bit integer.
 void check_missing(const plan_param& param, const remote_params& params, braid::diagnostics& problems) {
   constexpr double end = 0x1p63;
   const double value = *params.missing;

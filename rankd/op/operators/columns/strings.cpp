@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/strings.cpp: the operator that adds a column from strings whose keys the plan defines.
+// rankd/op/operators/columns/strings.cpp: the operator that adds a column from strings in the store. The plan defines
+// their keys.
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_fields.hpp>
 

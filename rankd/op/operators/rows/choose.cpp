@@ -14,7 +14,8 @@ constexpr std::uint32_t max_inputs = 64;
 
 constexpr std::array choose_shape{param_shape{.name = "pred_ids", .kind = param_kind::pred_ids, .min_items = 1}};
 
-/// Binds an operator that passes on its rows. The engine has selected the input, and the other inputs do not run.
+/// Binds an operator that passes on the rows of the selected input. The engine selects the input, and the other inputs
+/// do not run.
 auto bind_choose(const plan_node& node, const bind_context& /*with*/)
     -> braid::checked<std::unique_ptr<const bound_op>> {
   const plan_param& conditions = *node.find_param("pred_ids");

@@ -252,7 +252,8 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
-/// Reports null_in_key if a join keeps rows without a partner, and so adds nulls under a key that does not allow them.
+/// Reports null_in_key if a join adds nulls under a key that does not allow nulls, because it keeps rows without a
+/// partner.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
   const std::string_view how = join_kinds[find_choice(node, find_param_shape(join_shape, "how"))];

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/nearest.cpp: the source that finds the vectors of a file that are nearest to the vectors
+// rankd/op/operators/sources/nearest.cpp: the source that searches a file of vectors for those nearest to the vectors
 // of its input rows.
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>

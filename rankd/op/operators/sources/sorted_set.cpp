@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/sorted_set.cpp: the source that returns the ids of sorted sets whose keys the plan
-// defines, with their scores.
+// rankd/op/operators/sources/sorted_set.cpp: the source that returns the ids in sorted sets, with their scores. The
+// plan defines the keys of the sets.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/key_types.hpp>
