@@ -1,5 +1,5 @@
-// rankd/expr/arithmetic.cpp: arithmetic on single values, for constants when a tree is compiled, and the functions that
-// the C library computes.
+// rankd/expr/arithmetic.cpp: arithmetic on single values, used for constants when a tree is compiled and for operations
+// that the C library computes.
 #include <rankd/expr/detail/arithmetic.hpp>
 
 #include <cmath>

@@ -386,8 +386,8 @@ void writer::write_product(std::size_t index) {
   give_back_children(node);
 }
 
-/// Compiles the pattern of an unused regex test if a param sets the pattern. Then a request with an invalid pattern
-/// fails even if the result of the test does not matter.
+/// Compiles the pattern of an unused regex test if a param sets the pattern. So a request with an invalid pattern fails
+/// even if the result of the test does not matter.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
   if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) compile_regex(index, truth_slot{});

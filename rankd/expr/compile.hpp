@@ -76,10 +76,10 @@ class pred_program : public compiled_tree {
 /// Compiles an expression.
 /// Errors: all diagnostics at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
 /// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings whose left operand is
-/// not a string), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`. If there are
-/// none: `bucket_wants_integer`. If there are none either: `string_in_arithmetic` (a string instead of a number) and
-/// `text_wants_string` (another value instead of a string). Cost: linear in the size of the tree, plus the time to
-/// compile each literal pattern with RE2.
+/// not a string), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`. If the tree
+/// has none of these errors: `bucket_wants_integer`. If the tree does not have this error either:
+/// `string_in_arithmetic` (a string instead of a number) and `text_wants_string` (another value instead of a string).
+/// Cost: linear in the size of the tree, plus the time to compile each literal pattern with RE2.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 
 /// Compiles a predicate. Errors and cost as for `compile_expr`.

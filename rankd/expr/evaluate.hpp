@@ -54,8 +54,8 @@ auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<c
 /// Returns a bit for each position of `rows`: whether the predicate is true. The result can be passed to
 /// `row_set::select`.
 /// Errors: `regex_pattern_null`, `bad_regex`. They do not depend on the rows. Cost: a fraction of a nanosecond per row
-/// and test. A string test runs once for each string of the dictionary, or only for the strings of active rows if the
-/// dictionary has more strings than there are rows. Lifetime: the bits are in `memory`.
+/// and test. A string test runs once for each string of the dictionary. If the dictionary has more strings than there
+/// are rows, the test runs only for the strings of active rows. Lifetime: the bits are in `memory`.
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options options = {}) -> evaluated<bitmap>;
 

@@ -276,7 +276,7 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Returns a bit for each row: whether it is valid and finite. Writes the bits to `own` if needed.
+/// Returns a bit for each row: whether its value is valid and finite. Writes the bits to `own` if needed.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, block_.rows)) return valid;
@@ -348,7 +348,7 @@ void frame::run(const join_texts& code) {
   show_result<std::string_view>(code.out, valid);
 }
 
-/// Computes the length of each row's result, and which results fit. Returns the total length of those.
+/// Computes the length of each row's result, and which results fit. Returns the total length of the fitting results.
 auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
   std::fill_n(fits, words(), all_bits(true));
   std::ranges::fill(lengths, std::size_t{0});

@@ -118,7 +118,8 @@ struct abs_fn {
   static HWY_INLINE auto scalar(double x) -> double { return std::fabs(x); }
 };
 
-/// Every double from this value on is an integer. Adding and then subtracting it rounds a smaller number to an integer.
+/// Every double from this value on is an integer. Adding and then subtracting this value rounds a smaller number to an
+/// integer.
 constexpr double all_whole = 0x1p52;
 
 /// Returns the integer nearest to `x`, or `x` itself if it is NaN. Highway's own rounding is not used, because it loses

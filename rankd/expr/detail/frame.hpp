@@ -91,7 +91,7 @@ class frame {
     }
   }
 
-  /// Returns the slot with the result of an expression, which has the type of the program's values.
+  /// Returns the slot with the result of an expression. `T` is the type of the program's values.
   template <typename T>
   [[nodiscard]] auto value() noexcept -> const vector_slot<T>&;
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }

@@ -13,7 +13,7 @@ constexpr auto hash_of(std::string_view text) noexcept -> std::uint64_t {
   return hash;
 }
 
-/// Returns the result of SplitMix64's finalizer. Every bit of it depends on every bit of the word.
+/// Returns the result of SplitMix64's finalizer. Every bit of the result depends on every bit of the word.
 constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
   word += 0x9e3779b97f4a7c15U;
   word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -21,12 +21,12 @@ constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
   return word ^ (word >> 31U);
 }
 
-/// Returns the pseudo-random number of an id for a seed, which is given as its hash.
+/// Returns the pseudo-random number of an id. `seed` is the hash of the seed text.
 constexpr auto make_draw(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
 }
 
-/// Returns the pseudo-random number of a string id for a seed, which is given as its hash.
+/// Returns the pseudo-random number of a string id. `seed` is the hash of the seed text.
 constexpr auto make_draw(std::uint64_t seed, std::string_view id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(hash_of(id)));
 }

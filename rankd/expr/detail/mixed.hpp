@@ -15,12 +15,12 @@ struct bound_test {
   T bound;
 };
 
-/// Returns a comparison with an int64 that has the same result for every int64 as the comparison with the double
-/// `bound`.
+/// Converts a comparison with the double `bound` to a comparison with an int64. Both comparisons have the same result
+/// for every int64.
 [[nodiscard]] auto bound_for_exacts(comparison comparison, double bound) noexcept -> bound_test<std::int64_t>;
 
-/// Returns a comparison with a double that has the same result for every double as the comparison with the int64
-/// `bound`.
+/// Converts a comparison with the int64 `bound` to a comparison with a double. Both comparisons have the same result
+/// for every double.
 [[nodiscard]] auto bound_for_floats(comparison comparison, std::int64_t bound) noexcept -> bound_test<double>;
 
 /// Sets a bit for each row: whether the comparison is true. Clears the remaining bits of the last word.

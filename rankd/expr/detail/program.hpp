@@ -29,7 +29,7 @@ inline constexpr std::size_t max_joined = 65'536;
 /// The number of a register for truth values, with one bit for each row of the block. A truth value is never null.
 using truth_slot = std::uint32_t;
 
-/// Reads a key, which is given by its index in `program::keys`. A column of an incompatible type reads as null.
+/// Reads a key, given by the key's index in `program::keys`. A column of an incompatible type reads as null.
 template <typename T>
 struct load_key {
   std::uint32_t key;
@@ -219,8 +219,8 @@ enum class param_form : std::uint8_t { floating, exact, presence, text };
 struct param_cell {
   std::uint32_t param;  ///< the place among the values of params
   param_form form;
-  /// The index of an int64 cell if the form is `exact`, of a string cell if it is `text`, and of a double cell
-  /// otherwise.
+  /// The index of a cell. The form `exact` means an int64 cell, the form `text` a string cell, and every other form a
+  /// double cell.
   std::uint32_t cell;
 };
 
@@ -238,7 +238,7 @@ struct param_relation {
   bool matched_is_left;
 };
 
-/// A test of the strings of a key, which is given by its index in `program::keys`.
+/// A test of the strings of a key. The key is given by its index in `program::keys`.
 struct text_test {
   std::uint32_t key;
   std::variant<text_matcher, param_pattern, param_relation> test;

@@ -36,7 +36,7 @@ class text_matcher {
   /// Creates a test that matches exactly the strings in `list`.
   static auto any_of(std::vector<std::string> list) -> text_matcher;
 
-  /// Creates a test that matches strings with a part that matches `pattern`, in the syntax of RE2.
+  /// Creates a test that matches strings that contain a match of `pattern`, in the syntax of RE2.
   /// Errors: RE2's error for the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
