@@ -1,4 +1,4 @@
-// rankd/plan/fallback.cpp: reads fallbacks, and adds the edges that they need to the graph of a plan.
+// rankd/plan/fallback.cpp: reads fallbacks, and adds their edges to the graph of a plan.
 #include <rankd/plan/fallback.hpp>
 
 #include <rankd/plan/detail/artifact.hpp>
@@ -189,8 +189,8 @@ void read_plan_fallback(object_reader& top, draft& draft) {
 
 namespace {
 
-/// Adds the edges that fallbacks need. If a node reads from a node with a fallback node, it waits for the fallback node
-/// as well. A node that only fallbacks need waits for the nodes whose failure would make it run.
+/// Adds the edges that fallbacks need. A node that reads the rows of another node also waits for that node's fallback
+/// node. A node that only fallbacks need waits for the nodes that start it by failing.
 class fallback_edges {
  public:
   fallback_edges(std::vector<plan_node>& nodes, std::span<const node_index> outputs)
@@ -231,8 +231,8 @@ class fallback_edges {
     return ++edges_ <= max_plan_edges;
   }
 
-  /// Marks the nodes that run only if `source` fails: its fallback node, and the sources of that node that nothing else
-  /// needs. Returns false if the plan then has too many edges.
+  /// Marks the nodes that run only if `source` fails. These are its fallback node, and those sources of the fallback
+  /// node that nothing else needs. Returns false if the plan then has too many edges.
   auto wake(node_index source) -> bool {
     std::set<node_index> seen;
     std::vector<node_index> open{nodes_[source].fallback->node};
@@ -243,8 +243,8 @@ class fallback_edges {
       nodes_[at].wakers.push_back(source);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Each of these nodes gets the edge, so that cycles are checked for each: a branch must not use a node for which
-      // it also waits.
+      // Every node that `source` may start gets this edge, so that the check for cycles covers all of them. A branch
+      // must not use a node that the branch waits for.
       if (!add_edge(source, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }

@@ -153,7 +153,7 @@ class use_reader {
       use.result = *number;
   }
 
-  /// Checks that a node belongs to one use only. It may also belong to the uses that enclose this one.
+  /// Checks that a node belongs to one use only. The node may also belong to uses that enclose this use.
   void check_owners(const fragment_use& use, const std::string& pointer) {
     for (std::size_t i = 0; i < use.nodes.size(); ++i) {
       std::vector<std::string>& owners = owners_[use.nodes[i]];

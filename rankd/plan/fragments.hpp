@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// The capability that a plan requires if it declares which of its nodes come from fragments.
+/// The capability that a plan must require to declare which of its nodes come from fragments.
 inline constexpr std::string_view fragment_capability = "cap.rfc.0002.fragments.v1";
 
 inline constexpr std::size_t max_fragment_nesting = 8;

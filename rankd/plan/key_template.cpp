@@ -21,8 +21,8 @@ constexpr auto is_plain(char c) noexcept -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/// Returns whether `text` contains a character that cannot occur in an escaped value, so that it shows where a value
-/// before it ends.
+/// Returns whether `text` contains a character that cannot occur in an escaped value. Such a character marks the end of
+/// the value before `text`.
 auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }

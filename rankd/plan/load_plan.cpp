@@ -151,8 +151,8 @@ void read_capabilities(object_reader& reader, draft& draft) {
   draft.out.capabilities_required = std::move(ids);
 }
 
-/// Returns the capability that a plan must require for a node of a tree; empty for none. The operation determines it,
-/// except that comparing a param with strings needs its own capability.
+/// Returns the capability that a plan must require for a node of a tree; empty for none. It depends on the node's
+/// operation. A comparison of a param with strings needs a separate capability.
 auto required_capability(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
@@ -224,7 +224,7 @@ void read_spans(object_reader& top, draft& draft) {
   std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }
 
-/// Reads `built_by`: a text, or an object of texts with the name of the tool, as other builders write it.
+/// Reads `built_by`, which is a text. Other builders write an object of texts that contains the name of the tool.
 void read_builder(object_reader& reader, draft& draft) {
   const json* value = reader.value("built_by", presence::optional);
   if (value == nullptr) return;

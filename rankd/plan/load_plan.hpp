@@ -21,7 +21,7 @@ inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest 
 /// The capability that a plan requires if it binds options of nodes to params.
 inline constexpr std::string_view bound_params_capability = "cap.rfc.0003.bound_params.v1";
 
-/// The capability that a plan requires if it has a fallback for a node or for itself.
+/// The capability that a plan requires if the plan or one of its nodes has a fallback.
 inline constexpr std::string_view fallback_capability = "cap.rfc.0004.fallback.v1";
 
 /// The capability that a plan requires if it chooses between nodes by params, or compares a param with strings.

@@ -241,7 +241,8 @@ auto read_list(object_reader& reader, const param_shape& shape, node_context con
   }
 }
 
-/// Returns whether a param has an effect, which depends on another param before it; nothing if that param is wrong.
+/// Returns whether a param has an effect. This depends on the value of an earlier param. Returns nothing if that value
+/// is wrong.
 auto has_meaning(object_reader& reader, const param_shape& wanted, const op_shape& shape, const plan_node& out)
     -> std::optional<bool> {
   const param_condition& when = wanted.when;

@@ -34,7 +34,7 @@ enum class param_kind : std::uint8_t {
   key_template,  ///< the text of keys, with holes for columns and params: see key_template.hpp
 };
 
-/// The maximum number of characters in a param of kind name.
+/// The maximum number of characters in a param of kind `name`.
 inline constexpr std::size_t max_name = 100;
 
 /// How an operator uses the key that a param names.

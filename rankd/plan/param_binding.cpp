@@ -1,4 +1,4 @@
-// rankd/plan/param_binding.cpp: reads options of nodes whose values come from a param of the request.
+// rankd/plan/param_binding.cpp: reads options of nodes, if a param of the request sets the option's value.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/registry/names.hpp>
 

@@ -81,8 +81,8 @@ struct plan_node {
   std::string pointer;
   std::optional<node_fallback> fallback = {};
   std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
-  /// The nodes whose failure makes this node run, if nothing else needs it. If the plan branches by request, a branch
-  /// may have further such nodes.
+  /// The nodes that start this node by failing, if nothing else needs it. If the plan has branches, the route of a
+  /// request may have more such nodes.
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily

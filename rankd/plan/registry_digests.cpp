@@ -1,4 +1,5 @@
-// rankd/plan/registry_digests.cpp: reads digests of registries, and of the entries to which an artifact refers.
+// rankd/plan/registry_digests.cpp: reads the digests of registries, and the digests of single entries that an artifact
+// uses.
 #include <rankd/plan/registry_digests.hpp>
 
 #include <rankd/registry/names.hpp>

@@ -13,8 +13,8 @@ namespace rankd {
 /// std::system_error with std::errc::not_enough_memory if OpenSSL gets no memory.
 auto sha256_hex(std::string_view bytes) -> std::string;
 
-/// Returns the first eight bytes of the SHA-256 digest as a number, the most significant byte first. They correspond to
-/// the first 16 hexadecimal digits.
+/// Returns the first eight bytes of the SHA-256 digest as a number, the most significant byte first. These bytes
+/// correspond to the first 16 hexadecimal digits.
 auto sha256_head(std::string_view bytes) -> std::uint64_t;
 
 /// Returns the HMAC-SHA-256 of bytes (RFC 2104): 32 bytes.

@@ -9,10 +9,10 @@
 
 namespace rankd {
 
-/// Returns the float that an integer literal means; nothing if it means none. Used for integers that do not fit into 64
-/// bits, or that equal no float. The literal must be the exact value of a float, or the digits that JavaScript writes
-/// for it: the shortest digits, filled up with zeros. Any other integer would lose digits as a float. Requires digits
-/// with an optional leading minus.
+/// Returns the float that an integer literal means; nothing if the literal means no float. Used for integers that do
+/// not fit into 64 bits, or that equal no float. The literal must be the exact value of a float, or the digits that
+/// JavaScript writes for it: the shortest digits, filled up with zeros. Any other integer would lose digits as a float.
+/// Requires digits with an optional leading minus.
 [[nodiscard]] auto float_of_integer(std::string_view literal) -> std::optional<double>;
 
 /// Appends `.0` to each integer beyond 64 bits that means a float (`float_of_integer`), so that a parser reads it as a

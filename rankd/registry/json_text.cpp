@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// The bytes that JSON strings contain unescaped and that are a character each. Nearly all text consists of them.
+/// The bytes that are whole characters and that JSON strings contain unescaped. Nearly all text consists of them.
 constexpr std::array<bool, 256> plain_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x7F; ++byte) plain[byte] = byte != '"' && byte != '\\';
@@ -25,7 +25,8 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
 
 /// Returns whether eight bytes need no escaping. The helpers set the highest bit of each byte for which their test
-/// holds. They may also set it for a following byte; that does not change the result, because one set bit suffices.
+/// holds. A helper may also set the bit of the byte after it. That does not change the result, because a single set bit
+/// already means that escaping is needed.
 auto are_plain(const char* eight) noexcept -> bool {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr std::uint64_t highest = 0x80 * ones;
@@ -99,8 +100,8 @@ void append_scientific(std::string& out, double value) {
 
 /// Writes a number below 10^9 with at most three digits after the point, such as a score or a price; returns null for
 /// any other number. These digits are the shortest ones: no two numbers of 15 digits have the same double, and the
-/// result is checked against the value. An exponent would not be shorter: it takes four characters, and saves only
-/// trailing zeros, of which a whole number below 100000 has at most four.
+/// result is checked against the value. An exponent takes four characters and saves only trailing zeros. It would not
+/// be shorter, because a whole number below 100000 has at most four zeros.
 auto write_short(char* to, double value) noexcept -> char* {
   constexpr double max_size = 1'000'000'000;
   constexpr std::int64_t max_whole = 100'000;

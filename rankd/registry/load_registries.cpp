@@ -204,8 +204,8 @@ auto read_keys(section& section) -> std::vector<key_entry> {
   return out;
 }
 
-/// Checks a param whose value is the current time. The clock takes the place of a default, so the param must not have
-/// one, nor be required.
+/// Checks a param whose value is the current time. The clock replaces the default, so the param must not have a default
+/// and must not be required.
 void check_clock(object_reader& row, const param_entry& param, bool has_default) {
   if (param.source != param_source::context)
     row.report("clock", "bad_clock", "only a param whose source is context can have `clock`");

@@ -69,7 +69,8 @@ struct param_entry {
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must set it if its plan reads it; only for context params
-  /// If set, the param has the time of the request, unless the request sets it. Only for context params.
+  /// If set, the value of the param is the time of the request, unless the request sets another value. Only for context
+  /// params.
   std::optional<clock_unit> clock = {};
 
   auto operator==(const param_entry&) const -> bool = default;
@@ -132,7 +133,7 @@ struct endpoint_policy {
 };
 
 /// An endpoint: a source of data. Its kind determines which commands operators may use. Its resolver names the server,
-/// store or file that answers them.
+/// store or file that executes the commands.
 struct endpoint_entry {
   enum class kind_type : std::uint8_t { redis, embedded, http, vectors };
   using static_resolver = rankd::static_resolver;

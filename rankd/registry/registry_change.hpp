@@ -19,7 +19,8 @@ struct registry_change {
   std::vector<std::string> until_restart;  ///< sentences: what was left out of them
 };
 
-/// Returns `read` with the resolvers and policies of the endpoints in `now`, because the server is connected to these.
+/// Returns `read`, but with the resolvers and policies of the endpoints in `now`, because the server is connected to
+/// those endpoints.
 /// Errors: needs_restart if the type of ids has changed, or if endpoints were added or removed, or their kinds have
 /// changed.
 auto change_registries(std::shared_ptr<const registries> now, registries read) -> braid::checked<registry_change>;

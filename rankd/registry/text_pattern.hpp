@@ -16,8 +16,8 @@ namespace rankd {
 
 enum class letter_case : std::uint8_t { exact, ignored };
 
-/// A pattern in the syntax of RE2. It matches if any part of a text matches. Texts may contain any bytes. Threads: any,
-/// once made.
+/// A pattern in the syntax of RE2. It matches a text if any part of the text matches. Texts may contain any bytes.
+/// Threads: any, once made.
 class text_pattern {
  public:
   static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern

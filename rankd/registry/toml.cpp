@@ -14,8 +14,8 @@
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-// toml++ treats a letter that is not ASCII as an impossible case when it tests for white space. This makes the test
-// return false instead.
+// toml++ treats a letter that is not ASCII as an impossible case when it tests for white space. The code below makes
+// the test return false instead.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

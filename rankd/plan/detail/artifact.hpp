@@ -16,8 +16,8 @@
 
 namespace rankd::detail {
 
-/// Maps names to numbers, and suggests similar names for unknown ones. A suggestion compares with every name, so their
-/// number is limited. If there are very many names, there are no suggestions.
+/// Maps names to numbers, and suggests similar names for unknown ones. Each suggestion requires a comparison with every
+/// name, so the number of suggestions is limited. If there are very many names, there are no suggestions.
 class name_table {
  public:
   static constexpr std::size_t max_for_hints = 1'000;

@@ -19,7 +19,7 @@ namespace rankd::detail {
 /// Returns the digest of an artifact's bytes, or the error with which reading failed.
 using digest_source = std::function<braid::checked<std::string>(const artifact&)>;
 
-/// Compares one row of the index with the artifact that it names. Adds this name to `indexed`.
+/// Compares one row of the index with the artifact that the row names. Adds the artifact's name to `indexed`.
 void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& make_digest,
                      std::set<std::string, std::less<>>& indexed);
 
@@ -27,8 +27,8 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                  const digest_source& make_digest, braid::diagnostics& problems);
 
-/// Checks the whole index, and returns the errors by the name of the artifact. Errors that concern no single artifact
-/// have an empty name.
+/// Checks the whole index, and returns the errors grouped by the name of the artifact. Errors that concern no single
+/// artifact have an empty name.
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                   const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>>;
 
