@@ -42,7 +42,7 @@ enum {
   RANKD_OPTION_INPUT = 9,       ///< the rows of another node; since 2
 };
 
-/// Types of columns. An option that names keys has the sum of the types that it accepts.
+/// Types of columns. For an option that names keys, add the types that the option accepts.
 enum {
   RANKD_TYPE_INT = 1,
   RANKD_TYPE_FLOAT = 2,
@@ -61,10 +61,10 @@ enum {
   RANKD_MERGES_ROWS = 5,   ///< rows of any inputs, with the columns of all, and rows of its own; since 2
 };
 
-/// The number in `rankd_origin::input` of a row that is not taken from an input.
+/// The value of `rankd_origin::input` for a row that is not taken from an input.
 #define RANKD_NO_INPUT 0xFFFFFFFFU
 
-/// One option of an operator, which plans can set.
+/// One option of an operator. Plans can set its value.
 typedef struct rankd_option {
   const char* name;  ///< lower-case letters, digits and `_`, a letter in front; not `trace`
   uint32_t kind;
@@ -158,7 +158,7 @@ typedef struct rankd_run {
   /// Memory for the positions of the rows to keep, one for each input row. Null if the operator keeps, makes or merges
   /// rows.
   uint32_t* order;
-  /// The number of entries of `order` that count. An operator that filters, orders or selects rows must set it.
+  /// The number of valid entries of `order`. An operator that filters, orders or selects rows must set it.
   uint64_t* kept;
   void* host;
   /// Allocates memory that lives as long as the request, aligned to 16 bytes. Returns null if the budget of the plan
@@ -171,8 +171,8 @@ typedef struct rankd_run {
   int32_t (*stopped)(void* host);
 
   // Since version 2:
-  // The rows that the operator is called on, if any, followed by the rows of each option that is an input, in the order
-  // of options. An input that the plan omits has no rows.
+  // First the rows that the operator is called on, if any. Then, in the order of the options, the rows of each option
+  // that is an input. An input that the plan omits has no rows.
   const rankd_input* inputs;
   /// Allocates the given number of output rows. An operator that makes or merges rows must call this function once.
   /// Returns null if the number is not allowed: `run` must then return, and the node fails.

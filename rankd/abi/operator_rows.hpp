@@ -52,7 +52,7 @@ class values {
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool {
     return valid_ != nullptr && ((valid_[row / 64] >> (row % 64)) & 1U) == 0;
   }
-  /// Returns the value in a row. It is unspecified if the row is null.
+  /// Returns the value in a row. The value is unspecified if the row is null.
   [[nodiscard]] auto operator[](std::size_t row) const noexcept -> T {
     if constexpr (std::is_same_v<Stored, rankd_text>)
       return T(values_[row].data, values_[row].size);
@@ -155,9 +155,9 @@ class made_rows {
   const rankd_run* run_;
 };
 
-/// The rows of a node for one request: the rows that it is called on, the rows of other inputs, and its output. An
-/// operator that makes or merges rows first calls `make`, and then writes columns of its output rows. All other
-/// operators write columns of the rows that they are called on.
+/// The rows of a node for one request: the rows that the operator is called on, the rows of other inputs, and the
+/// output rows. An operator that makes or merges rows first calls `make`, and then writes columns of its output rows.
+/// All other operators write columns of the rows that they are called on.
 class rows : public seen_rows {
  public:
   rows(const rankd_run& from, effect does) noexcept

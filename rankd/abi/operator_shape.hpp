@@ -61,7 +61,8 @@ class shape {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
   }
-  /// Lets plans call an operator that makes rows on the rows of a node, like every other operator.
+  /// Lets plans call this operator on the rows of a node, although it makes rows. All other operators are always called
+  /// on the rows of a node.
   auto takes_rows() -> shape& {
     made_.inputs = 1;
     return *this;

@@ -94,7 +94,8 @@ class binding {
     return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
   }
 
-  /// Returns the handle of an option. `rows::value` returns its value, whether the plan or the request sets it.
+  /// Returns the handle of an option. `rows::value` returns the option's value, whether the plan or the request sets
+  /// this value.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
     return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
@@ -119,7 +120,7 @@ class binding {
     return all<written_column>(value(name, RANKD_OPTION_WRITE_KEYS));
   }
 
-  /// Returns the handle of an input. It has no rows if the plan omits the option.
+  /// Returns the handle of an input. The input has no rows if the plan omits the option.
   [[nodiscard]] auto input(std::string_view name) const -> input_rows {
     const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - binding_->options);
     std::uint32_t at = operator_->inputs;

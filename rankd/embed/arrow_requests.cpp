@@ -62,8 +62,9 @@ auto text_between(const ArrowArray& from, std::int64_t at) -> string_view {
   return {static_cast<const char*>(from.buffers[2]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns a string of the Arrow type with views. A view has 4 bytes of length and then the string itself. For a long
-/// string, it has the first bytes, the number of a buffer and the position in this buffer.
+/// Returns a string of the Arrow type with views. The view of a short string consists of the length (4 bytes) and the
+/// string itself. The view of a long string consists of the length, the first bytes, the number of a buffer, and the
+/// position of the string in this buffer.
 auto viewed_text(const ArrowArray& from, std::int64_t at) -> string_view {
   constexpr std::int32_t max_inside = 12;
   const char* const view = static_cast<const char*>(from.buffers[1]) + at * 16;

@@ -14,7 +14,7 @@ namespace rankd {
 /// The name of the column whose texts are complete requests.
 inline constexpr const char* request_column = "request";
 
-/// The name of the column of line numbers. The ids of requests without an id are derived from them.
+/// The name of the column of line numbers. If a request has no id, its id is derived from its line number.
 inline constexpr const char* line_column = "line";
 
 /// Checks that each row of a table with this type can be written as a request. Errors: unsupported_type for each column

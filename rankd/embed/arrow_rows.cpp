@@ -101,8 +101,8 @@ auto find_column(std::string_view name, const column& column, const row_set& row
   return out;
 }
 
-/// The memory that an exported schema refers to. Its children are separate objects, because a receiver may move them
-/// out.
+/// The memory that an exported schema refers to. The children of the schema are separate objects, because a receiver
+/// may move them out.
 struct kept_schema {
   std::string format;
   std::string name;

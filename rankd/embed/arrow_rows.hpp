@@ -28,9 +28,9 @@ struct arrow_column {
   std::vector<arrow_column> children = {};
 };
 
-/// Copies the active rows, in their order, to a struct of `id` and the columns of these keys that the rows have. A
-/// column with a text that is not UTF-8 becomes a column of bytes. A vector becomes a list of float32 with a fixed
-/// size.
+/// Copies the active rows, in their order, to a struct. The struct contains `id`, and a column for each of these keys
+/// that the rows have. A column with a text that is not UTF-8 becomes a column of bytes. A vector becomes a list of
+/// float32 with a fixed size.
 auto arrow_columns(const row_set& rows, std::span<const key_entry* const> keys) -> arrow_column;
 
 /// Writes the type of a column to `out`. The receiver must release it.

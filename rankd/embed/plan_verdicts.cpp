@@ -12,7 +12,8 @@
 namespace rankd {
 namespace {
 
-/// Adds the diagnostics that are not in the list yet, because an error in the index may also be reported for each plan.
+/// Adds each diagnostic only if it is not in the list yet. An error in the index may be reported for the index and for
+/// each plan.
 void add_new(braid::diagnostics& problems, const braid::diagnostics& others) {
   for (const braid::diagnostic& item : others)
     if (std::ranges::find(problems, item) == problems.end()) problems.add(item);

@@ -11,7 +11,8 @@
 
 namespace rankd {
 
-/// The result of checking a plan, or a file of the project whose diagnostics concern several plans.
+/// The result of checking one plan, or of checking a file of the project. The diagnostics of such a file concern
+/// several plans.
 struct plan_verdict {
   std::string plan;
   braid::checked<bound_plan> bound;

@@ -54,8 +54,8 @@ auto without_result(std::shared_ptr<const workspace> owner, braid::diagnostics p
   return {.owner = std::move(owner), .problems = std::move(problems), .request_id = std::move(request_id)};
 }
 
-/// Refuses a plan whose answers depend on time, unless this is allowed: the same request would then not always have the
-/// same answer.
+/// Refuses a plan whose answers depend on time, unless `fallbacks` allows such plans. The same request to such a plan
+/// may have different answers.
 auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diagnostics {
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
@@ -222,8 +222,8 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
 ranker::ranker(ranker_options options) : options_(std::move(options)), process_(::getpid()) {}
 
 ranker::~ranker() {
-  // A forked child must not join threads, because it has none of them. The generation is leaked; its memory is freed
-  // when the child ends.
+  // A forked child must not join threads, because a fork does not copy them. So the generation is leaked; its memory is
+  // freed when the child ends.
   if (process_ != ::getpid()) new std::shared_ptr<generation>(std::move(current_));
 }
 

@@ -46,7 +46,7 @@ struct rank_call {
   std::function<braid::diagnostics(rank_request& request, const workspace& workspace)> adjust = {};
 };
 
-/// The answer to a request. It is a ranking, or the diagnostics of a request that no plan was run for. A ranking may
+/// The answer to a request. It is a ranking, or the diagnostics of a request if no plan was run for it. A ranking may
 /// contain the error of its plan. Copies share the rows.
 struct rank_answer {
   std::shared_ptr<const workspace> owner = {};  ///< owns the names that the ranking refers to
@@ -66,7 +66,8 @@ struct many_options {
   std::optional<unsigned> workers = {};
   time_fallbacks fallbacks = time_fallbacks::refused;
   std::uint64_t cache_mib = 0;  ///< for rows that nodes keep, in each thread; 0: no cache
-  /// Returns whether the batch should be interrupted. It is called several times in 100 ms on the calling thread.
+  /// Returns whether the batch should be interrupted. The function is called several times in 100 ms on the calling
+  /// thread.
   std::function<bool()> is_interrupted = {};
 };
 

@@ -92,7 +92,7 @@ auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan
   return std::unexpected(std::move(problems));
 }
 
-/// Returns true if an option of a node is this endpoint.
+/// Returns true if an option of any node of the plan names this endpoint.
 auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
   return std::ranges::any_of(plan.stated->nodes, [&endpoint](const plan_node& node) {
     return std::ranges::any_of(node.params, [&endpoint](const plan_param& param) {

@@ -28,8 +28,8 @@ struct no_dictionary {
 
 }  // namespace detail
 
-/// A builder of a column with a fixed number of rows, which are added from first to last. Each distinct string is
-/// stored once.
+/// A builder of a column with a fixed number of rows. Rows are added from first to last. Each distinct string is stored
+/// once.
 /// Lifetime: the column is in the arena.
 template <column_value T>
 class column_builder {

@@ -13,7 +13,8 @@
 namespace rankd {
 namespace {
 
-/// One of the row sets, the position of its first row in the result, and its column of the key that is being joined.
+/// One of the row sets to join. `first` is the position of its first row in the result, and `source` its column of the
+/// current key.
 struct side {
   const row_set* rows = nullptr;
   std::size_t first = 0;
@@ -35,7 +36,7 @@ void copy_values(const side& from, const std::optional<std::span<const T>>& valu
   }
 }
 
-/// Sets the bits of the active rows of `from` that are not null.
+/// Sets a bit for each active row of `from` that has a value.
 void mark_valid(const side& from, std::uint64_t* words) {
   if (!from.source) return;
   std::size_t at = from.first;
@@ -147,7 +148,8 @@ class joiner {
     return {codes, is_shared ? words : unify(codes), dimensions};
   }
 
-  /// Builds one dictionary for the strings of all row sets, and replaces their codes by codes of this dictionary.
+  /// Builds one dictionary for the strings of all row sets, and replaces the codes of the strings by codes of this
+  /// dictionary.
   auto unify(std::span<std::uint32_t> codes) -> const dictionary* {
     dictionary_builder words(memory_);
     for (const side& each : sides_) {

@@ -8,10 +8,10 @@
 
 namespace rankd {
 
-/// Returns the active rows of `left` and then those of `right`, each in order, as one dense batch. It has the columns
-/// of both. If one side lacks a column, its rows are null. Dictionaries are merged: first the entries of `left`, then
-/// the new entries of `right`, in their order. Requires that a key has the same type on both sides, and that there are
-/// at most `batch::max_rows` rows in all.
+/// Returns the active rows of `left` and then those of `right`, each in order, as one dense batch. The batch has the
+/// columns of both row sets. If one side lacks a column, the rows of that side are null in the column. Dictionaries are
+/// merged: first the entries of `left`, then the new entries of `right`, in their order. Requires that a key has the
+/// same type on both sides, and that there are at most `batch::max_rows` rows in all.
 /// Cost: one pass over each column. Lifetime: strings and whole dictionaries are shared with the operands.
 auto concat(const row_set& left, const row_set& right, braid::arena& memory) -> row_set;
 

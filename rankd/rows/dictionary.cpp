@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t first_slots = 16;
 
-/// Returns the high bits of the hash, which a slot stores for comparison. The low bits determine the slot's position.
+/// Returns the high bits of a hash. A slot stores these bits for comparison, and the low bits determine the slot's
+/// position.
 auto remembered(std::size_t hash) -> std::uint32_t { return static_cast<std::uint32_t>(hash >> 32U); }
 
 }  // namespace

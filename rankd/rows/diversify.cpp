@@ -1,4 +1,4 @@
-// rankd/rows/diversify.cpp: chooses rows greedily, with one queue for each value that contains the postponed rows.
+// rankd/rows/diversify.cpp: chooses rows greedily, with a queue of postponed rows for each value.
 #include <rankd/rows/diversify.hpp>
 
 #include <rankd/rows/equal_rows.hpp>

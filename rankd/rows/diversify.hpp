@@ -11,7 +11,8 @@
 
 namespace rankd {
 
-/// The handling of a row that is not allowed at its turn: place it as soon as it is allowed, or leave it out.
+/// The rule for a row that is not allowed at its turn: `later` places the row as soon as it is allowed, and `drop`
+/// leaves the row out.
 enum class overflow_rule : std::uint8_t { later, drop };
 
 struct window_options {
@@ -24,8 +25,8 @@ struct window_options {
 /// Returns rows such that any `window` consecutive rows contain each value of the key at most `at_most` times. Each
 /// position gets the first remaining row that is allowed there. If no row is allowed, `later` places the first
 /// remaining row anyway. `drop` leaves out each row that is not allowed after the rows kept so far. Without a window,
-/// it keeps the first rows of each value. A null is not equal to any value, and values are compared as in `distinct`.
-/// Copies no column.
+/// `drop` keeps the first rows of each value. A null is not equal to any value, and values are compared as in
+/// `distinct`. Copies no column.
 /// Cost: about one lookup in a hash table for each active row, and a heap operation for each row that moves.
 auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set;
 

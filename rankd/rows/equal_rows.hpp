@@ -39,8 +39,8 @@ struct numbered_values {
 };
 
 /// Returns the number of the value at each position. Equal values, as defined for `distinct`, have the same number.
-/// Values are numbered from 0 in the order of their first occurrence. Nulls have `no_value`, and so have all rows if
-/// the column is missing.
+/// Values are numbered from 0 in the order of their first occurrence. A null has the number `no_value`. If the column
+/// is missing, all rows have this number.
 /// Cost: about one lookup in a hash table for each active row.
 auto number_values(const row_set& rows, std::uint32_t key_id, braid::arena& memory) -> numbered_values;
 
