@@ -11,7 +11,7 @@ namespace rankd {
 namespace {
 
 /// Returns the record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot
-/// hold one.
+/// hold an empty record.
 auto find_filled(const embedded_store::snapshot& snapshot, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = snapshot.find(key);

@@ -43,8 +43,9 @@ struct read_failure {
   std::error_code why;
 };
 
-/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, as long as it returns true. Reads the
-/// file instead of mapping it: an unreadable block then is an error. In a mapped file it would be a SIGBUS.
+/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, and stops if `each` returns false.
+/// Reads the file instead of mapping it: reading an unreadable block returns an error, but accessing it in a mapped
+/// file would raise SIGBUS.
 template <typename Each>
 auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64_t first, std::uint64_t count,
                  Each&& each) -> std::optional<read_failure> {

@@ -7,7 +7,8 @@
 
 namespace rankd {
 
-/// Returns the CRC-32C of `bytes`; with `before`, the CRC of the data with checksum `before` followed by `bytes`.
+/// Returns the CRC-32C of `bytes`. If `before` is the CRC of earlier data, returns the CRC of the earlier data followed
+/// by `bytes`.
 /// Cost: 1/8 ns a byte on x86-64 with SSE 4.2, about 0.7 ns by tables; arm64 has an instruction as well (not measured).
 /// Source: RFC 3720, section 12.1; CRC parameters of iSCSI.
 [[nodiscard]] auto crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept -> std::uint32_t;

@@ -32,14 +32,14 @@ class data_writer {
   /// Errors: also store_errc::corrupt if the file is not an unfinished data file.
   static auto reopen(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
-  /// Stores a record under a key that has no record yet. If the key has a record, that is returned and stays unchanged.
-  /// Requires a key of 1 to 511 bytes. Lifetime: the returned view is valid until the next call.
+  /// Stores a record under a key that has no record yet. If the key has a record already, returns that record and does
+  /// not change it. Requires a key of 1 to 511 bytes. Lifetime: the returned view is valid until the next call.
   auto put(std::string_view key, std::span<const std::byte> record) -> braid::result<std::optional<record_view>>;
 
   /// Returns the record of a key, or nothing. Lifetime: the view is valid until the next call.
   auto find(std::string_view key) -> braid::result<std::optional<record_view>>;
 
-  /// Returns the number of bytes that were put since the last save. They are kept in memory.
+  /// Returns the number of bytes that were put since the last save. Unsaved bytes are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
   /// Makes the stored records and a note durable.

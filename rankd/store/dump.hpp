@@ -29,7 +29,7 @@ using dump_sink = std::function<braid::result<void>(std::string_view lines)>;
 
 /// Writes a line for each record of the store in `folder`, in bytewise order of the keys. The same records produce the
 /// same bytes, and loading the lines restores the records. Returns the number of lines.
-/// Blocks: on the disk, and in `sink`. A load that runs during the dump does not affect it.
+/// Blocks: on the disk, and in `sink`. A load that runs during the dump does not affect the dump.
 /// Errors: those of `embedded_store::open`; output_unwritable with the error of `sink` and `output` as its source;
 /// not_loadable for a record that a load would refuse: text that is not UTF-8, a field without a name, a line of more
 /// than 16 MiB.

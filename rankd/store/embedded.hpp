@@ -39,10 +39,10 @@ class embedded_store {
   /// The key of the history. It sorts after all keys of records, because those are UTF-8.
   static constexpr std::string_view history_key = "\xfe";
 
-  /// Opens the store in `folder`. Before LMDB reads the file, every block is compared with the checksum from the load:
-  /// in a damaged page, LMDB would follow pointers even out of the file. The size is checked first, because reading a
-  /// missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened without this
-  /// check.
+  /// Opens the store in `folder`. Before LMDB reads the file, every block is compared with its checksum from the load.
+  /// In a damaged page, LMDB would follow pointers that lead out of the file. The size is checked first, because
+  /// reading a missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened
+  /// without this check.
   /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. Takes no lock, so a load may run at the same
   /// time.
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
@@ -52,7 +52,7 @@ class embedded_store {
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
-  /// Returns the time when the load wrote the data file, since 1970.
+  /// Returns when the load wrote the data file, as the time since 1970.
   [[nodiscard]] auto made() const noexcept -> std::chrono::milliseconds { return guard_->made; }
 
   /// Reads the next blocks of the file again, up to `max_bytes` bytes but at least one block, and compares them with

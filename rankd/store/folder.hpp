@@ -38,7 +38,7 @@ auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_
 auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
 
 /// Replaces the manifest of `folder`. After a crash at any point, the folder has the old or the new manifest, and the
-/// data file that it names is complete. Requires the lock.
+/// data file named in the manifest is complete. Requires the lock.
 /// Blocks: until the manifest is on the disk.
 auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
 
@@ -57,7 +57,7 @@ auto store_diagnostic(std::string_view code, const std::filesystem::path& folder
                       std::string_view hint) -> braid::diagnostics;
 
 /// A reader's claim on the generation that a folder names: a shared lock on the file of the manifest. The lock ends
-/// with the process. After a load has replaced the manifest, it can wait until no reader claims the old one
+/// with the process. After a load has replaced the manifest, the load can wait until no reader claims the old manifest
 /// (`replaced_manifest`).
 class manifest_use {
  public:
@@ -85,7 +85,8 @@ enum class store_readers : std::uint8_t {
   behind,   ///< one of them has not changed to it in time
 };
 
-/// The manifest that a load is about to replace. The load waits until no server claims it.
+/// The manifest that a load is about to replace. After replacing it, the load waits until no server claims this old
+/// manifest.
 class replaced_manifest {
  public:
   /// Opens the manifest of `folder`, if there is one.

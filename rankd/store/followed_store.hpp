@@ -32,8 +32,8 @@ struct generation_change {
 };
 
 /// The embedded store in a folder. `refresh` opens and verifies the generation that the folder names now, while the old
-/// generation answers. Then it exchanges one pointer. A store returned by `pinned` keeps its generation, and the disk
-/// space of its file, until it is released.
+/// generation answers. Then `refresh` exchanges one pointer. A store returned by `pinned` keeps its generation, and the
+/// disk space of its file, until it is released.
 /// Threads: any. Cost: `version` is one load; `pinned` and each question to this store take an uncontended lock.
 class followed_store final : public store {
  public:

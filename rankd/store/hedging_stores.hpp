@@ -1,4 +1,4 @@
-// rankd/store/hedging_stores.hpp: the stores of a node whose slow reads are sent a second time.
+// rankd/store/hedging_stores.hpp: stores for a node. Slow reads of the node are sent a second time.
 #pragma once
 
 #include <rankd/store/store.hpp>

@@ -52,7 +52,7 @@ struct load_options {
   /// Called after the last record. If it returns diagnostics, the load changes nothing. A load with this function never
   /// continues an interrupted load, because the function must judge all records.
   std::function<braid::diagnostics()> refused = nullptr;
-  /// How long a load waits afterwards until servers have switched to the new data. Zero means that it does not wait.
+  /// How long a load waits at its end until servers have switched to the new data. Zero means that it does not wait.
   braid::duration wait_for_readers = braid::duration::zero();
 };
 
@@ -68,11 +68,11 @@ struct load_report {
 /// The number of diagnostics about data after which a load stops reading.
 inline constexpr std::size_t max_load_diagnostics = 100;
 
-/// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old one by one
-/// rename. Whatever happens before the rename, even kill -9, leaves the old store unchanged. Open stores keep their
-/// contents. The next load continues an interrupted one if files, mode and store are the same, and if no line before
-/// the interruption deletes. Otherwise the next load removes the unfinished file. Deletions are kept in memory.
-/// Blocks: until all data is on the disk, and then for servers that read the store.
+/// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old store with a
+/// single rename. Whatever happens before the rename, even kill -9, leaves the old store unchanged. Open stores keep
+/// their contents. The next load continues an interrupted one if files, mode and store are the same, and if no line
+/// before the interruption deletes anything. Otherwise the next load removes the unfinished file. Deletions are kept in
+/// memory. Blocks: until all data is on the disk, and then for servers that read the store.
 /// Errors: diagnostics about lines (of record_parser, duplicate_key, and not_a_hash for fields of another kind of
 /// record), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,

@@ -26,7 +26,8 @@ using json = nlohmann::json;
 void append_float(std::string& out, double value, float_width width) {
   if (width == float_width::bits_64) return append_json_number(out, value);
   char digits[32];
-  // The greatest finite float32. Doubles beyond it are replaced by it, because the model's type cannot represent them.
+  // The greatest finite float32. A double beyond this limit is replaced by the limit, because the model's type cannot
+  // represent it.
   constexpr double most = std::numeric_limits<float>::max();
   const auto rounded = static_cast<float>(std::fmin(std::fmax(value, -most), most));
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), rounded).ptr);
@@ -62,7 +63,7 @@ void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std
   out.append(type) += R"(","data":[)";
 }
 
-/// The maximum number of columns of a tensor from which one column of scores is read.
+/// The maximum number of columns of a tensor, if one of its columns is read as scores.
 constexpr std::size_t max_columns = 64;
 
 /// The maximum number of dimensions in a shape, and the maximum nesting of arrays in `data`.
@@ -90,7 +91,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   /// Keeps at most `max_tensors` tensors, with at most `max_values` values each.
   answer_reader(std::size_t max_values, std::size_t max_tensors) : max_values_(max_values), max_tensors_(max_tensors) {}
 
-  /// Replaces the numbers at the positions of `specials` by their values, which JSON cannot express.
+  /// Replaces the numbers at the positions of `specials` by special values that JSON cannot express, such as NaN.
   void replace(std::span<const special_number> specials) { specials_ = specials; }
 
   /// Returns a description of an error in the answer as a whole; empty if it is valid.
@@ -190,7 +191,8 @@ class answer_reader final : public nlohmann::json_sax<json> {
   }
   [[nodiscard]] auto now() -> tensor_in_answer& { return count_ <= max_tensors_ ? tensors_.back() : beyond_; }
 
-  /// Adds a value. A value that does not fit its place is skipped, unless it is a number among others.
+  /// Adds a number or null. If the protocol requires a text or a list in this place, treats the text or the list as
+  /// missing.
   auto add(std::optional<double> number) -> bool {
     switch (next()) {
       case place::outputs: has_outputs_ = false; break;
@@ -244,8 +246,8 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool is_too_deep_ = false;
 };
 
-/// Returns the number of scores that a tensor has for each row, from its shape; nothing if that is not a shape of these
-/// rows.
+/// Returns the number of scores that a tensor has for each row, from its shape; nothing if the shape does not fit the
+/// number of rows.
 auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional<std::size_t> {
   constexpr std::uint64_t most = std::uint64_t{1} << 31U;
   if (!tensor.has_shape || tensor.shape.empty() || tensor.shape.size() > max_dimensions) return std::nullopt;

@@ -126,7 +126,7 @@ class model_server::client {
   std::size_t in_flight_ = 0;
 };
 
-/// A call in progress. Destroying it before its end means that the caller abandoned it.
+/// A call in progress. If the object is destroyed before the call has ended, the caller has abandoned the call.
 class model_server::calling {
  public:
   calling(client& client, braid::time_point now) : client_(&client) {

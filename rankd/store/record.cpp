@@ -35,8 +35,8 @@ void append(std::string& buffer, const T& value) {
   buffer.append(raw, sizeof(T));
 }
 
-/// The bytes that a member has in the three tables of a sorted set: the end of its text, its position in bytewise
-/// order, and its score.
+/// The number of bytes for each member of a sorted set in its three tables. The tables contain the end of each text,
+/// each member's position in bytewise order, and each score.
 constexpr std::uint64_t sorted_set_entry = 2 * sizeof(std::uint32_t) + sizeof(double);
 
 /// Returns the width of the entries in the table after the header; 0 for a kind that does not exist.

@@ -23,8 +23,8 @@ constexpr std::size_t record_overhead = 160;
 /// The maximum number of values of one key. A further value replaces the oldest one.
 constexpr std::size_t max_values = 16;
 
-// A cached value is a sequence of elements, whatever kind of question has read it: the fields of a hash, the elements
-// of a list, or at most one field.
+// A cached value is a sequence of elements. Depending on the question that read the value, these are the fields of a
+// hash, the elements of a list, or at most one field.
 
 using field_values = std::span<const std::optional<std::string_view>>;
 
@@ -448,7 +448,7 @@ void record_cache::drop(record& which) noexcept {
   records_.erase(records_.find(which.key));
 }
 
-/// Drops other records until the cache is within its limits. Drops this record as well if it alone exceeds them.
+/// Drops other records until the cache is within its limits. If this record alone exceeds the limits, drops it as well.
 void record_cache::make_room(const record& but) noexcept {
   const auto fits = [this] { return bytes_ <= options_.bytes && records_.size() <= options_.entries; };
   while (!fits()) {

@@ -79,10 +79,10 @@ struct record_lookup {
 };
 
 /// The cached values of one endpoint for the requests of one loop. A value is the part of a key's data that a question
-/// reads: different fields of one key are different values. A value is dropped if the server reports a change of its
-/// key, if it is too old, or if its space is needed. For space, keys that were not used lately are dropped first
-/// (second chance). If reports may have been lost, the whole cache is emptied. A value whose key changes during its
-/// read is not cached.
+/// reads: different fields of one key are different values. A value is dropped if the server reports a change of the
+/// value's key, if the value is too old, or if space is needed. For space, keys that were not used lately are dropped
+/// first (second chance). If reports may have been lost, the whole cache is emptied. A value whose key changes during
+/// its read is not cached.
 /// Threads: the loop's; `counts` from any. Cost: a few memory accesses for each cached key, and a copy of its value.
 class record_cache final : public braid::redis_tracker {
  public:

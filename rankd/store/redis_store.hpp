@@ -34,8 +34,8 @@ struct redis_store_options {
 /// second time uses separate connections for the second attempt. They are opened with the first such read of a loop,
 /// and lead to masters if replicas of a cluster answer reads. If a server is down, a batch fails as soon as the
 /// connection is refused, at the latest after the timeouts of the options. A single server never gets a
-/// command twice. In a cluster, a command is repeated until the timeout if its key has moved or it has no reply. The
-/// answers are the same as those of the embedded store with the same data.
+/// command twice. In a cluster, a command is repeated until the timeout if the command's key has moved, or if there is
+/// no reply. The answers are the same as those of the embedded store with the same data.
 /// Threads: any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
 /// Errors: those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
 class redis_store final : public store {

@@ -15,11 +15,11 @@
 
 namespace rankd {
 
-/// Stores that answer from the reads that `read_recorder` has recorded of one request. A recorded batch has its
-/// recorded answer. If its answers differed, they are returned in the recorded order. Any other batch of the same kind
-/// is assembled key by key from recorded ones. Its number of malformed elements is unknown, and counts as 0. A recorded
-/// read of a list also answers reads of fewer elements. If a key was not recorded, the batch goes to a live store, or
-/// fails with `read_not_recorded` if there is no live store.
+/// Stores that answer from the recorded reads of one request, as `read_recorder` has recorded them. A recorded batch
+/// has its recorded answer. If the same batch had different answers, they are returned in the recorded order. Any other
+/// batch of the same kind is assembled key by key from recorded ones. Its number of malformed elements is unknown, and
+/// counts as 0. A recorded read of a list also answers reads of fewer elements. If a key was not recorded, the batch
+/// goes to a live store, or fails with `read_not_recorded` if there is no live store.
 /// Threads: one at a time. Lifetime: `declared` outlives it. Cost: memory for the bytes, and little more for each
 /// batch; once a batch is assembled, about 100 bytes for each key of all batches.
 class replayed_reads {

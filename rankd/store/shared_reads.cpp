@@ -289,8 +289,8 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->is_over && !one->landed.is_set()) owner.land(*one);
 }
 
-/// Waits for the answer of a read. If there is no answer after `after`, calls `again`, which sends the read a second
-/// time, or counts that the budget forbids it.
+/// Waits for the answer of a read. If there is no answer after `after`, calls `again`. This function sends the read a
+/// second time, or counts that the budget forbids it.
 template <typename Again>
 auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void> {
   auto landing = braid::with_timeout(after, until_landed(one));
@@ -339,7 +339,7 @@ class request_reads::client final : public store_layer {
     co_return shared_reads::make_answer(*to.one, memory);
   }
 
-  /// Waits for a read. If the question has a hedge delay, sends the read a second time after it.
+  /// Waits for a read. If the question has a hedge delay, sends the read a second time after this delay.
   auto wait(braid::scope& around, std::shared_ptr<shared_reads::flight> one, store_question question)
       -> braid::task<void> {
     const braid::duration after = find_hedge(question)->after;
@@ -361,7 +361,8 @@ class request_reads::client final : public store_layer {
     std::vector<std::uint32_t> from;  // the same values in the answer of the read
   };
 
-  /// Uses cached values, waits for reads of other requests that contain missing values, and reads the remaining keys.
+  /// Uses cached values. Waits for missing values that other requests are reading already, and reads the remaining
+  /// keys.
   auto with_cache(store_question question, record_cache& cache, braid::arena& memory)
       -> braid::task<store_result<store_answer>> {
     braid::scope& around = co_await braid::this_scope();
@@ -396,7 +397,7 @@ class request_reads::client final : public store_layer {
     co_return known.answer;
   }
 
-  /// Reads the keys of `rest`, which have the given positions in the original question.
+  /// Reads the keys of `rest`. `positions` are the positions of these keys in the original question.
   auto read_rest(braid::scope& around, const store_question& rest, std::vector<std::uint32_t> positions,
                  record_cache& cache) -> part {
     ask_for_reports(around);
@@ -408,8 +409,8 @@ class request_reads::client final : public store_layer {
     return out;
   }
 
-  /// Requests reports of changed keys from the store. Called before the first question, because that opens the
-  /// connections of the loop.
+  /// Requests reports of changed keys from the store. Called before the first question, because the first question
+  /// opens the connections of the loop.
   void ask_for_reports(braid::scope& around) {
     auto& kept = reads_->reads_->records_[endpoint_];
     if (kept.cache == nullptr || std::exchange(kept.has_asked, true) || !kept.cache->wants_tracking()) return;
@@ -421,8 +422,8 @@ class request_reads::client final : public store_layer {
     return behind().ask(make_copy(question, memory), memory);
   }
 
-  /// Starts a new read. If `cache` is not null, it will cache the answer. If starting fails, no other task may wait for
-  /// the read.
+  /// Starts a new read. If `cache` is not null, the answer will be stored in this cache. If starting fails, no other
+  /// task may wait for the read.
   void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question,
              record_cache* cache) {
     try {

@@ -1,5 +1,5 @@
-// rankd/store/shared_reads.hpp: shares equal reads within a request or at the same time, so that each is sent once
-// (single flight).
+// rankd/store/shared_reads.hpp: shares equal reads of one request, and equal reads that run at the same time, so that
+// each is sent once (single flight).
 #pragma once
 
 #include <rankd/store/generation_pins.hpp>

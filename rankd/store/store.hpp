@@ -56,8 +56,8 @@ class store {
   /// Returns the code and the message for an error of `ask`. The default code is `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& error) const -> store_failure;
 
-  /// Returns whether questions are answered on the calling thread, without waiting. Then sharing an answer between
-  /// tasks saves nothing.
+  /// Returns whether questions are answered on the calling thread, without waiting. If they are, sharing an answer
+  /// between tasks saves nothing.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
   /// Reports to `to` the changes of keys that tasks of a loop read from now on. Returns false if that is impossible,

@@ -43,10 +43,10 @@ struct vector_lists {
   std::uint64_t seed = 1;   ///< another seed makes other lists
 };
 
-/// Returns the bytes of a file with these vectors, which must have distinct ids. The same vectors in any order produce
-/// the same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred
-/// vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the distances from
-/// each vector to all lists; all workers take part.
+/// Returns the bytes of a file with these vectors. Requires that all vectors have distinct ids. The same vectors in any
+/// order produce the same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of
+/// some hundred vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the
+/// distances from each vector to all lists; all workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
     -> std::string;
 

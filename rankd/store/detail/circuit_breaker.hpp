@@ -27,7 +27,8 @@ class circuit_breaker {
 
   explicit circuit_breaker(options options) noexcept : options_(options) {}
 
-  /// Asks whether a call is allowed. The caller must end each allowed call with `succeeded`, `failed` or `gave_up`.
+  /// Returns which kind of call is allowed now. The caller must end each allowed call with `succeeded`, `failed` or
+  /// `gave_up`.
   [[nodiscard]] auto ask(braid::time_point now) noexcept -> pass {
     if (options_.failures == 0 || failures_ < options_.failures) return pass::usual;
     if (is_trying_ || now < rests_until_) return pass::none;

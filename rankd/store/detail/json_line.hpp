@@ -13,9 +13,9 @@ namespace rankd::detail {
 
 static_assert(line_reader::padding >= simdjson::SIMDJSON_PADDING);
 
-/// Parses a line that is followed by `line_reader::padding` readable bytes. simdjson refuses integers beyond 64 bits. A
-/// line with such integers is copied into `widened` with floats in their place, and parsed again. `widened` must live
-/// as long as the document.
+/// Parses a line that is followed by `line_reader::padding` readable bytes. simdjson refuses integers beyond 64 bits.
+/// If a line contains such integers, it is copied into `widened` with floats in place of the integers, and parsed
+/// again. `widened` must live as long as the document.
 inline auto parse_json_line(simdjson::dom::parser& parser, std::string_view text, std::string& widened,
                             simdjson::dom::element& out) -> simdjson::error_code {
   const auto error = parser.parse(text.data(), text.size(), false).get(out);

@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// A position in a load. All data before it is in the file.
+/// A position in a load. All data before this position is saved in the file.
 struct load_mark {
   std::string made_from;      ///< of `load_sources`
   std::uint32_t file = 0;     ///< position in the list of files; the number of files if all are read

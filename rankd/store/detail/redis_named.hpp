@@ -1,4 +1,5 @@
-// rankd/store/detail/redis_named.hpp: converts a read of named keys to Redis commands, and their replies to its answer.
+// rankd/store/detail/redis_named.hpp: converts a read of named keys to Redis commands, and converts the replies to the
+// answer of the read.
 #pragma once
 
 #include <rankd/store/named_read.hpp>
