@@ -47,7 +47,7 @@ class plan_changes {
   /// the `reload_step`.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
-  /// Sets the function that reads the experiments for a reload. It receives the new registries.
+  /// Sets the function that reads the experiments for a reload. The function receives the new registries.
   void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
 
   /// A function that prepares the plans that run as shadows. It returns a function that publishes them if all plans are

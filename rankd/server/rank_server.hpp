@@ -60,14 +60,14 @@ struct serve_context {
   event_log* events = nullptr;               ///< the log of `/v1/events`; null: no events are accepted
   const event_rules* rules = nullptr;        ///< of these; not null if there is a log
   const counter_writer* counters = nullptr;  ///< to which the log writes; null: no such counters
-  /// Counters in embedded stores, with which `stores` are overlaid; null if there are no such counters.
+  /// Counters that are overlaid on the embedded stores in `stores`; null if there are no such counters.
   const embedded_counters* embedded = nullptr;
   /// Writers of records, with the ids of their endpoints. If empty, no records are accepted.
   std::vector<std::pair<std::string, record_writer*>> records = {};
   const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
   redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
-  /// Files and folders of recorded traffic, with which the page compares plans.
+  /// Files and folders of recorded traffic. The page compares plans on this traffic.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: no drafts
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: no scrubbing

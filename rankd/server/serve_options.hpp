@@ -28,7 +28,7 @@ struct serve_options {
   /// BRAID_STALL.
   braid::duration stall_limit = braid::duration::zero();
   /// A request that takes this long writes a trace file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them in
-  /// memory. Zero means that no request does.
+  /// memory. Zero means that no request writes a trace.
   braid::duration trace_slow = braid::duration::zero();
   /// Returns the trace for `/v1/trace`. Called on a thread that may block.
   std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;
@@ -55,7 +55,7 @@ struct serve_options {
   double refusal_share = 0.1;
   /// The longest pause in reading from a refused connection. `Retry-After` in the answer has this value.
   braid::duration max_unread = std::chrono::seconds(1);
-  /// The deadline of a request that does not set one, counted from its arrival.
+  /// The default deadline of a request, counted from the arrival of the request.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 
   std::optional<braid::tls_context::identity> tls = {};  ///< connections are TLS, with this certificate and key

@@ -21,8 +21,8 @@ namespace rankd {
 struct admission_options {
   std::size_t max_under_way = 256;  ///< the adaptive limit allows a part of it
   std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
-  /// The longest wait. A request is refused if the first request of the queue has waited this long, or if the queue is
-  /// expected to take this long.
+  /// The longest wait. A new request is refused if the first request in the queue has already waited this long. It is
+  /// also refused if it would probably wait this long itself.
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 

@@ -53,8 +53,8 @@ class concurrency_limit {
 
   [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
 
-  /// Notes a request that took `slowdown` times as long as without load, while `under_way` requests ran, including this
-  /// one.
+  /// Notes a request that took `slowdown` times as long as without load. `under_way` is the number of requests that ran
+  /// at that time, including this one.
   void note(double slowdown, std::size_t under_way) noexcept;
 
  private:

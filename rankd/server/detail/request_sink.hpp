@@ -40,7 +40,7 @@ using request_sinks = std::vector<std::unique_ptr<request_sink>>;
 /// Lifetime: the context's.
 auto make_request_sinks(endpoint_context& context) -> request_sinks;
 
-// Each of these functions adds its sink if the server is configured for that.
+// Each of these functions adds its sink if the server is configured to use it.
 void add_metrics_sink(endpoint_context& context, request_sinks& sinks);   // metrics_sink.cpp
 void add_capture_sink(endpoint_context& context, request_sinks& sinks);   // capture_sink.cpp
 void add_exposure_sink(endpoint_context& context, request_sinks& sinks);  // exposure_sink.cpp

@@ -28,8 +28,8 @@ namespace rankd::detail {
 struct recorded_ask;
 struct shadow_ask;
 
-/// A request to rank, or another request that log and audit record. It holds its answer, its permits, and the data for
-/// log and audit. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
+/// A request to rank, or another request that is recorded in the log and the audit. It holds its answer, its permits,
+/// and the data for log and audit. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
 struct served_request {
   /// Begins a request that has just arrived.
   served_request(endpoint_context& context, endpoint endpoint, braid::http_exchange& x);
@@ -55,7 +55,7 @@ struct served_request {
   void fail_body(std::error_code error);
   /// Answers that the server is full.
   void refuse_overloaded();
-  /// Answers that its client or its plan has reached its limit of running requests.
+  /// Answers that the client or the plan of the request has reached its limit of running requests.
   void refuse_busy(std::string code, std::string_view message);
 
   /// Ends the request: releases its permits and passes it to the sinks. Does nothing if it has ended already.

@@ -32,8 +32,8 @@ auto joined(const std::vector<std::string>& answers) -> std::string {
   return out += end;
 }
 
-/// Ranks one request of a batch. It counts against the limits of its client, its plan and the gate like a single
-/// request. Returns true if it was refused because the server is full.
+/// Ranks one request of a batch. The request counts against the limits of its client, its plan and the gate like a
+/// single request. Returns true if the request was refused because the server is full.
 auto rank_part(endpoint_context& context, served_request request, std::string_view text) -> braid::task<bool> {
   if (!request.enter_client(text)) co_return false;
   auto asked = prepare_request(request, text);

@@ -208,7 +208,7 @@ struct traffic_run {
   }
 };
 
-/// Reads the request of a comparison. The deadline of each run is that of the request, or that of the plan.
+/// Reads the request of a comparison. Each run has the deadline of the request, or else the deadline of the plan.
 /// Returns nothing if the request has been answered with an error.
 auto read_compared(endpoint_context& context, served_request& call, const bound_plan& plan)
     -> std::optional<rank_request> {

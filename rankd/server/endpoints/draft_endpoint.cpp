@@ -1,4 +1,4 @@
-// rankd/server/endpoints/draft_endpoint.cpp: endpoints for the page that read, compile, complete and save the sources
+// rankd/server/endpoints/draft_endpoint.cpp: the page's endpoints, which read, compile, complete and save the sources
 // of plans.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/held_body.hpp>
@@ -95,7 +95,7 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
   return out;
 }
 
-/// Adds diagnostics that have no position in the source to the answer of a save.
+/// Adds diagnostics to the answer of a save. These diagnostics have no position in the source.
 auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
   if (problems.empty()) return saved;
   using ordered = nlohmann::ordered_json;

@@ -44,8 +44,8 @@ void learn(endpoint_context& context, const served_request& request, const ranki
   context.gate.note(pace->second.note(took), pass);
 }
 
-/// Parses a request with the registries of the plan that it names, or with those of the server if there is no such
-/// plan.
+/// Parses a request with the registries of the plan that the request names. If there is no such plan, uses the
+/// registries of the server.
 struct request_reading {
   std::optional<known_plan> plan;
   std::shared_ptr<const registries> newest;  // of the plans that serve, unless the plan has its own

@@ -100,8 +100,8 @@ auto answer_openapi(endpoint_context& context, braid::http_exchange& x) -> braid
   return {};
 }
 
-/// Sends a file of the page. No token is needed: the files contain nothing about this server, and the requests of the
-/// page need a token if all others do.
+/// Sends a file of the page. No token is needed: the files contain nothing about this server, and requests from the
+/// page need a token if the server has tokens.
 auto answer_page(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const page_file& file = find_page_file(x.route());
   static_cast<void>(x.set_field("Content-Security-Policy", page_policy));

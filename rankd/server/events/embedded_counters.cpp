@@ -26,13 +26,13 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 /// How long an expired hash is kept. While the disk is busy, an event may be counted after the expiry although it was
-/// received before. It must find the same hash as when the log is counted again.
+/// received before. The event must then find the same hash as when the log is counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
 
-/// The event ids within the log's window. They detect repeated events: a group that was reported as failed may be in
-/// the log, and be sent again.
+/// The event ids within the log's window. They detect repeated events: a group of events may be in the log although it
+/// was reported as failed, and clients may send its events again.
 class recent_ids {
  public:
   explicit recent_ids(milliseconds window) noexcept : window_(window) {}
@@ -126,8 +126,9 @@ auto embedded_counters::start() -> braid::checked<void> {
   return {};
 }
 
-/// Reads the snapshot. Returns an empty text if it was read, or if there is no snapshot yet; otherwise why the snapshot
-/// cannot be used. Fails if the file cannot be read: it may be valid, so the counters must not be restored without it.
+/// Reads the snapshot. Returns an empty text if the snapshot was read, or if there is none yet. Otherwise, returns why
+/// the snapshot cannot be used. Fails if the file cannot be read. The file may contain a valid snapshot, so the
+/// counters must not be restored without it.
 auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;

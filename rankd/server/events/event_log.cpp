@@ -268,7 +268,7 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
         ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
       // Even a call with only repeated events waits for the next group: the first event with the same id may be in the
-      // group that is being written, and may be lost.
+      // group that is being written, and this group may be lost.
       waiting.waiters.push_back(std::move(mine));
     } catch (...) {
       take_back(before, waiting);
@@ -321,8 +321,9 @@ void event_log::count(std::vector<rule_step> steps) noexcept {
   }
 }
 
-/// Removes events that were written but not reported, and syncs the file. The log must not write before that succeeds.
-/// Otherwise these events would still exist after a restart, and be treated as duplicates that no counter has counted.
+/// Removes events that were written but not reported, and syncs the file. The log must not write before this function
+/// has succeeded. Otherwise the removed events could still exist after a restart. A repeated event would then be
+/// dropped as a duplicate, although no counter has counted it.
 auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }

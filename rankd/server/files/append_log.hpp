@@ -38,7 +38,7 @@ struct append_options {
 /// - `lose(batch&)`, which counts the entries that `write` had not counted when it threw, for lack of memory
 /// - `next_attempt()`, which is optional: the time at which `write` is called even without entries, to retry
 /// Only the writing thread calls the three functions. A log must be the last member of its encoder, so that the thread
-/// ends before the members that it uses are destroyed. Threads: any.
+/// ends before the members used by the thread are destroyed. Threads: any.
 template <typename Encoder>
 class append_log {
  public:

@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-/// A writer of captured rows. It accepts rows from loops, which must not wait for a disk, and writes them in batches.
-/// If the disk is too slow or full, row sets are lost and counted. Accepted rows are written before the object is
-/// destroyed. A file has one schema: rows with a new column begin another file. A file is created with its first batch,
-/// and ends with `arrow_end`, unless the process was killed.
+/// A writer of captured rows. Loops, which must not wait for a disk, pass rows to it, and a thread writes the rows in
+/// batches. If the disk is too slow or full, row sets are lost and counted. Accepted rows are written before the object
+/// is destroyed. A file has one schema: rows with a new column begin another file. A file is created with its first
+/// batch, and ends with `arrow_end`, unless the process was killed.
 /// Threads: any.
 class arrow_file {
  public:
@@ -43,7 +43,7 @@ class arrow_file {
 
   /// Queues a row set. Blocks: never for long.
   void add(captured_copy rows);
-  /// Counts a row set as lost that could not be copied for lack of memory.
+  /// Counts a lost row set, which could not be copied because memory ran out.
   void lose() noexcept;
 
   /// Writes the waiting rows, and continues with a new file. If no new file can be opened, rows go into the previous

@@ -45,9 +45,8 @@ class file_series {
   /// Appends bytes to the file, and returns how many the system has written. These are all bytes, unless the disk is
   /// full.
   [[nodiscard]] auto append(std::string_view bytes) -> std::size_t;
-  /// Confirms the first `bytes` of the `taken` bytes written last. Removes the remaining ones, because readers could
-  /// not continue after a partial entry.
-  /// Returns false if they cannot be removed.
+  /// Confirms the first `bytes` of the `taken` bytes written last. Removes the remaining bytes, because readers could
+  /// not continue after a partial entry. Returns false if they cannot be removed.
   [[nodiscard]] auto keep(std::size_t bytes, std::size_t taken) -> bool;
 
  private:

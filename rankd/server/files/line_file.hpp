@@ -40,7 +40,7 @@ class line_file {
 
   /// Queues one line, without its line feed. If there is no memory for the line, it is lost. Blocks: never for long.
   void add(std::string_view line) noexcept;
-  /// Counts a line as lost that could not be built for lack of memory.
+  /// Counts a lost line, which could not be built because memory ran out.
   void lose() noexcept;
 
   /// How long the writer waits before it tries again to reopen a file.

@@ -89,7 +89,8 @@ class serve_metrics {
     std::uint64_t malformed_values = 0;
   };
   /// Counts the answers of one endpoint by status. The memory is fixed, so that requests for which memory ran out are
-  /// counted as well. A status of this server is at most 31 above its hundred.
+  /// counted as well. The last two digits of each status that this server sends are at most 31, so 32 counters for each
+  /// hundred suffice.
   class answer_counts {
    public:
     [[nodiscard]] static constexpr auto size() noexcept -> std::size_t { return 5 * per_hundred; }

@@ -1,4 +1,5 @@
-// rankd/server/records/record_writer.hpp: writes records that clients send into an embedded store, as a new generation.
+// rankd/server/records/record_writer.hpp: writes records that clients send. Each write creates a new generation of an
+// embedded store.
 #pragma once
 
 #include <rankd/store/followed_store.hpp>

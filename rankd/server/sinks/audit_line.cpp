@@ -1,4 +1,5 @@
-// rankd/server/sinks/audit_line.cpp: writes requests as JSON from which they can be sent again.
+// rankd/server/sinks/audit_line.cpp: writes a request as JSON, with everything that is needed to send the request
+// again.
 #include <rankd/server/sinks/audit_line.hpp>
 
 #include <rankd/registry/json_members.hpp>

@@ -1,4 +1,5 @@
-// rankd/server/sinks/audit_sink.cpp: the audit: a line for each request to rank, from which it can be sent again.
+// rankd/server/sinks/audit_sink.cpp: the audit: a line for each request to rank, with everything that is needed to send
+// the request again.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/line_file.hpp>

@@ -1,4 +1,4 @@
-// rankd/server/sinks/capture_sink.cpp: writes the rows that nodes of plans capture to files of captures.
+// rankd/server/sinks/capture_sink.cpp: writes rows to files of captures. The rows were captured at nodes of plans.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/arrow_file.hpp>
@@ -14,7 +14,7 @@ class capture_sink final : public request_sink {
  public:
   explicit capture_sink(const serve_context& serving) noexcept : serving_(&serving) {}
 
-  /// Writes the captured rows of the plan, and those of its substitute if that ran.
+  /// Writes the captured rows of the plan. If its substitute ran, also writes the captured rows of the substitute.
   void receive(served_request& request) override {
     if (request.ranked == nullptr) return;
     const ranking& ranked = *request.ranked;

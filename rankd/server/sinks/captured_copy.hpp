@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_copy.hpp: a copy of captured rows as columns of bytes, which outlives the request.
+// rankd/server/sinks/captured_copy.hpp: a copy of captured rows that outlives the request, stored as columns of bytes.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>

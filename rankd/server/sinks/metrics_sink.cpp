@@ -4,7 +4,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Counts the nodes of the plan, and those of its substitute if that ran, whether it succeeded or failed.
+/// Counts the nodes of the plan. If its substitute ran, also counts the nodes of the substitute, even after a failure.
 void count_nodes(serve_metrics& metrics, const plan_source& serving, const bound_plan& plan, const ranking& ranked) {
   const ranking& own = ranked.failed_before == nullptr ? ranked : *ranked.failed_before;
   metrics.count_nodes(plan, own.nodes, serving);

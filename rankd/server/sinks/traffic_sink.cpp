@@ -26,7 +26,7 @@ auto is_timed(const ranking& result) -> bool {
          std::ranges::any_of(result.degraded, [](const degradation& each) { return is_of_time(each.code); });
 }
 
-/// Returns the text of an answer without its explanation, because that contains times.
+/// Returns the text of an answer without its explanation, because explanations contain times.
 auto text_without_times(const ranking& result) -> std::string {
   ranking copy = result;
   copy.explained = nullptr;
@@ -93,7 +93,8 @@ class traffic_sink final : public request_sink {
   void redact(recorded_ask& out, const rank_request& asked, const bound_plan& plan) const {
     audited_request shown = audited(asked, *plan.declared, *hidden_);
     out.redacted = std::move(shown.redacted);
-    // These two are added even if the request does not contain them, because answers do.
+    // `engine_request_id` and `experiments` are added even if the request does not contain them, because answers
+    // contain them.
     if (hidden_->hides("engine_request_id")) out.redacted.emplace_back("engine_request_id");
     const bool is_known = std::ranges::find(out.redacted, "experiments") != out.redacted.end();
     if (hidden_->hides("experiments") && plan.experiments != nullptr && !is_known)

@@ -47,8 +47,8 @@ struct compiler_process::running {
   braid::buffered_reader answers;
 };
 
-/// Ends the process, unless it has answered. Without an answer, the process may still send one later, which the next
-/// question would read.
+/// Ends the process, unless it has answered. A process that has not answered may still send its answer later. The next
+/// question would then read this late answer.
 struct compiler_process::process_end {
   std::unique_ptr<running>& of;
   bool is_due = true;

@@ -36,8 +36,8 @@ class draft_plans {
 
   struct settings {
     compiler_process::settings compiler = {};
-    /// Binds an artifact that was compiled from the source of a plan to the current registries. The second text is the
-    /// plan's name.
+    /// Binds an artifact to the current registries. The artifact was compiled from the source of a plan. The second
+    /// text is the plan's name.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
@@ -64,7 +64,7 @@ class draft_plans {
   /// Returns completions at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
 
-  /// Returns the edit of a text that sets an option to another value: `{from, to, insert}`. Additional errors:
+  /// Returns an edit that sets an option in the text to another value: `{from, to, insert}`. Additional errors:
   /// not_an_option, bad_value.
   auto change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string>;
 

@@ -15,12 +15,12 @@
 
 namespace rankd {
 
-/// A plan of the server, which may be unable to run.
+/// A plan of the server. The plan may be unable to run.
 struct known_plan {
   std::string name;
   std::shared_ptr<const bound_plan> bound;  ///< null if it cannot run
-  /// Why the plan cannot run. If an older version of the plan runs, why its newest artifact was left out; only `list`
-  /// reports that.
+  /// Why the plan cannot run. If an older version of the plan runs, `list` reports here why the newest artifact was
+  /// left out.
   braid::diagnostics problems;
 };
 

@@ -41,7 +41,7 @@ constexpr std::uint64_t max_answer = std::uint64_t{64} << 10U;
 
 /// Returns `partialSuccess.rejectedSpans` of an answer; 0 if it is absent. The value may be a string or a number.
 auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
-  // Refuses deeper nesting: the exporter reads nothing there, and a collector may send any document.
+  // Refuses deeper nesting. The exporter needs no deeper values, and a collector may send any document.
   constexpr int max_depth = 4;
   const auto is_kept = [](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
     return depth <= max_depth;

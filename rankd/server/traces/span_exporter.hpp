@@ -67,7 +67,7 @@ class span_exporter {
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
   /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
   void add(std::vector<otlp_span> of_request);
-  /// Counts a span as dropped that could not be built for lack of memory.
+  /// Counts a dropped span, which could not be built because memory ran out.
   void lose() noexcept;
 
   [[nodiscard]] auto counts() const -> span_counts;

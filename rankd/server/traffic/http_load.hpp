@@ -56,7 +56,7 @@ struct open_load_result {
   std::vector<std::chrono::nanoseconds> refusals{};
   std::vector<std::chrono::nanoseconds> lateness{};  ///< how late the client sent requests
 
-  /// Returns the number of answers with other statuses, and of requests without an answer.
+  /// Returns the number of answers with a status other than 200 and 503, and of requests without an answer.
   [[nodiscard]] auto failed() const noexcept -> std::uint64_t;
 };
 

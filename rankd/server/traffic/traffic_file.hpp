@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-// The format. A file begins with `traffic_head`, whose number is the version of the format. Then follow frames. A frame
-// begins with the length of its content and the CRC-32C of its kind and content, 4 bytes each, the lowest first. Then
-// follow its kind, one byte, and its content, written by packed_writer. If a crash has cut off the last frame, that
-// frame is ignored.
+// The format. A file begins with `traffic_head`, whose number is the version of the format. The other bytes of the file
+// are frames. A frame begins with the length of its content and the CRC-32C of its kind and content, 4 bytes each, the
+// lowest first. The next byte is the kind of the frame. The rest is the content, written by packed_writer. If a crash
+// has cut off the last frame, that frame is ignored.
 
 inline constexpr std::string_view traffic_head = "rankd traffic 1\n";
 inline constexpr std::size_t frame_head = 9;

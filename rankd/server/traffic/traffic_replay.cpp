@@ -134,9 +134,9 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
   return out;
 }
 
-/// Runs a request and returns the answer. Sets in `out` a read that is missing in the record, or that the reads cannot
-/// be used at all. Cursors of a replaced plan are signed for the replacement; otherwise no answer with a cursor could
-/// be equal.
+/// Runs a request and returns the answer. If a read is missing in the record, or if the recorded reads cannot be used
+/// at all, notes this in `out`. Cursors of a replaced plan are signed for the replacement; otherwise no answer with a
+/// cursor could be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
                             rank_request request, replayed_request& out) -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
