@@ -54,8 +54,9 @@ class atomic_file {
   /// Flushes the written bytes to the disk.
   auto sync() -> braid::result<void>;
 
-  /// Flushes everything to the disk, and renames the part file to its final name. The file gets the mode of the file
-  /// that it replaces, and its owner and group if the system allows that. No bytes may be written afterwards.
+  /// Flushes everything to the disk, and renames the part file to its final name. The new file gets the mode of the
+  /// replaced file. If the system allows it, the new file also gets the owner and group of the replaced file. No bytes
+  /// may be written afterwards.
   auto finish() -> braid::result<void>;
 
  private:

@@ -94,7 +94,7 @@ auto parsed(const given_artifact& given, const registries& declared) -> braid::c
   return load_plan({.name = *given.name, .file = given.source, .text = given.text, .problems = {}}, rules);
 }
 
-/// Binds one of two compared artifacts, with the files of models and vectors that it names.
+/// Binds one of two compared artifacts, with the files of models and vectors that the artifact names.
 auto bound(const given_artifact& given, const project& project, const registries& declared)
     -> braid::checked<bound_plan> {
   auto loaded = parsed(given, declared);

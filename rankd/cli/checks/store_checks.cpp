@@ -211,7 +211,7 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, check
   judge(endpoint, place, std::move(seen), checkup);
 }
 
-/// Requests whether a model server is ready. Source: Open Inference Protocol V2, "Server Ready".
+/// Sends the request that returns whether a model server is ready. Source: Open Inference Protocol V2, "Server Ready".
 auto ask_ready(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
     -> braid::task<braid::result<braid::http_client::answer>> {
   braid::resolver names(loop, blocking);

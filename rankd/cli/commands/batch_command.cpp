@@ -82,8 +82,8 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// Returns a digest of all plans that a request could name, and of all models, operators and files of vectors that
-/// these could use.
+/// Returns a digest of all plans that a request could name. It also covers the models, operators and files of vectors
+/// that these plans could use.
 auto plans_digest(const workspace& workspace) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
@@ -186,7 +186,7 @@ auto open_output(const batch_command_options& options, const workspace& workspac
 }
 
 /// Reads requests and writes answers. The output is opened only when the first request is read. By then, all files on
-/// which its state depends exist, such as a store that is filled on its first use.
+/// which the state of the batch depends exist. One of them may be a store that is filled on its first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,

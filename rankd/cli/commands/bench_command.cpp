@@ -186,7 +186,7 @@ struct named_latencies {
   latencies open_load_result::* all;
 };
 /// The latencies in the output. `good` and `refused` count from the due time, `refusal` from the time of sending.
-/// `late` is the difference between the two.
+/// `late` is the time from the due time to the time of sending.
 constexpr std::array rate_latencies{
     named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
     named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};

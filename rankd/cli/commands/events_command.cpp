@@ -48,8 +48,8 @@ auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   return out;
 }
 
-/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of all other lines, and of lines
-/// for which `see` returns false.
+/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of lines that are not JSON objects,
+/// or for which `see` returned false.
 template <typename See>
 auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
   std::uint64_t broken = 0;
@@ -97,8 +97,8 @@ auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
 
-/// Appends a cell followed by a comma. An empty text is written with quotes, because a cell without quotes and text
-/// means null.
+/// Appends a cell followed by a comma. An empty text is written with quotes, because an empty cell without quotes means
+/// null.
 void append_cell(std::string& out, const std::string& text) {
   constexpr std::string_view mark = "'";
   const std::string_view before = wants_mark(text) ? mark : std::string_view();

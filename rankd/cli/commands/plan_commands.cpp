@@ -43,7 +43,7 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
-/// Returns whether a param is possible for every node, regardless of the node's other params.
+/// Returns whether every node may set a param, regardless of the node's other params.
 auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }

@@ -9,7 +9,8 @@
 
 namespace rankd {
 
-/// Adds the subcommands `experiment check` and `experiment simulate`. Stores the function of the given one in `chosen`.
+/// Adds the subcommands `experiment check` and `experiment simulate`. If one of them is given on the command line,
+/// stores its function in `chosen`.
 void add_experiment(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

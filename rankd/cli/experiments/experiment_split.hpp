@@ -43,7 +43,8 @@ struct experiment_split {
   split_test test;
 };
 
-/// The units of two experiments of different layers, by the arm in each of them, or outside of its arms.
+/// The units that two experiments of different layers share, and a test whether both experiments split them
+/// independently.
 struct split_overlap {
   std::string first;
   std::string second;

@@ -32,8 +32,8 @@ enum class unfinished : std::uint8_t {
 };
 
 /// A file of answers. It is written as OUT.part, and renamed when it is complete. OUT.part.state, next to it, records
-/// how much of it is on the disk, and from what it was made. An interrupted batch continues only if nothing has changed
-/// on which its answers depend.
+/// how much of the output is on the disk, and from which inputs the answers were made. An interrupted batch continues
+/// only if these inputs have not changed.
 /// Threads: one. Blocks: on the disk.
 class batch_output {
  public:

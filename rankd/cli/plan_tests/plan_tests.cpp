@@ -367,8 +367,8 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);
-  // Checks that the registries have not changed: predicates contain keys and params by number, which could mean others
-  // now.
+  // Checks that the registries have not changed. Predicates contain the numbers of keys and params, and after a change
+  // a number could mean another key or param.
   read_registry_digests(top, "the tests were", declared_, problems_);
   plan_tests out{.plan = plan_, .tests = {}};
   const std::vector<test_record> shared = read_records(top);

@@ -1,5 +1,5 @@
-// rankd/cli/serve/project_compiler.cpp: finds the compiler of a project, in its packages like npm, or in PATH like a
-// shell.
+// rankd/cli/serve/project_compiler.cpp: finds the compiler of a project: in the project's packages as npm does, or in
+// PATH as a shell does.
 #include <rankd/cli/serve/project_compiler.hpp>
 
 #include <algorithm>

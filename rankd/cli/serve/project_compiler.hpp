@@ -1,4 +1,4 @@
-// rankd/cli/serve/project_compiler.hpp: finds the compiler dslc with which a project is edited.
+// rankd/cli/serve/project_compiler.hpp: finds the compiler dslc, which compiles the edited plans of a project.
 #pragma once
 
 #include <rankd/engine/plans/plan_library.hpp>
@@ -10,12 +10,12 @@
 
 namespace rankd {
 
-/// Returns the path of dslc: the one in the project's own packages, or else the first in the folders of `path`, which
-/// has the form of the variable PATH. Empty if there is no dslc.
+/// Returns the path of the dslc in the project's own packages. If there is none, returns the first dslc in the folders
+/// of `path`, which has the form of the variable PATH. Empty if there is no dslc at all.
 [[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
 
-/// Opens drafts for the plans of a project. They are bound as the library would bind them at that time. If there is no
-/// compiler, prints a message to standard error and returns null. Lifetime: the library outlives it.
+/// Opens drafts for the plans of a project. The drafts are bound as the library would bind the plans at that time. If
+/// there is no compiler, prints a message to standard error and returns null. Lifetime: the library outlives it.
 [[nodiscard]] auto open_drafts(const std::filesystem::path& root, plan_library& library, const std::string& compiler)
     -> std::unique_ptr<draft_plans>;
 
