@@ -121,6 +121,7 @@ auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
   result<void> accepted;
   auto body = [&](scope& scope) -> task<void> {
     scope_ = &scope;
+    scope.bind(this, this);  // so that `stop` can tell whether it is called by a handler
     accepted = co_await accept_until_stop(listener, scope);
     if (!stopping) begin_stop(time_point::max());
     try {
@@ -269,8 +270,10 @@ void http_server::state::begin_stop(time_point cut_at) noexcept {
 }
 
 auto http_server::state::stop(duration grace) -> task<void> {
+  const scope& around = co_await this_scope();
   if (phase_ != phase::over) begin_stop(detail::after(on.now(), grace));
-  if (phase_ == phase::serving) co_await is_over_;
+  const bool is_handler = around.bound(this) != nullptr;  // `serve` waits for its end
+  if (phase_ == phase::serving && !is_handler) co_await is_over_;
 }
 
 http_server::http_server(loop& loop, const http_router& routes, http_server::options options)

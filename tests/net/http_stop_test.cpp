@@ -3,6 +3,7 @@
 
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/synchronization.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/io/sockets.hpp>
 
 #include <tests/support/child.hpp>
@@ -72,6 +73,36 @@ TEST_CASE("a stop closes what is idle, answers what has begun, and then is over"
   CHECK(busy->heard().ends_with("at last"));
   CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(scene.server().counts().open == 0);
+}
+
+TEST_CASE("a handler that stops its own server goes on, answers, and does not wait for itself") {
+  for (const bool answers_first : {true, false}) {
+    INFO(answers_first);
+    http_router routes;
+    http_server* server = nullptr;
+    int ended = 0;
+    auto end = [&](http_exchange& x) -> task<void> {
+      if (answers_first) x.reply(http_status::ok, "bye");
+      auto nested = with_timeout(1h, server->stop(duration::max()));
+      static_cast<void>(co_await std::move(nested));
+      co_await server->stop(duration::max());  // a second call does not wait either
+      if (!answers_first) x.reply(http_status::ok, "bye");
+      ++ended;
+    };
+    routes.get("/", end);
+    http_scene scene(routes);
+    server = &scene.server();
+    const auto idle = scene.talker();
+    const auto client = scene.talker();
+    client->say(get);
+    REQUIRE(client->hears_end());
+    CHECK(testing::statuses_of(client->heard()) == "200");
+    CHECK(client->heard().ends_with("bye"));
+    CHECK(idle->hears_end());
+    CHECK(ended == 1);
+    scene.here.advance(2ms);
+    CHECK(scene.here.run_until([&] { return scene.is_over(); }));
+  }
 }
 
 TEST_CASE("a request that was sent before the stop is answered, though nobody had looked at it") {

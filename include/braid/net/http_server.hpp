@@ -350,8 +350,9 @@ class BRAID_API http_server {
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
   /// Stops the server: accepts no more connections, closes idle ones, and waits until `serve` has ended. Requests that
-  /// have begun are still answered, with `Connection: close`. Connections that are left after `grace` are cut. From
-  /// another thread, call it by `sync_wait` on the loop.
+  /// have begun are still answered, with `Connection: close`. Connections that are left after `grace` are cut. A
+  /// handler of this server may call it as well. The call does not wait then, because `serve` ends only after the
+  /// handler. From another thread, call it by `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
   /// Uses this context for handshakes that begin from now on; existing connections keep the previous one. Requires a
