@@ -19,6 +19,11 @@ namespace {
 constexpr std::size_t room_for_body = 16 * 1024;
 constexpr duration min_before_cut = std::chrono::seconds(1);
 
+/// Returns whether an answer may have this status. After an informational one, a client waits for another answer.
+constexpr auto is_final(http_status status) noexcept -> bool {
+  return !is_informational(status) && static_cast<int>(status) <= 999;
+}
+
 }  // namespace
 
 auto http_service::date(time_point now) -> std::string_view {
@@ -435,7 +440,8 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
                                  : http_persistence::unsaid;
   const std::string_view date = service_->date(now_);
   if (is_bodiless(status)) framing = {};
-  if (append_head(work_->output, http_response_start{status, framing, connection, date, type, work_->fields}))
+  if (is_final(status) &&
+      append_head(work_->output, http_response_start{status, framing, connection, date, type, work_->fields}))
     return true;
   work_->status = http_status::internal_server_error;
   static_cast<void>(append_head(work_->output, http_response_start{work_->status, {}, connection, date}));

@@ -114,6 +114,27 @@ TEST_CASE("a reply within an answer in pieces cuts the connection, because what 
   CHECK(told.codes == std::vector<std::error_code>{http_errc::answered_twice});
 }
 
+TEST_CASE("an answer with a status that cannot be one is a 500, and the connection serves the next request") {
+  for (const unsigned number : {0U, 99U, 100U, 101U, 199U, 1000U, 65'535U}) {
+    INFO(number);
+    const auto status = static_cast<http_status>(number);
+    http_router routes;
+    routes.get("/", [&](http_exchange& x) { x.reply(status, "text"); });
+    routes.get("/pieces", [&](http_exchange& x) -> task<void> {
+      x.begin(status);
+      CHECK((co_await x.write("text")).error() == errc::finished);
+    });
+    http_scene scene(routes);
+    const std::string heard = scene.exchange(
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /pieces HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    CHECK(statuses_of(heard) == "500 500 500");
+  }
+  http_router routes;
+  routes.get("/", [](http_exchange& x) { x.reply(http_status{999}, "text"); });
+  http_scene scene(routes);
+  CHECK(statuses_of(scene.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")) == "999");
+}
+
 TEST_CASE("an exchange says whether it is answered, and how") {
   std::vector<std::string> seen;
   http_router routes;

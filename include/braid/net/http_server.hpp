@@ -83,9 +83,10 @@ class BRAID_API http_exchange {
   /// Sets a field of the answer. Call it before the answer begins. Errors: as `check_field`; errc::finished if the
   /// answer has begun.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
-  /// Sends the whole answer. A body without a type is sent as UTF-8 text. If `type` is not a valid field value, the
-  /// answer is a 500. Errors: throws std::system_error with http_errc::answered_twice if an answer has begun. The first
-  /// answer is not changed, and the handler counts as failed unless it catches the exception.
+  /// Sends the whole answer. A body without a type is sent as UTF-8 text. If `type` is not a valid field value, or
+  /// `status` is not from 200 to 999, the answer is a 500. Errors: throws std::system_error with
+  /// http_errc::answered_twice if an answer has begun. The first answer is not changed, and the handler counts as
+  /// failed unless it catches the exception.
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
