@@ -145,7 +145,8 @@ auto http_pool::free_lines() const noexcept -> std::size_t {
 }
 
 auto http_pool::resolve_addresses(const http_url& url) -> task<result<socket_address::list>> {
-  const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
+  const bool is_local = url.name == "localhost" || url.name == "localhost.";  // the dot stands for the DNS root
+  const std::string_view name = is_local ? std::string_view("127.0.0.1") : std::string_view(url.name);
   const auto number = socket_address::ip(name, url.port);
   if (number) co_return socket_address::list{*number};
   if (options_.names == nullptr) co_return fail(http_errc::no_resolver);

@@ -124,15 +124,14 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
   const std::string_view authority = text.substr(0, end);
   if (!is_host(authority)) return fail(http_errc::bad_url);
   const std::size_t name_end = authority.starts_with('[') ? authority.find(']') + 1 : authority.find(':');
-  std::string_view name = authority.substr(0, name_end);
-  const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
+  out.host = authority.substr(0, name_end);
+  std::ranges::transform(out.host, out.host.begin(), &lower);
+  const std::string_view port = authority.substr(std::min(out.host.size() + 1, authority.size()));
   const std::uint16_t usual = is_secure ? 443 : 80;
   out.port = parse_port(port, usual);
   if (out.port == 0) return fail(http_errc::bad_url);
-  out.host = name;
+  out.name = out.host.starts_with('[') ? out.host.substr(1, out.host.size() - 2) : out.host;
   if (out.port != usual) (out.host += ':') += std::to_string(out.port);
-  if (name.starts_with('[')) name = name.substr(1, name.size() - 2);
-  out.name = name;
   const std::string_view local = text.substr(end, text.find('#') - end);  // a fragment is not sent
   out.target = local.starts_with('/') ? std::string(local) : "/" + std::string(local);
   for (const char c : out.target)

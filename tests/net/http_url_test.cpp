@@ -41,6 +41,16 @@ TEST_CASE("a URL of https has a port of its own, and is of another origin") {
   CHECK(http_url::parse("http://a/")->scheme == http_scheme::http);
 }
 
+TEST_CASE("the host of a URL is the same in upper and lower case, and the rest is not") {
+  const auto shouted = http_url::parse("HTTPS://Example.ORG:8443/A?B");
+  REQUIRE(shouted.has_value());
+  CHECK(shouted->host == "example.org:8443");
+  CHECK(shouted->name == "example.org");
+  CHECK(shouted->target == "/A?B");
+  CHECK(shouted->origin() == http_url::parse("https://example.org:8443/")->origin());
+  CHECK(http_url::parse("http://[2001:DB8::A]/")->host == "[2001:db8::a]");
+}
+
 TEST_CASE("an address of version 6 stands in brackets") {
   const auto address = http_url::parse("http://[::1]:81/");
   REQUIRE(address.has_value());

@@ -30,8 +30,8 @@ enum class http_scheme : std::uint8_t {
 /// A URL with the scheme `http` or `https`, such as `http://name:port/target`.
 struct http_url {
   http_scheme scheme = http_scheme::http;
-  std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says
-  std::string name;          ///< without the brackets of an address of version 6
+  std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says; in lower case
+  std::string name;          ///< without the brackets of an address of version 6; in lower case
   std::uint16_t port = 80;   ///< without a word 80, or 443 for https
   std::string target = "/";  ///< path and query
 
