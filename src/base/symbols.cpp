@@ -230,7 +230,7 @@ auto called_by(std::string_view job) -> std::string_view {
     std::string_view begin, end;
   };
   constexpr std::array<form, 4> forms{
-      {{"closure_job<", ">"}, {"root_job<", ">"}, {"timed_call<", ">"}, {"offload_awaiter<", ">::outward"}}};
+      {{"closure_job<", ">"}, {"root_job<", ">"}, {"timed_call<", ">"}, {"offload_awaiter<", ">::call"}}};
   if (const std::string_view called = called_for_future(job); !called.empty()) return called;
   for (const form& each : forms)
     if (job.starts_with(each.begin) && job.ends_with(each.end))
@@ -252,8 +252,10 @@ auto is_resumption(std::string_view job) -> bool {
   constexpr std::string_view parameters = "(braid::job&, braid::job::action)";
   if (!job.starts_with(inner) || !job.ends_with(parameters)) return false;
   job = job.substr(inner.size(), job.size() - inner.size() - parameters.size());
-  return job == "awaiter_base::resumed" || job == "schedule_awaiter::arrived" || job == "home_awaiter::arrived" ||
-         (job.starts_with("offload_awaiter<") && job.ends_with(">::homeward::act"));
+  constexpr std::array<std::string_view, 5> resumptions{"awaiter_base::resumed", "departure::arrived",
+                                                        "home_awaiter::arrived", "promise_base::came_home",
+                                                        "schedule_awaiter::came_home"};
+  return std::ranges::find(resumptions, job) != resumptions.end();
 }
 
 }  // namespace

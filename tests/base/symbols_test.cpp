@@ -76,12 +76,13 @@ TEST_CASE("the name of a function template does not begin with what it returns")
 
 TEST_CASE("a job that a task goes on by is called resume, and one that an offload is made of as what it calls") {
   const std::string job = "(braid::job&, braid::job::action)";
-  CHECK(short_function_name("braid::detail::offload_awaiter<f()::$_0>::outward::act" + job) == "f()::$_0");
-  CHECK(short_function_name("braid::detail::offload_awaiter<f()::$_0>::homeward::act" + job) == "resume");
+  CHECK(short_function_name("braid::detail::offload_awaiter<f()::$_0>::call::act" + job) == "f()::$_0");
   CHECK(short_function_name("braid::detail::timed_call<f()::$_0>::act" + job) == "f()::$_0");
   CHECK(short_function_name("braid::detail::root_job<int (*)()>::act" + job) == "int (*)()");
-  CHECK(short_function_name("braid::detail::home_awaiter::arrived" + job) == "resume");
-  CHECK(short_function_name("own::offload_awaiter<f>::outward::act" + job) == "own::offload_awaiter<f>::outward");
+  for (const char* const name : {"awaiter_base::resumed", "departure::arrived", "home_awaiter::arrived",
+                                 "promise_base::came_home", "schedule_awaiter::came_home"})
+    CHECK(short_function_name("braid::detail::" + std::string(name) + job) == "resume");
+  CHECK(short_function_name("own::offload_awaiter<f>::call::act" + job) == "own::offload_awaiter<f>::call");
 }
 
 TEST_CASE("a job with a future is called as what it calls") {

@@ -1,9 +1,11 @@
 // tests/coro/offload_test.cpp: functions that run elsewhere, and whose results come home.
 #include <braid/coro/offload.hpp>
 
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>
@@ -20,6 +22,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 using namespace braid;
 using testing::deaths;
@@ -52,6 +55,11 @@ auto away(executor& where, Fn fn) -> task<std::invoke_result_t<Fn&>> {
   auto hop = offload(where, std::move(fn));
   co_return co_await hop;
 }
+
+struct doubled {
+  int number;
+  auto operator()() const -> int { return 2 * number; }
+};
 
 }  // namespace
 
@@ -346,4 +354,26 @@ TEST_CASE("a task without a home cannot offload, and the program says so") {
   });
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("this task has no home") != std::string::npos);
+}
+
+TEST_CASE("the job of an offload has the name of its function, and one that moves a task is called resume") {
+  test_loop here;
+  pool workers(with_workers(1));
+  std::vector<std::string> names;
+  {
+    observed_executor seen(workers, {.on_start = [&names](const auto& job) { names.push_back(job.function()); }});
+    auto body = [&]() -> task<int> {
+      int sum = co_await away(seen, doubled{1});
+      auto timed = offload(seen, {.timeout = 1h}, doubled{2});
+      sum += (co_await timed).value();
+      co_await schedule_on(seen);
+      co_await resume_home();
+      co_return sum;
+    };
+    CHECK(here.run(body()).take() == 6);
+  }
+  REQUIRE(names.size() == 3);
+  CHECK(names[0].ends_with("(anonymous namespace)::doubled"));
+  CHECK(names[1] == names[0]);
+  CHECK(names[2] == "resume");
 }
