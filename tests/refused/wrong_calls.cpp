@@ -16,6 +16,12 @@ struct fixed {
   void operator()() const {}
 };
 
+struct throwing {
+  ~throwing() noexcept(false) {}
+  void operator()() const {}
+};
+struct derived_throwing : throwing {};
+
 [[maybe_unused]] auto add(int a, int b) -> int { return a + b; }
 [[maybe_unused]] void increase(int& number) { ++number; }
 [[maybe_unused]] void hold(const fixed&) {}
@@ -48,6 +54,9 @@ struct fixed {
 
 // says: can neither be copied nor moved into the job
 [[maybe_unused]] void not_movable(pool& workers, fixed& place) { spawn(workers, hold, place).detach(); }
+
+// says: the destructor of one of them may throw: declare it noexcept
+[[maybe_unused]] void throwing_call(pool& workers) { spawn(workers, throwing()).detach(); }
 
 // says: the callable cannot be called with these arguments
 [[maybe_unused]] void with_a_level(pool& workers) { spawn(workers, priority::high, add, 1L).detach(); }
@@ -104,6 +113,9 @@ struct fixed {
 // says: can neither be copied nor moved into the job
 [[maybe_unused]] void posted_fixed(pool& workers, fixed& work) { static_cast<void>(post(workers, work)); }
 
+// says: the destructor of one of them may throw: declare it noexcept
+[[maybe_unused]] void posted_throwing(pool& workers) { static_cast<void>(post(workers, derived_throwing())); }
+
 // says: post would drop the value of the task
 [[maybe_unused]] void posted_value(pool& workers) { static_cast<void>(post(workers, later(1))); }
 
@@ -131,6 +143,9 @@ struct fixed {
 
 // says: the continuation must be copyable or movable
 [[maybe_unused]] void fixed_continuation(future<void> ahead, fixed& work) { std::move(ahead).then(work).detach(); }
+
+// says: its destructor may throw: declare it noexcept
+[[maybe_unused]] void throwing_continuation(future<void> ahead) { std::move(ahead).then(throwing()).detach(); }
 
 // says: expected a callable, or an executor and a callable
 [[maybe_unused]] void too_much(future<int> ahead) { std::move(ahead).then(later, 1).detach(); }
@@ -164,6 +179,9 @@ struct fixed {
 
 // says: expected callables without arguments
 [[maybe_unused]] void forked_with_arguments() { fork_join(nothing, add); }
+
+// says: the destructor of a callable may throw: declare it noexcept
+[[maybe_unused]] void forked_throwing() { fork_join(nothing, throwing()); }
 
 // says: expected two callables or more
 [[maybe_unused]] void forked_alone() { fork_join(nothing); }

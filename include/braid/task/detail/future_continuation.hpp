@@ -76,17 +76,19 @@ struct refused_continuation {
 template <typename T, continuation_takes Gets, typename Fn>
 struct refused_continuation<T, Gets, Fn> {
   static constexpr bool is_callable = has_call<std::decay_t<Fn>>;
+  static constexpr bool is_destroyed = std::is_nothrow_destructible_v<std::decay_t<Fn>>;
   static constexpr bool is_kept = std::constructible_from<std::decay_t<Fn>, Fn>;
   static_assert(is_callable, "expected a function, a lambda or another callable as the continuation");
-  static_assert(is_kept || !is_callable, "the continuation must be copyable or movable, because the future stores it");
-  static_assert(
-      Gets != continuation_takes::value || !is_kept || !is_callable,
-      "the continuation cannot be called with the value of the future, a T&&; a continuation of a future<void> "
-      "is called without arguments");
-  static_assert(
-      Gets != continuation_takes::view || !is_kept || !is_callable,
-      "the continuation cannot be called with the value of the future, a const T&; use std::move(future).then to "
-      "receive a T&&; a continuation of a future<void> is called without arguments");
+  static_assert(is_destroyed || !is_callable,
+                "the continuation is destroyed with the future, and its destructor may throw: declare it noexcept");
+  static_assert(is_kept || !is_destroyed || !is_callable,
+                "the continuation is copied or moved into the future, and allows neither");
+  static_assert(Gets != continuation_takes::value || !is_kept || !is_callable,
+                "the continuation cannot be called with the value of the future, a T&&; that of a future<void> is "
+                "called without arguments");
+  static_assert(Gets != continuation_takes::view || !is_kept || !is_callable,
+                "the continuation cannot be called with the value of the future, a const T&; that of a future<void> "
+                "is called without arguments, and std::move(future).then receives a T&&");
   static_assert(Gets != continuation_takes::failure || !is_kept || !is_callable,
                 "the handler cannot be called with a std::exception_ptr, or its result is not a value of the future");
 };

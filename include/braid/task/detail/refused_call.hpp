@@ -79,6 +79,7 @@ enum class call_fault : std::uint8_t {
   fork_task,
   task_for_callable,
   not_callable,
+  throwing_destructor,
   not_movable,
   needs_arguments,
   wrong_arguments,
@@ -89,6 +90,8 @@ consteval auto find_call_fault() -> call_fault {
   if (computed_task<Fn> || returns_computed_task<Fn, Args...>) return call_fault::fork_task;
   if (is_lazy_argument<Fn>) return call_fault::task_for_callable;
   if (!has_call<std::decay_t<Fn>>) return call_fault::not_callable;
+  if (!(std::is_nothrow_destructible_v<std::decay_t<Fn>> && ... && std::is_nothrow_destructible_v<std::decay_t<Args>>))
+    return call_fault::throwing_destructor;
   if (!(std::constructible_from<std::decay_t<Fn>, Fn> && ... && std::constructible_from<std::decay_t<Args>, Args>))
     return call_fault::not_movable;
   return sizeof...(Args) == 0 ? call_fault::needs_arguments : call_fault::wrong_arguments;
@@ -109,6 +112,7 @@ struct refused_call {
   static constexpr bool has_no_fork_task = found != call_fault::fork_task;
   static constexpr bool has_no_task = found != call_fault::task_for_callable;
   static constexpr bool is_callable = found != call_fault::not_callable;
+  static constexpr bool has_safe_destructor = found != call_fault::throwing_destructor;
   static constexpr bool is_movable = found != call_fault::not_movable;
   static constexpr bool needs_no_arguments = found != call_fault::needs_arguments;
   static constexpr bool accepts_arguments = found != call_fault::wrong_arguments;
@@ -119,10 +123,12 @@ struct refused_call {
   static_assert(has_no_task,
                 "expected a callable, got a task: pass the function that returns the task, or co_await the task");
   static_assert(is_callable, "expected a function, a lambda or another callable, got an object that cannot be called");
-  static_assert(
-      is_movable,
-      "the callable or one of its arguments can neither be copied nor moved into the job: pass it by std::move, "
-      "or pass a reference by std::ref");
+  static_assert(has_safe_destructor,
+                "the callable and its arguments are destroyed with the job, and the destructor of one of them may "
+                "throw: declare it noexcept");
+  static_assert(is_movable,
+                "the callable and its arguments are copied or moved into the job, and one of them allows neither: pass "
+                "it by std::move, or refer to it by std::ref");
   static_assert(needs_no_arguments,
                 "the callable cannot be called without arguments: capture what it needs in a lambda");
   static_assert(accepts_arguments,
