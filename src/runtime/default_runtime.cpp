@@ -11,8 +11,10 @@
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/worker.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -68,12 +70,30 @@ void end_with_process() noexcept {
   if (runtime* const ended = default_one.value.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
 
+constinit thread_local bool is_in_start_hook = false;
+
+/// Returns the hook, wrapped so that it marks its thread while it runs. `make` waits for the hooks of the workers with
+/// the lock held, so a hook must not wait for the lock.
+auto marked(std::function<void(std::size_t)> hook) -> std::function<void(std::size_t)> {
+  if (!hook) return hook;
+  return [hook = std::move(hook)](std::size_t worker) {
+    struct mark {
+      mark() noexcept { is_in_start_hook = true; }
+      mark(const mark&) = delete;
+      auto operator=(const mark&) -> mark& = delete;
+      ~mark() { is_in_start_hook = false; }
+    } const here;
+    hook(worker);
+  };
+}
+
 /// Creates the default runtime. The caller holds the lock.
 auto make(process_runtime& state, runtime::options options) -> result<runtime*> {
   if (!state.ends_with_process) {
     if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
     state.ends_with_process = true;
   }
+  options.on_worker_start = marked(std::move(options.on_worker_start));
   auto created = runtime::create(std::move(options));
   if (!created) return fail(created.error());
   state.at = process_runtime::phase::running;
@@ -84,11 +104,13 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
 }
 
 /// Returns the default runtime, and creates it if necessary.
-/// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed.
+/// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed; would_deadlock in a
+/// hook that runs while the runtime is created.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = default_one.value;
   runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
   if (known != nullptr) return known;
+  if (is_in_start_hook) return fail(errc::would_deadlock);
   const std::lock_guard lock(state.mutex);
   if (runtime* const found = state.made.load(relaxed); found != nullptr) return found;
   if (state.at != process_runtime::phase::none) return fail(errc::closed);
@@ -115,6 +137,7 @@ auto workers_of_default() -> pool& {
 template <typename Fn>
 auto finalize_by(Fn shut_down) -> result<void> {
   using phase = process_runtime::phase;
+  if (is_in_start_hook) return fail(errc::would_deadlock);
   process_runtime& state = default_one.value;
   runtime* ending = nullptr;
   {
@@ -138,6 +161,7 @@ auto finalize_by(Fn shut_down) -> result<void> {
 /// Creates the default runtime with the given options. An ended runtime stays until the new one has replaced it. It is
 /// destroyed without the lock, because its destructor waits for threads that are posting to it.
 auto initialize(runtime::options options) -> result<void> {
+  if (is_in_start_hook) return fail(errc::would_deadlock);
   process_runtime& state = default_one.value;
   std::unique_ptr<runtime> ended;
   std::unique_lock lock(state.mutex);

@@ -23,6 +23,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/wait.h>
@@ -54,7 +55,40 @@ void must(bool holds, int line = __builtin_LINE()) {
   ::_exit(1);
 }
 
+template <typename Fn>
+auto thrown_code(Fn fn) -> std::error_code {
+  try {
+    fn();
+  } catch (const std::system_error& thrown) {
+    return thrown.code();
+  }
+  return {};
+}
+
 }  // namespace
+
+TEST_CASE("a hook of a worker that starts cannot wait for the runtime that is being made, and gets an error") {
+  CHECK(passes([] {
+    std::error_code needed;
+    std::error_code made;
+    std::error_code ended;
+    std::error_code spawned;
+    braid::runtime::options options{.workers = 1};
+    options.on_worker_start = [&](std::size_t) {
+      needed = thrown_code([] { static_cast<void>(braid::default_runtime()); });
+      made = braid::initialize().error();
+      ended = braid::finalize().error();
+      const auto work = []() -> braid::task<void> { co_return; };
+      spawned = thrown_code([&] { braid::spawn(work()).detach(); });
+      must(braid::post([] {}).has_value());  // to the pool of this worker
+    };
+    must(braid::initialize(std::move(options)).has_value());
+    for (const std::error_code& each : {needed, made, ended, spawned}) must(each == errc::would_deadlock);
+    must(braid::spawn([] { return 2; }).get() == 2);
+    must(braid::initialize().error() == errc::already_set);
+    must(braid::finalize().has_value());
+  }));
+}
 
 TEST_CASE("without initialize the first work makes the runtime") {
   CHECK(passes([] {

@@ -24,7 +24,8 @@ namespace braid {
 /// After `finalize` it creates a new runtime; the previous one is destroyed, and references to its parts become
 /// invalid.
 /// Threads: any, except threads of a runtime that is ending. Errors: already_set if the process has a runtime that was
-/// not finalized, whichever call created it; closed at the end of the process; as `runtime::create`.
+/// not finalized, whichever call created it; closed at the end of the process; would_deadlock in `on_worker_start` of
+/// the process's runtime; as `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
@@ -34,7 +35,8 @@ namespace braid {
 /// first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
 /// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
-/// was called before a runtime existed; the system's error if it cannot start threads, and the next call tries again.
+/// was called before a runtime existed; errc::would_deadlock in an `on_worker_start` of `initialize`, which waits for
+/// that hook; the system's error if it refuses threads, and the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. Only `initialize` can then create
