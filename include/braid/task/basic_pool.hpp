@@ -21,9 +21,10 @@ namespace braid {
 
 /// The default scheduling policy. A job that a worker posts is queued in the worker's own context. Remote jobs are
 /// queued at one worker, which is kept busy. If the backlog of this worker would take longer than about twice the cost
-/// of a wake, a second worker is woken and steals half of the backlog. So a stream of short jobs stays on one core.
-/// Jobs that wait behind a long job are stolen by the monitor, a sleeping worker that checks the others at intervals,
-/// within about two intervals. Jobs of one worker context start in their order; there is no order between contexts.
+/// of a wake, a second worker is woken and steals half of the backlog. So a stream of short jobs stays on one core. The
+/// monitor, a sleeping worker that checks the other workers at intervals, steals jobs that wait behind a long job. It
+/// does so within about two intervals. Jobs of one worker context start in their order; there is no order between
+/// contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:
   explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}

@@ -15,7 +15,8 @@ namespace braid {
 /// servers, keep a copy, and change the list while they run. Copies share one list. Each exception goes to all
 /// callbacks, in the order in which they were added; while there is no callback, it goes to stderr. If a callback
 /// throws, the other callbacks are still called, and both exceptions go to stderr.
-/// Threads: any. Lifetime: the list exists as long as a copy of it, so also as long as the objects it was passed to.
+/// Threads: any. Lifetime: the list exists as long as any copy of this object, and therefore as long as the objects to
+/// which copies were passed.
 class BRAID_API error_callbacks {
  public:
   /// The number of a callback in its list. Numbers are not reused within a list.

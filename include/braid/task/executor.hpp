@@ -219,7 +219,8 @@ template <std::derived_from<executor> Where, detail::job_function Fn>
 
 /// A timer service: keeps armed timers and fires each timer once, not before its time. Event loops and `shared_timers`
 /// are timer services.
-/// Threads: all calls, and the firing, on the thread that the service belongs to, unless a service allows more.
+/// Threads: only the thread that the service belongs to, which also fires the timers. Some services allow other
+/// threads.
 class BRAID_API timer_service {
  public:
   timer_service() = default;

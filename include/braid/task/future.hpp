@@ -82,8 +82,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Moves the value out. The future then has no state.
   /// Blocks: as `wait`, and until continuations that were attached before have returned. A job of a serial executor
   /// must not call this if the executor has to run such a continuation, because the job would wait for ever. Errors:
-  /// rethrows the exception of the work; as `wait`. Also errc::would_deadlock in an iteration of an event loop, and on
-  /// a worker that has an event loop, if such a continuation has not returned. The future is then unchanged.
+  /// rethrows the exception of the work; as `wait`. Also errc::would_deadlock if an earlier continuation has not
+  /// returned, in an iteration of an event loop and on a worker that has an event loop. The future is then unchanged.
   auto get() -> T;
 
   /// Requests that the work stops. A task stops at its next wait, or before it begins. If a task returns a value in

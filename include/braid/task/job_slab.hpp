@@ -100,8 +100,8 @@ class BRAID_API job_slab {
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
   /// Discards a job that will not be scheduled. Its callable is destroyed at once, its slot may be reused, and its
-  /// waiters and dependents get errc::dropped. A handle that is dropped without this call keeps its slot in use until
-  /// the end of the slab, and the ring cannot advance past the slot.
+  /// waiters and dependents get errc::dropped. Without this call, an unscheduled job keeps its slot in use until the
+  /// end of the slab, and the ring cannot advance past the slot.
   /// Errors: invalid_argument if the job is scheduled or continues another job; finished for a job that was run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 

@@ -51,8 +51,8 @@ class scheduled_task {
   /// Cancels the work. No run begins after this call. The captures are destroyed as soon as no run uses them; the
   /// result tells whether that has happened. If the result is not `after_run`, the timers no longer use the executor,
   /// so the executor may be destroyed.
-  /// Threads: any, including the function itself. Blocks: while the timers pass the work to its executor on another
-  /// thread, unless the result is `after_run`.
+  /// Threads: any, including the function itself. Blocks: while another thread passes the work from the timers to the
+  /// executor, unless the result is `after_run`.
   auto cancel() const noexcept -> cancellation {
     if (state_ == nullptr) return cancellation::too_late;
     const scheduled_task kept(*this);  // this handle may be among the captures

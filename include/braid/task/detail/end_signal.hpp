@@ -12,7 +12,7 @@ namespace braid::detail {
 
 /// A one-shot event. Everything that was done before `set` is visible to a thread that finds it set.
 /// Threads: one thread calls `set`, once; one other thread waits. Lifetime: the waiting thread may destroy the event as
-/// soon as it finds it set; `set` then at most wakes its address.
+/// soon as it finds it set; after that, `set` at most wakes the address of the destroyed event, which is harmless.
 /// Protocol: docs/design/fork_join.md
 class end_signal {
  public:

@@ -101,7 +101,8 @@ class alignas(64) executor_slot {
 
 /// Keeps an executor alive while it is used by its id: the executor's destructor waits until this object is destroyed.
 /// It is empty if the executor no longer exists, or if the id is empty. It must be a local variable.
-/// Cost: two locked additions; a comparison on a worker of that pool, because the worker keeps the pool alive anyway.
+/// Cost: two locked additions. On a worker of the same pool only a comparison, because the worker keeps the pool alive
+/// anyway.
 class BRAID_API executor_use {
  public:
   explicit executor_use(executor_id of) noexcept;

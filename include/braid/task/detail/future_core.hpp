@@ -84,7 +84,7 @@ class BRAID_API future_core : public continuation {
 
   /// Blocks until no reader needs the value. Requires that the future has settled, and that the caller holds the only
   /// future.
-  /// Errors: would_deadlock if it would block a thread that also waits for I/O; then nothing has changed.
+  /// Errors: would_deadlock if the call would block a thread that also waits for I/O; in that case nothing has changed.
   void wait_for_readers();
 
   /// Requests that the producer stops. Does nothing if the producer cannot be stopped, or has settled the future. The

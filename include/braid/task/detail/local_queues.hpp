@@ -14,8 +14,8 @@
 
 namespace braid::detail {
 
-/// The minimum backlog for which another worker is woken. It is about twice the time that a woken worker needs until
-/// its first job, because a shorter backlog is finished before that worker can help.
+/// The minimum backlog for which another worker is woken. It is about twice the time from a wake to the first job of
+/// the woken worker. A shorter backlog would be finished before that worker could help.
 inline constexpr duration worth_a_wake = 20us;
 
 /// The approximate time of moving a batch of jobs from one worker context to another.

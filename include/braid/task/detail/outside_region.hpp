@@ -15,9 +15,9 @@
 
 namespace braid::detail {
 
-/// Returns whether algorithms that are called on this thread, which is not a worker, begin on it and are shared with
-/// the default pool if they take long. Returns false within an iteration of an event loop, and in a job of an executor
-/// without threads.
+/// Returns whether the calling thread, which is not a worker, begins algorithms itself and shares them with the default
+/// pool only if they take long. Returns false within an iteration of an event loop, and in a job of an executor without
+/// threads.
 /// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
@@ -25,8 +25,8 @@ namespace braid::detail {
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
 /// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the
-/// first run the time counts as long, and it decreases slowly, because it costs more to treat a long loop as a short
-/// one than to treat a short loop as a long one.
+/// first run the time counts as long, and it decreases slowly. The reason is that treating a long loop as short costs
+/// more than treating a short loop as long.
 /// Threads: any. A lost update does no harm.
 class region_pace {
  public:

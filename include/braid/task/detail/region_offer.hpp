@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// Work that a thread outside of a pool offers to share with a worker. The last of the two to use the offer frees it. A
-/// worker that finds the offer withdrawn accesses nothing else, so the thread need not wait until the worker has taken
-/// the offer from the queue.
+/// Work that a thread outside of a pool offers to share with a worker. The last of the two to use the offer frees it.
+/// If a worker finds the offer withdrawn, it accesses nothing else. So the thread that has withdrawn the offer need not
+/// wait for the worker.
 /// Threads: `run` and `drop` from the thread that takes the job; the other functions from the thread that created it.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class region_offer final : public job {
