@@ -62,8 +62,8 @@ struct task_dump {
 /// listed as late.
 /// Threads: any. Blocks: until all homes have reported, for at most `limit`. After that it reads names of functions
 /// from files. While a worker blocks in this call, the serial executors that need the worker cannot report. Errors:
-/// std::bad_alloc. Cost: a home runs no task while it collects its report, for a time that grows with the number of its
-/// tasks; nothing while there is no dump.
+/// std::bad_alloc. Cost: while a home collects its report, it runs no task. The time grows with the number of tasks of
+/// the home. Without a call of `dump` there is no cost.
 [[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
 
 namespace detail {

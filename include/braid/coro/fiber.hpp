@@ -44,8 +44,9 @@ namespace detail {
 /// throws again.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. Errors: an
 /// exception of `fn`; std::bad_alloc; std::system_error with std::errc::function_not_supported if the build has no
-/// fibers, and with std::errc::operation_not_supported on a home that changes its thread (a `serial_executor`). Cost: a
-/// stack from a list of unused stacks, which keeps up to 256 of each size; if the list is empty, three system calls.
+/// fibers, and with std::errc::operation_not_supported on a home that changes its thread (a `serial_executor`). Cost:
+/// unused stacks are kept in a list, up to 256 of each size. If the list is empty, creating a stack takes three system
+/// calls.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 auto run_fiber(fiber_options how, Fn fn) -> task<std::invoke_result_t<Fn&>> {

@@ -92,9 +92,9 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 /// `resume_home`. If the task awaits another task that ends away from home, the awaiting task continues on the executor
 /// on which the other task has ended. While a task is away, it must not use things that belong to the home, such as
 /// events and scopes. A task without a home simply continues on `executor`.
-/// Errors: std::system_error with errc::closed if `executor` refuses (the task has not moved then); with errc::dropped,
-/// on the home, if a shutdown of `executor` drops the task. In a stopped scope the task ends as stopped. Threads: any
-/// thread that runs the task. Blocks: no thread.
+/// Errors: std::system_error with errc::closed if `executor` refuses the task, which then stays where it is; with
+/// errc::dropped, on the home, if a shutdown of `executor` drops the task. In a stopped scope the task ends as stopped.
+/// Threads: any thread that runs the task. Blocks: no thread.
 [[nodiscard]] inline auto schedule_on(executor& executor) noexcept { return detail::schedule_awaiter(executor); }
 
 /// `co_await resume_home()` returns a task to its home. If the task already runs on its home, it does nothing. Threads,

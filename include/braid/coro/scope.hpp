@@ -148,7 +148,7 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
   /// Returns the number of tasks that failed after the first failure.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
-  /// Returns whether a stop by a surrounding scope or by the deadline has ended a task of this scope early, or kept a
+  /// Returns whether a surrounding scope or the deadline has stopped a task of this scope before its end, or has kept a
   /// task from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
   /// Returns whether this scope was stopped only by its own `request_stop`. A stop of the surrounding scope counts as a

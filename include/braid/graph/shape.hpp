@@ -93,9 +93,10 @@ struct critical_step {
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
 
-/// Returns, for each node, the duration of the longest path from its start to the end of the graph, if each node takes
-/// its weight. If you use these durations as `priorities` of a run, the nodes of the critical path start first.
-/// Requires a non-negative weight for each node. Cost: one pass over all edges; sums are limited to duration::max().
+/// Returns, for each node, the duration of the longest path from the start of the node to the end of the graph.
+/// `weights` contains the duration of each node. If you use the results as `priorities` of a run, the nodes of the
+/// critical path start first. Requires a non-negative weight for each node. Cost: one pass over all edges; sums are
+/// limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
 /// Returns the same with measured times as weights, for example from an earlier run. The weight of a node that did not

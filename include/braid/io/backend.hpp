@@ -83,9 +83,9 @@ class BRAID_API io_backend {
   virtual ~io_backend();
 
   /// Opens a backend for the loop that the calling thread will run.
-  /// Threads: any. Errors: system errors, such as too many open files, or that the kernel refuses the chosen interface;
-  /// unknown_backend if BRAID_IO names no backend. With `automatic` and without BRAID_IO, a refusal is not an error:
-  /// the next interface is tried.
+  /// Threads: any. Errors: system errors, for instance if too many files are open or the kernel refuses the chosen
+  /// interface; unknown_backend if BRAID_IO names no backend. With `automatic` and without BRAID_IO, a refusal is not
+  /// an error: the next interface is tried.
   [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;

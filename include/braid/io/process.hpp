@@ -21,10 +21,10 @@
 
 namespace braid {
 
-/// A child process. If the object is destroyed before `wait` has returned the status, for instance by a stop of the
-/// task that owns it, the process is killed. The loop then waits for the end of the process. The child's stdin, stdout
-/// and stderr are set by the options. It inherits no other descriptor of braid and no blocked signals, and has the
-/// default action for SIGPIPE.
+/// A child process. If the object is destroyed before `wait` has returned the status, the process is killed. For
+/// instance, a stop of the task that owns the object kills the process. The loop then waits for the end of the process.
+/// The child's stdin, stdout and stderr are set by the options. It inherits no other descriptor of braid and no blocked
+/// signals, and has the default action for SIGPIPE.
 /// Threads: the loop's own; before the loop runs, the thread that created it. Blocks: `start`, until the program has
 /// begun; the destructor, if the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {

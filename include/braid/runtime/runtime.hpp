@@ -45,7 +45,8 @@ enum class runtime_shape : std::uint8_t {
 };
 
 /// A set of loops that wait for I/O and workers that compute, on separate threads or on the same threads.
-/// Threads: created and destroyed on a thread that is not its own; any thread may call the members.
+/// Threads: must be created and destroyed on a thread that does not belong to the runtime; any thread may call the
+/// members.
 class BRAID_API runtime {
  public:
   /// A report of a stall: a loop or a worker has run the same job for longer than the limit.
@@ -123,8 +124,8 @@ class BRAID_API runtime {
   /// Errors: closed, and then the task has been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
-  /// Returns the number of functions, on workers and on blocking threads, that ended after the code that waited for
-  /// them had given up (see `offload` with a timeout).
+  /// Returns how many functions on workers and on blocking threads ended late: the code that waited for them had
+  /// already given up (see `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, runs or drops accepted jobs according to `mode`, and joins the threads. Later work

@@ -37,7 +37,7 @@ struct BRAID_API thread_entry {
   std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
 
   /// Returns the thread, to read and change its state. Blocks: while it reads a file of /proc. Errors: no_such_process
-  /// if the thread has ended, even if another thread has its id now; system errors.
+  /// if the thread has ended, even if a new thread has the same id; system errors.
   [[nodiscard]] auto control() const -> result<thread_info>;
 
   auto operator==(const thread_entry&) const -> bool = default;
@@ -148,9 +148,9 @@ namespace detail {
 struct registered_thread_node;
 }  // namespace detail
 
-/// Keeps the calling thread registered while this object exists. It uses the given registry, or the default registry at
-/// the time of construction, and unregisters from the same registry even if the default has changed. A thread may be
-/// registered more than once.
+/// Keeps the calling thread registered while this object exists. The object uses the given registry, or the registry
+/// that is the default when it is constructed. It unregisters from the same registry, even if the default has changed.
+/// A thread may be registered more than once.
 ///
 /// Threads: may be destroyed on another thread. The object should be destroyed before the thread that created it ends.
 /// Blocks: the constructor and the destructor, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs,

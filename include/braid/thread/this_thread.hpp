@@ -20,7 +20,7 @@ namespace braid {
 /// the thread alive.
 ///
 /// Threads: any. Blocks: never; most calls read a file of /proc.
-/// Errors: no_such_process once the thread has ended, even if another thread has its id now; otherwise system errors
+/// Errors: no_such_process once the thread has ended, even if a new thread has the same id; otherwise system errors
 /// (docs/design/threads.md).
 class BRAID_API thread_info {
  public:

@@ -93,8 +93,8 @@ struct topology {
   // The following functions return only allowed CPUs. They may be called from any thread, and read only the topology.
 
   /// Returns the allowed CPUs of the memory node with this id.
-  /// Errors: no_such_device if there is no such node; errc::invalid_argument if none of its CPUs is allowed, because
-  /// the system also returns this code for an empty mask.
+  /// Errors: no_such_device if there is no such node; errc::invalid_argument if no CPU of the node is allowed: the
+  /// system returns the same code for an empty mask.
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
   /// Returns the allowed CPUs of the package with this id. Errors: as `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;

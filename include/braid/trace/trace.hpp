@@ -87,8 +87,8 @@ class [[nodiscard]] activity {
 inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
 
 /// Requests a file with the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them. The files are FILE.1, FILE.2, up to
-/// FILE.10. The calling thread does not wait for the file. After a request, further requests are ignored for the number
-/// of seconds that a file covers, because the first file shows how the problem began. Returns false if no records are
+/// FILE.10. The calling thread does not wait for the file. The first file shows how a problem began. Therefore, after a
+/// request, further requests are ignored for the number of seconds that a file covers. Returns false if no records are
 /// kept, so any program may call it.
 /// Threads: any. Blocks: for a lock. Cost: a load if the process is not traced.
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }

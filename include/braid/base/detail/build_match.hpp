@@ -2,9 +2,9 @@
 // library's.
 #pragma once
 
-// The library defines symbols that name its kind of build, and every object file of a program refers to the symbols of
-// its own kind. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md lists what may
-// differ.
+// The library defines symbols that name its kind of build. Each object file of a program refers to the symbols for the
+// kind of build of that file. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md
+// lists what may differ.
 #if defined(_GLIBCXX_DEBUG)
 #define BRAID_BUILD_CONTAINERS library_is_built_with_GLIBCXX_DEBUG
 #else

@@ -35,8 +35,8 @@ struct fiber_wait {
 };
 
 /// A fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the fiber
-/// waits for something; the driver then awaits it on the fiber's behalf. Threads: those of its home. Protocol:
-/// docs/design/fiber.md
+/// waits for something; the driver then awaits the same thing on the fiber's behalf. Threads: those of its home.
+/// Protocol: docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:
   /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and

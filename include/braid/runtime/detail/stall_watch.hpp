@@ -52,7 +52,7 @@ struct stall_target {
 /// Checks each target at intervals of half the limit, but at most 20 times a second. It only reads counters that
 /// workers and loops update anyway. Only a thread that has stalled gets a signal, which makes the thread record its
 /// stack.
-/// Threads: `look` from one at a time; between `start` and the end it is the watchdog's own thread. `count` from any.
+/// Threads: `look` from one at a time; after `start`, only the watchdog's own thread calls `look`. `count` from any.
 class BRAID_API stall_watch {
  public:
   using report_fn = std::function<void(const runtime::stall&)>;

@@ -97,8 +97,8 @@ class split_deque {
   /// whenever a request is possible; `is_asked` is exact.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
-  /// Returns whether there is a request. If barriers are symmetric, this also orders the owner's last push before the
-  /// check, so that a thief with a later request observes the pushed entry.
+  /// Returns whether there is a request. If barriers are symmetric, this call also orders the owner's last push before
+  /// the check. So a thief that sets a request after the check observes the pushed entry.
   /// Threads: the owner. Cost: a read-modify-write in that case.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
