@@ -13,7 +13,7 @@
 namespace braid::sim {
 
 /// The seed of a world, and the faults that the network may have. For each kind of fault, a number limits how many
-/// happen; with the default 0, none of that kind happens.
+/// happen; with the default 0, no fault of that kind happens.
 struct world_options {
   std::uint64_t seed = 1;
   std::chrono::nanoseconds min_latency = std::chrono::microseconds(10);
@@ -70,7 +70,8 @@ class machine {
   std::shared_ptr<place> place_;
 };
 
-/// Machines, a network between them, and one virtual time. The same seed gives the same run.
+/// Machines, a network between them, and one virtual time. Two worlds with the same seed and programs run in the same
+/// way.
 ///
 /// Threads: one thread may use a world and its machines. Lifetime: machines must not be used after their world.
 /// Errors: a program that cannot be simulated, or a wrong option, throws std::invalid_argument with a sentence.

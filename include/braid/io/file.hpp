@@ -63,8 +63,8 @@ class BRAID_API file {
   /// Opens a file. New files are readable and writable by all users, except for permissions that the umask removes.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
-  /// Reads up to the size of `buffer`, and returns the number of bytes. It reads less only at the end of the file, and
-  /// returns 0 there.
+  /// Reads up to the size of `buffer`, and returns the number of bytes. It reads less than that only if it reaches the
+  /// end of the file, and returns 0 at the end.
   [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> buffer) const -> task<result<std::size_t>>;
   /// Writes all bytes at `offset`.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;

@@ -329,8 +329,8 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
                              equal, proj, options);
 }
 
-/// Moves to `nth` the element that would be there in a sorted range. No element before it is greater, and no element
-/// after it is less. Does nothing if `nth` is the end of the range.
+/// Moves to `nth` the element that would be at this position in a sorted range. No element before it is greater, and no
+/// element after it is less. Does nothing if `nth` is the end of the range.
 /// Errors: also std::bad_alloc. Cost: about three comparisons for each element, in passes over fewer and fewer
 /// elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>

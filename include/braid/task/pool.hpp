@@ -93,8 +93,8 @@ class BRAID_API pool : public executor {
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
-    /// Receives exceptions of posted jobs and hooks. Without it, or if it throws itself, the message goes to stderr.
-    /// Called on the worker.
+    /// Receives exceptions of posted jobs and hooks. Without a callback, or if the callback throws, the message goes to
+    /// stderr. Called on the worker.
     error_callback on_error = {};
     /// Called by each worker with its index. `on_worker_start` is called after the worker has received its name and
     /// settings, and before its first job. The pool's constructor returns after these calls. `on_worker_stop` is the

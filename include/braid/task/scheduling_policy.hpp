@@ -66,11 +66,11 @@ enum class search : std::uint8_t {
 };
 
 /// The hooks of a scheduling policy. They define everything in which the schedulers of a pool differ. A policy derives
-/// from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. Calls for a
-/// worker come from this worker. A thread crosses the light side of the pool's barrier after it has called `place`. A
-/// worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`, `may_park` and
-/// `empty` need no further memory ordering, with one exception. If `empty` finds that another thread has taken a job,
-/// everything that this thread did before must be visible to the caller of `empty` (docs/design/pool.md).
+/// from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. A hook for
+/// a worker is called by that worker. A thread crosses the light side of the pool's barrier after it has called
+/// `place`. A worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`,
+/// `may_park` and `empty` need no further memory ordering, with one exception. If `empty` finds that another thread has
+/// taken a job, everything that this thread did before must be visible to the caller of `empty` (docs/design/pool.md).
 /// Cost: that of plain functions, because a pool knows the type of its policy.
 class BRAID_API scheduling_hooks {
  public:

@@ -172,8 +172,8 @@ concept shared_future_range = std::ranges::input_range<R> && is_shared_future<st
 
 /// Returns a future of all values as a std::tuple: void becomes std::monostate, a reference a std::reference_wrapper.
 /// If all inputs are future<void>, the result is a future<void>. It is ready once all inputs are ready. If some inputs
-/// fail, it fails with the exception of the first of them by position, not by time. Continuations run on the executor
-/// of the first input that has one.
+/// fail, the result fails with the exception of the failed input that is first by position, not by time. Continuations
+/// run on the executor of the first input that has one.
 /// Cost: one block of memory for jobs. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)

@@ -92,7 +92,7 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   /// Returns the first stage of a query. Required by `queryable`.
   [[nodiscard]] auto stage() const -> detail::snapshot_stage<thread_entry>;
 
-  /// Returns whether both are handles of the same registry.
+  /// Returns whether the two handles refer to the same registry.
   auto operator==(const thread_registry& other) const noexcept -> bool { return state_ == other.state_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace braid {
 
-/// Where the data of a topology comes from.
+/// The source of the data of a topology.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel

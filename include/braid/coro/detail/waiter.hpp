@@ -20,7 +20,7 @@ struct waiter_hook : list_hook {};
 
 /// The queue node of a suspended coroutine that other threads resume. The lock of the primitive decides whether the
 /// coroutine still waits. A thread that removes the node from the queue has granted its request and wakes the
-/// coroutine. A stop removes the node itself, or comes too late.
+/// coroutine. A stop either removes the node itself, or has no effect because the request was granted before.
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:

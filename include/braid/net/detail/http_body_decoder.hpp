@@ -18,8 +18,8 @@ namespace braid::detail {
 /// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
 class BRAID_API http_body_decoder {
  public:
-  /// The result of a step. The first `consumed` bytes of the input are no longer needed. `data`, a part of them,
-  /// belongs to the body.
+  /// The result of a step. The first `consumed` bytes of the input are no longer needed. `data` is the part of these
+  /// bytes that belongs to the body.
   struct piece {
     std::size_t consumed = 0;
     std::string_view data;

@@ -13,7 +13,7 @@ namespace braid {
 
 namespace detail {
 
-/// How far a parser has come with a head.
+/// The progress of a parser with a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
   complete,

@@ -30,7 +30,7 @@ enum class redis_end : std::uint8_t {
 };
 
 /// A request. It is a member of the object that waits for the replies. From `submit` until `over` is called or
-/// `withdraw` has returned, the connection owns all of it.
+/// `withdraw` has returned, the connection owns the whole request.
 struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
     /// Appends at most `max_count` commands that were not sent yet. Returns their number. Errors: std::bad_alloc.

@@ -27,8 +27,8 @@ struct worker;
 
 namespace detail {
 
-/// The progress of a loop or a worker. If two samples are equal and both are busy, the same job has been running
-/// between them.
+/// The progress of a loop or a worker. If two samples are equal and both are busy, the same job was running during the
+/// whole time between the samples.
 struct stall_progress {
   std::uint64_t jobs = 0;
   std::uint64_t others = 0;  ///< forks of others; iterations

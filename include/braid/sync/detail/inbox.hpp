@@ -35,8 +35,9 @@ concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invoc
 /// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
 /// callables. The callables are run by the owner, or by a thief that has moved half of them into its own inbox. Each
 /// posting thread has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are
-/// stored there one after another; larger ones are allocated separately. If there are more threads than producers, the
-/// remaining threads share one producer under a lock. Callables of one thread are consumed in their order.
+/// stored in the segments one after another; larger ones are allocated separately. If there are more threads than
+/// producers, the remaining threads share one producer under a lock. Callables of one thread are consumed in their
+/// order.
 ///
 /// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
 /// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the

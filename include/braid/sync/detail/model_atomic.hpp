@@ -44,7 +44,7 @@ struct model_compared {
 void model_store(const model_access& access, std::uint64_t value) noexcept;
 
 /// Returns the newest value: the first half of a read-modify-write. `model_replace` is the second half. No other thread
-/// runs between the two.
+/// runs between the two calls.
 [[nodiscard]] auto model_fetch(const model_access& access) noexcept -> std::uint64_t;
 void model_replace(const model_access& access, std::uint64_t value) noexcept;
 

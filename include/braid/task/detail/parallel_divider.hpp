@@ -35,8 +35,8 @@ class misplaced {
     std::size_t index;
     std::size_t neighbours;  // including this one
   };
-  /// Returns the index of the n-th element, and the number of elements from there to the end of its run. Requires
-  /// number < total().
+  /// Returns the index of the n-th element, and the number of elements from this element to the end of its run.
+  /// Requires number < total().
   [[nodiscard]] auto nth(std::size_t number) const -> found {
     const auto next = std::ranges::upper_bound(stretches_, number, {}, &stretch::before);
     const stretch& in = *(next - 1);

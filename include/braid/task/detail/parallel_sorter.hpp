@@ -211,7 +211,7 @@ struct quick_sorter {
   }
 };
 
-/// Merge sort: sorts both halves, then moves the earlier half to separate memory and merges both back.
+/// Merge sort: sorts both halves, then moves the earlier half to separate memory and merges both halves back.
 struct merge_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {

@@ -113,7 +113,7 @@ class alignas(cache_line) slab_slot {
   /// pin.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
-  /// Gives the callable of a finished, pinned job to the caller. Returns false if an earlier call has already done so.
+  /// Passes the callable of a finished, pinned job to the caller. Returns false if an earlier call has already done so.
   [[nodiscard]] auto try_take(asymmetric_barrier& barrier) noexcept -> bool;
 
   // --- Functions for the thread that runs or drops the job. ---
