@@ -27,9 +27,9 @@ class BRAID_API graph_shape {
 
   graph_shape() = default;  ///< without nodes
 
-  /// Builds the shape. An edge that is listed twice counts twice for both of its nodes. Errors: errc::invalid_argument
-  /// for an
-  /// edge to a node that does not exist, and for more than 2^32 - 1 nodes or edges; errc::cycle.
+  /// Builds the shape. An edge that is listed twice counts twice for both of its nodes.
+  /// Errors: errc::invalid_argument for an edge to a node that does not exist, and for more than 2^32 - 1 nodes or
+  /// edges; errc::cycle.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
   /// Builds the shape of a graph with named nodes, such as a graph that is described by data. The errors name the

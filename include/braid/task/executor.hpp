@@ -173,7 +173,7 @@ class BRAID_API executor {
   /// calls it.
   void retire() noexcept;
 
-  /// Assigns the id of `other` to this executor. For an executor that only passes jobs to `other`. The destructor must
+  /// Assigns the id of `other` to this executor. Used by executors that only pass jobs to `other`. The destructor must
   /// call `give_up_id`. Errors: std::bad_alloc.
   void share_id(const executor& other) {
     // edge executor.id: publish the slot of the other, which this one has from now on
