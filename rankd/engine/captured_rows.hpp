@@ -68,9 +68,9 @@ auto check_captures(const rank_request& request, const bound_plan& plan, const r
 /// Errors: unknown_key, blocked_key, unreadable_key, unknown_column.
 auto check_captures(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Returns whether a request belongs to a sample of this share of all requests. The decision depends only on a hash of
-/// the request's id: the first 8 bytes of its SHA-256 must be below share * 2^64. So replicas and replays choose the
-/// same requests, and a larger sample contains the smaller ones.
+/// Returns whether a request belongs to a sample. `share` is the share of all requests that the sample contains. The
+/// decision depends only on a hash of the request's id: the first 8 bytes of its SHA-256 must be below share * 2^64. So
+/// replicas and replays choose the same requests, and a larger sample contains the smaller ones.
 [[nodiscard]] auto is_sampled(std::string_view request_id, double share) -> bool;
 
 }  // namespace rankd

@@ -448,7 +448,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->route->line : state->route->shape;
   const std::optional<usage::breach> breach = find_breach(*state, shape, failure);
   if (breach) failure = {braid::graph_failure::cause::node_failed, shape.order()[breach->position], nullptr};
-  // Nodes that run on the loop delay its timers, so the deadline is checked again.
+  // Nodes that run on the loop delay the loop's timers, so the deadline is checked again.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};

@@ -44,8 +44,8 @@ class engine {
   /// Runs the plan. The task ends as soon as the answer is known. When a deadline passes, nodes that cannot be
   /// interrupted continue in the background. The error is that of the first failed node in the plan's order, so it does
   /// not depend on timing. If the plan fails with a code that its fallback plan handles, the fallback plan runs with
-  /// the remaining time. If the fallback plan also fails, or the request does not fit it, the first error is the
-  /// answer.
+  /// the remaining time. If the fallback plan also fails, or if the request does not fit the fallback plan, the first
+  /// error is the answer.
   /// Requires a request without errors in `check_needs`.
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, and the errors of operators and of
   /// programs.
@@ -63,7 +63,7 @@ class engine {
   /// stores. Threads: the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
-  /// Returns how many reads of an endpoint requests have made, and how many of them needed no access to the store.
+  /// Returns how often requests have read an endpoint, and how many of these reads needed no access to the store.
   [[nodiscard]] auto count_reads(std::size_t endpoint) const noexcept -> read_counts {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }

@@ -50,7 +50,8 @@ struct node_slot {
   std::size_t rows_in = 0;
   std::int64_t retries = 0;  ///< so far
   braid::node_mode mode = braid::node_mode::here;
-  // The times below are set only if the request is timed, because reading a clock takes as long as a small node.
+  // The times below are set only if the request is timed, because reading a clock takes as long as running a small
+  // node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
   braid::atomic<braid::duration::rep> ended{0};    // the same; written after everything else in the slot

@@ -28,7 +28,8 @@ struct plan_route {
 
   plan_needs needs;            ///< parts that these requests must have
   std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
-  /// Indexed by node: whether the rows come from a cache. Such a node reads no rows. Empty if no node uses a cache.
+  /// Indexed by node: whether the node's rows come from a cache. Such a node reads no rows. Empty if no node uses a
+  /// cache.
   std::vector<bool> cached;
   /// Indexed by node: the input that a node has chosen, or `none` for nodes that do not choose. May be empty.
   std::vector<node_index> taken;
@@ -45,7 +46,7 @@ struct plan_route {
 /// The ends of a route that covers only a part of a plan.
 struct route_ends {
   std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
-  /// Indexed by node: whether the rows come from a cache, so that the node reads no rows. Empty if no node uses a
+  /// Indexed by node: whether the node's rows come from a cache. Such a node reads no rows. Empty if no node uses a
   /// cache.
   std::vector<bool> cached = {};
 };

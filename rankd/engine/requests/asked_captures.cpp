@@ -60,7 +60,7 @@ auto place_in(const asked_capture& asked, std::string_view field, std::optional<
   return at ? braid::json_pointer(place, *at) : place;
 }
 
-/// Returns whether the captured input or output rows of a node may have a key.
+/// Returns whether the captured input or output rows of a node may have a column for a key.
 auto may_have(const plan_node& node, node_index at, capture_side side, const std::vector<node_columns>& columns,
               std::uint32_t key) -> bool {
   const auto has = [&](node_index of) { return std::ranges::binary_search(columns[of].has, key); };
