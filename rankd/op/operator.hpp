@@ -180,8 +180,8 @@ struct read_records {
   record_part columns = record_part::none;
 };
 
-/// The description of one operator: a row of the catalogue. Only the operator's own file contains its name. Code that
-/// treats operators differently tests a field of this row (docs/maintaining.md).
+/// The description of one operator: a row of the catalogue. Only the operator's own file contains its name. Other code
+/// distinguishes operators only by the fields of this row (docs/maintaining.md).
 struct op_entry {
   using bind_fn = auto (*)(const plan_node& node, const bind_context& context)
       -> braid::checked<std::unique_ptr<const bound_op>>;

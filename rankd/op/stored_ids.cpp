@@ -1,5 +1,5 @@
-// rankd/op/stored_ids.cpp: reads ids under the keys of rows in one request to the store, and joins them in the order of
-// the rows.
+// rankd/op/stored_ids.cpp: reads the ids under the keys of all rows with one request to the store, and joins the ids in
+// the order of the rows.
 #include <rankd/op/detail/stored_ids.hpp>
 
 #include <rankd/op/detail/lookup.hpp>

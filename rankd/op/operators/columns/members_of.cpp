@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/members_of.cpp: the operator that adds a column with the membership or score of each row's
-// member in a set of the store.
+// rankd/op/operators/columns/members_of.cpp: the operator that looks up each row's member in a set of the store, and
+// adds a column with its membership or score.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
