@@ -15,7 +15,7 @@ namespace rankd::detail {
 /// their codes. If there are no diagnostics, the program can be compiled without further checks.
 auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics;
 
-/// Returns a diagnostic for each bucket of a value that may be a fraction. Requires the facts of a tree without
+/// Returns a diagnostic for each bucket operation whose operand may be a fraction. Requires the facts of a tree without
 /// diagnostics of `check_names`.
 auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> braid::diagnostics;
 
