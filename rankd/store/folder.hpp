@@ -32,8 +32,8 @@ struct store_manifest {
 /// store_newer (a later format), store_corrupt, store_unreadable.
 auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_manifest>;
 
-/// Computes the checksums of the finished data file of a generation and writes them next to it. Returns the manifest
-/// that names both. Requires the lock.
+/// Computes the checksums of the finished data file of a generation, and writes a file of checksums next to the data
+/// file. Returns the manifest that names both files. Requires the lock.
 /// Blocks: reads the file, and until the disk has the checksums.
 auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
 

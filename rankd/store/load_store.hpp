@@ -89,9 +89,9 @@ struct store_changes {
   [[nodiscard]] auto is_empty() const noexcept -> bool { return records.empty() && deleted.empty(); }
 };
 
-/// Applies changes to a store as a new generation. Calls `make` with the current store; its result is the changes. No
-/// other load runs until the change is done. If `make` returns no changes, changes nothing and returns nothing.
-/// Blocks: for other loads, and on the disk. Errors: those of load_store about the store.
+/// Applies changes to a store as a new generation. Calls `make` with the current store, and applies the changes that
+/// `make` returns. No other load runs until the change is done. If `make` returns no changes, changes nothing and
+/// returns nothing. Blocks: for other loads, and on the disk. Errors: those of load_store about the store.
 auto change_store(const std::filesystem::path& folder, const std::function<store_changes(const embedded_store&)>& make)
     -> braid::checked<std::optional<load_report>>;
 
