@@ -70,8 +70,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a snapshot's position may be in a log. The file of the position may have been removed, unless it is
-/// the newest file.
+/// Returns whether a log may contain a snapshot's position. A missing file may have been removed, so a position in it
+/// is accepted, unless its number is higher than that of the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;

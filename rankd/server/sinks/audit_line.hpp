@@ -1,5 +1,5 @@
 // rankd/server/sinks/audit_line.hpp: audit lines: each contains a request, the status of its answer, and everything
-// needed to send it again.
+// needed to send the request again.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>

@@ -124,7 +124,7 @@ void traffic_writer::batch::clear() {
   if (bytes.capacity() > max_kept_memory) bytes = std::string();
 }
 
-/// Writes frames. Consecutive frames whose plans are in the file already are written by one call.
+/// Writes frames. If the plans of consecutive frames are in the file already, one call writes these frames.
 void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
