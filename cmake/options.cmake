@@ -78,6 +78,7 @@ add_compile_definitions(${BRAID_DEFINITIONS})
 
 find_package(Threads REQUIRED)
 find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)
+find_path(BRAID_NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
 find_path(BRAID_URING_INCLUDE_DIR liburing.h)
 find_library(BRAID_URING_LIBRARY uring)
 find_package(OpenSSL 3.0 REQUIRED)

@@ -1,13 +1,10 @@
 // src/net/http_connection.cpp: the parts of a server's connection that plain sockets and TLS share.
 #include "http_connection.hpp"
 
+#include "http2.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/base/detail/after.hpp>
-#include <braid/base/detail/memory_shortage.hpp>
-#include <braid/coro/with_scope.hpp>
-#include <braid/net/detail/http_date.hpp>
-#include <braid/net/trace_context.hpp>
-#include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -19,68 +16,12 @@ namespace {
 constexpr std::size_t room_for_body = 16 * 1024;
 constexpr duration min_before_cut = std::chrono::seconds(1);
 
-/// Returns whether an answer may have this status. After an informational one, a client waits for another answer.
-constexpr auto is_final(http_status status) noexcept -> bool {
-  return !is_informational(status) && static_cast<int>(status) <= 999;
-}
-
 }  // namespace
 
-auto http_service::date(time_point now) -> std::string_view {
-  if (now >= date_until_) {
-    using namespace std::chrono;
-    const auto today = system_clock::now();
-    const auto second = floor<seconds>(today);
-    date_ = http_date(second);
-    date_until_ = now + (second + 1s - today);
-  }
-  return date_;
-}
+// Deadlines
 
-void http_service::report(std::exception_ptr error) noexcept {
-  report_job_exception(options.on_error, std::move(error), {.what = "an HTTP server"});
-}
-
-void http_service::report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept {
-  constexpr std::size_t max_path = 200;
-  std::string what = "an HTTP handler";
-  try {
-    what = "the handler ";
-    if (!route.empty()) (what += '`').append(route) += "` ";
-    what += "of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
-  } catch (const std::bad_alloc&) {  // without the request, then
-  }
-  report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
-}
-
-/// Adds the metrics of a server.
-/// Threads: any.
-void http_service::add_metrics(const void* self, metric_list& metrics) {
-  const http_server::totals& counts = static_cast<const http_service*>(self)->counts;
-  const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
-  metrics.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
-  metrics.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
-  metrics.counter("braid_http_requests", "Requests, including those without a handler.", now(counts.requests));
-  metrics.counter("braid_http_refused_requests", "Requests that were refused because they are invalid.",
-                  now(counts.refused));
-  metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
-  metrics.counter("braid_http_failed_handlers", "Handlers that threw an exception or did not answer.",
-                  now(counts.failed));
-  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers that are in progress.", now(counts.handshakes));
-  metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or were abandoned.",
-                  now(counts.failed_handshakes));
-  metrics.counter("braid_http_resumed_tls_sessions", "Connections that resumed an earlier TLS session.",
-                  now(counts.resumed));
-  metrics.gauge("braid_http_event_streams", "Streams of server-sent events that are open.", now(counts.event_streams));
-  metrics.counter("braid_http_events", "Server-sent events that were sent.", now(counts.events));
-  metrics.gauge("braid_http_websockets", "WebSockets that are open.", now(counts.websockets));
-  metrics.counter("braid_http_websocket_messages", "Messages that WebSockets received.",
-                  now(counts.websocket_messages));
-}
-
-// The deadlines of a connection.
-
-http_connection::http_connection(http_service& service) : service_(&service), now_(service.on.now()) {
+http_connection::http_connection(http_service& service, bool may_be_http2)
+    : http_call(service), may_be_http2_(may_be_http2 && service.options.http2.enabled), now_(service.on.now()) {
   head_deadline_ = after(now_, service.options.head_timeout);
   add_to_count(service.counts.open);
 }
@@ -178,6 +119,12 @@ void http_connection::rest() noexcept {
 
 auto http_connection::look_at_input() -> next {
   if (input_.empty()) return next::read;
+  if (may_be_http2_) {
+    const http2_guess guess = guess_http2(input_.view());
+    if (guess == http2_guess::more) return next::read;
+    may_be_http2_ = false;
+    if (guess == http2_guess::yes && speaks_http2(*service_)) return next::http2;
+  }
   switch (work_->parser.parse(input_.view())) {
     case http_progress::needs_more: return next::read;
     case http_progress::complete:
@@ -188,14 +135,6 @@ auto http_connection::look_at_input() -> next {
   }
   refuse(work_->parser.error());
   return next::refuse;
-}
-
-/// Returns the maximum size of this request's body. If the request has no body, as most have, no route is looked up.
-auto http_connection::max_body() const noexcept -> std::uint64_t {
-  const std::uint64_t usual = service_->options.limits.body_bytes;
-  if (head().body.how == http_framing::kind::none) return usual;
-  const http_router::route_options* const route = service_->routes.find(head().method, head().path).options();
-  return route == nullptr ? usual : route->body_bytes.value_or(usual);
 }
 
 void http_connection::wait_for_request() noexcept {
@@ -224,25 +163,6 @@ auto http_connection::give_up_head() -> bool {
   return true;
 }
 
-void http_connection::refuse(http_errc error) {
-  add_to_count(service_->counts.refused);
-  keep_ = false;
-  work_->own_fields.clear();
-  answer_ = answer::none;
-  say(status_of(error), error);
-}
-
-/// Sends an answer that no handler has written, such as an error.
-void http_connection::say(http_status status, std::error_code error) {
-  http_server::refusal_text text;
-  if (service_->options.format_refusal)
-    text =
-        service_->options.format_refusal({.status = status, .why = error, .request = in_request_ ? &head() : nullptr});
-  else
-    text.body = std::string(reason_phrase(status)) + '\n';
-  reply(status, text.type, text.body);
-}
-
 void http_connection::begin_request() {
   add_to_count(service_->counts.requests);
   in_request_ = true;
@@ -254,102 +174,7 @@ void http_connection::begin_request() {
   input_.hold(size, more_comes ? room_for_body : 0);
   if (input_.held().data() != was_at)
     static_cast<void>(work_->parser.parse(input_.held()));  // the views now refer to the moved bytes
-  work_->match = service_->routes.find(head().method, head().path);
-  keep_ = head().keep_alive;
-  answer_ = answer::none;
-  is_late_ = false;
-  work_->own_fields.clear();
-  work_->written = 0;
-  work_->status = http_status::internal_server_error;
-  work_->body_error.reset();
-  work_->body_deadline.reset();
-}
-
-/// Returns the activity that represents the request in a trace. Paths without a handler are not named, because clients
-/// choose them, and each name uses memory.
-auto http_connection::shown() const noexcept -> trace::activity {
-  if (!trace::is_on() || !service_->options.activities) return {};
-  try {
-    const std::string_view name = route();
-    return trace::activity(
-        std::string(name_of(head().method)).append(" ").append(name.empty() ? "(no handler)" : name));
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-}
-
-/// Returns the name of the route, or its pattern if it has no name. Returns an empty text if no route matches the
-/// request.
-auto http_connection::route() const noexcept -> std::string_view {
-  const http_router::route_options* const options = match().options();
-  return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
-}
-
-/// Runs the handler, and stops it at the deadline of its route.
-auto http_connection::limited(task<void> handler, duration deadline) -> task<void> {
-  task<result<void>> within = with_timeout(deadline, std::move(handler));
-  if (const result<void> ended = co_await std::move(within); !ended) {
-    is_late_ = true;
-    throw std::system_error(ended.error(), "the handler took longer than the deadline of its route");
-  }
-}
-
-auto http_connection::call_handler(http_exchange& exchange) -> called {
-  called out;
-  const http_router::handler* const handler = work_->match.handler();
-  if (handler == nullptr) {
-    answer_without_handler();
-    out.ended.set_value();
-    return out;
-  }
-  try {
-    if (const auto* const plain = std::get_if<0>(handler))
-      (*plain)(exchange);
-    else
-      out.rest = std::get<1>(*handler)(exchange);
-    const duration deadline = match().options()->deadline;
-    if (out.rest && deadline != duration::max()) out.rest = limited(std::move(out.rest), deadline);
-    if (!out.rest)
-      out.ended.set_value();
-    else if (service_->options.traces)
-      out.rest = trace_context::current.bind(trace_context::of(head().fields), std::move(out.rest));
-  } catch (...) {
-    out.ended.set_exception(std::current_exception());
-  }
-  return out;
-}
-
-void http_connection::answer_without_handler() {
-  const http_router::method_set allowed = work_->match.allowed();
-  if (head().path == "*") return reply(http_status::no_content, {}, {});
-  if (allowed.empty()) return say(http_status::not_found);
-  work_->own_fields.emplace_back("Allow", allowed.to_string());
-  if (head().method == http_method::options) return reply(http_status::no_content, {}, {});
-  say(http_status::method_not_allowed);
-}
-
-void http_connection::finish_answer(const outcome<void>& ended) {
-  const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;
-  if (ended.has_exception()) service_->report(ended.exception(), head(), route);
-  if (!ended.has_value()) add_to_count(service_->counts.failed);
-  if (answer_ == answer::pieces) {
-    if (ended.has_value() || switched_) return end_pieces();
-    answer_ = answer::broken;
-  }
-  if (answer_ != answer::none) return;
-  work_->own_fields.clear();
-  if (work_->body_error && ended.has_value()) {
-    keep_ = false;
-    return say(status_of(*work_->body_error), *work_->body_error);
-  }
-  if (ended.has_value()) {
-    service_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head(), route);
-    add_to_count(service_->counts.failed);
-  }
-  if (is_late_) return say(http_status::service_unavailable, errc::deadline_exceeded);
-  if (ended.has_exception() && is_memory_shortage(ended.exception()))
-    return say(http_status::service_unavailable, std::make_error_code(std::errc::not_enough_memory));
-  say(http_status::internal_server_error);
+  find_route();
 }
 
 void http_connection::end_pieces() {
@@ -407,13 +232,7 @@ void http_connection::discard_body() noexcept {
   }
 }
 
-auto http_connection::body_failed(http_errc error) noexcept -> std::unexpected<std::error_code> {
-  work_->body_error = error;
-  keep_ = false;
-  return fail(error);
-}
-
-/// Clears the output. Frees its memory if an answer was large, because small answers do not need it.
+/// The memory of a large answer is not kept for small ones.
 void http_connection::clear(std::string& output) noexcept {
   if (output.capacity() > 2 * max_output)
     output = std::string();
@@ -422,11 +241,6 @@ void http_connection::clear(std::string& output) noexcept {
 }
 
 // The answers to requests.
-
-auto http_connection::sends_body() const noexcept -> bool {
-  const bool asked_for_head = in_request_ && head().method == http_method::head;
-  return switched_ || (!asked_for_head && !is_bodiless(work_->status));
-}
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
   if (service_->stopping || !work_->body.finished()) keep_ = false;
@@ -446,13 +260,6 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
   work_->status = http_status::internal_server_error;
   static_cast<void>(append_head(work_->output, http_response_start{work_->status, {}, connection, date}));
   return false;
-}
-
-auto http_connection::set_field(std::string_view name, std::string_view value) -> result<void> {
-  if (answer_ != answer::none) return fail(errc::finished);
-  if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
-  work_->own_fields.emplace_back(name, value);
-  return {};
 }
 
 void http_connection::reply(http_status status, std::string_view type, std::string_view body) {

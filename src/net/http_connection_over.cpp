@@ -23,7 +23,7 @@ constexpr unsigned max_consecutive = 64;
 
 template <transport Stream>
 http_connection_over<Stream>::http_connection_over(http_service& service, Stream stream)
-    : http_connection(service), stream_(std::move(stream)) {
+    : http_connection(service, !announces_its_end), stream_(std::move(stream)) {
   go_through(socket_of(stream_));
 }
 
@@ -37,10 +37,11 @@ auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept 
 }
 
 template <transport Stream>
-auto http_connection_over<Stream>::run() -> task<void> {
+auto http_connection_over<Stream>::run() -> task<bool> {
   for (;;) {
     const next what = look_at_input();
     if (what == next::refuse) break;
+    if (what == next::http2) co_return true;
     if (what == next::serve) {
       begin_request();
       const trace::activity activity = shown();
@@ -60,7 +61,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
       stop_waiting();
       clear(work_->output);
-      if (!sent) co_return;
+      if (!sent) co_return false;
     }
     if (what == next::read) rest();
     if (has_output && is_held_back()) co_await wait_for_pacer();
@@ -75,15 +76,24 @@ auto http_connection_over<Stream>::run() -> task<void> {
         const bool by_us = was_ended(got);
         if (by_us && !give_up_head()) continue;
         if (by_us && work_) break;
-        if (!got && !by_us) co_return;
+        if (!got && !by_us) co_return false;
         if constexpr (announces_its_end) co_await announce_end();
-        co_return;
+        co_return false;
       }
       received(*got);
     }
     in_succession_ = 0;
   }
   co_await linger();
+  co_return false;
+}
+
+template <transport Stream>
+auto http_connection_over<Stream>::take_received() -> std::string {
+  std::string out(input_.view());
+  input_.consume(out.size());
+  rest();
+  return out;
 }
 
 template <transport Stream>

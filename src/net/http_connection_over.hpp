@@ -7,7 +7,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace braid::detail {
 
@@ -16,11 +18,13 @@ class http_connection_over final : public http_connection {
  public:
   http_connection_over(http_service& service, Stream stream);
 
-  /// Serves requests until either side ends the connection.
-  /// Errors: throws if there is no memory; the caller must then call `break_off`.
-  auto run() -> task<void>;
-  /// Resets the connection instead of closing it normally, so that the peer does not take a partial answer for a
-  /// complete one.
+  /// Serves until either side is done, and returns false; or true if the client has begun to speak HTTP/2.
+  /// Errors: throws if there is no memory; then the connection must be broken off.
+  auto run() -> task<bool>;
+  /// Returns what has arrived and was not parsed, and the stream. Requires that `run` has returned true.
+  auto take_received() -> std::string;
+  auto take_stream() noexcept -> Stream { return std::move(stream_); }
+  /// Breaks the connection instead of ending it, so that the peer does not take the sent bytes for the whole answer.
   void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;

@@ -1,7 +1,7 @@
 // src/net/http_events.cpp: formats server-sent events, and sends comments that keep the connection open.
 #include <braid/net/http_events.hpp>
 
-#include "http_connection.hpp"
+#include "http_call.hpp"
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -47,7 +47,7 @@ auto http_events::send(http_event event) -> task<result<void>> {
     co_return fail(errc::invalid_argument);
   const std::string text = text_of_event(event);
   const result<void> sent = co_await write(text);
-  if (sent) detail::add_to_count(exchange_->connection_->counts().events);
+  if (sent) detail::add_to_count(exchange_->call_->counts().events);
   co_return sent;
 }
 
@@ -77,7 +77,7 @@ auto http_events::keep_alive() -> task<void> {
   const duration tick = comments ? std::min(options_.keep_alive, detail::max_stream_tick) : detail::max_stream_tick;
   for (;;) {
     co_await sleep_for(tick);
-    if (exchange_->connection_->is_server_stopping()) co_await stop();
+    if (exchange_->call_->is_server_stopping()) co_await stop();
     if (comments && around_->where().now() - last_ >= options_.keep_alive)
       if (const result<void> sent = co_await write(":\n\n"); !sent) co_return;
   }
@@ -90,7 +90,7 @@ auto http_exchange::events(http_events_options options, std::function<task<void>
   begin(http_status::ok, "text/event-stream");
   if (request().method == http_method::head) co_return result<void>();
   http_events out(*this, options);
-  const detail::counted_open counted(connection_->counts().event_streams);
+  const detail::counted_open counted(call_->counts().event_streams);
   auto body = [&](scope& scope) -> task<void> {
     out.around_ = &scope;
     scope.spawn(out.keep_alive());

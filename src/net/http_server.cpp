@@ -1,6 +1,7 @@
 // src/net/http_server.cpp: accepts connections, and stops the server without losing requests.
 #include <braid/net/http_server.hpp>
 
+#include "http2.hpp"
 #include "http_connection_over.hpp"
 
 #include <braid/base/config.hpp>
@@ -12,6 +13,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace braid {
@@ -235,9 +237,14 @@ auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit
   try {
     auto shaken = shake_hands(std::move(socket));
     result<tls_stream> stream = co_await std::move(shaken);
-    is_open = stream && (stream->protocol().empty() || stream->protocol() == "http/1.1");
-    if (is_open) {
-      if (stream->resumed()) detail::add_to_count(counts.resumed);
+    const bool is_http2 = stream && stream->protocol() == "h2" && detail::speaks_http2(*this);
+    is_open = stream && (is_http2 || stream->protocol().empty() || stream->protocol() == "http/1.1");
+    if (is_open && stream->resumed()) detail::add_to_count(counts.resumed);
+    if (is_http2) {
+      const async_semaphore::permit held(std::move(place));
+      auto served = detail::serve_http2(*this, std::move(*stream), {});
+      co_await std::move(served);
+    } else if (is_open) {
       auto served = serve_one(std::move(*stream), std::move(place));
       co_await std::move(served);
     }
@@ -250,12 +257,17 @@ auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit
 template <transport Stream>
 auto http_server::state::serve_one(Stream stream, async_semaphore::permit place) -> task<void> {
   const async_semaphore::permit held(std::move(place));
-  detail::http_connection_over<Stream> connection(*this, std::move(stream));
+  std::optional<detail::http_connection_over<Stream>> connection(std::in_place, *this, std::move(stream));
   try {
-    auto running = connection.run();
-    co_await std::move(running);
+    auto running = connection->run();
+    if (!co_await std::move(running)) co_return;
+    std::string received = connection->take_received();
+    stream = connection->take_stream();
+    connection.reset();
+    auto served = detail::serve_http2(*this, std::move(stream), std::move(received));
+    co_await std::move(served);
   } catch (...) {
-    connection.break_off();
+    if (connection) connection->break_off();
     report(std::current_exception());  // the others continue
   }
 }
@@ -267,6 +279,7 @@ void http_server::state::begin_stop(time_point cut_at) noexcept {
   if (accepting_ != nullptr) accepting_->request_stop();
   pacer.open();
   while (!idle.empty()) idle.front().close_idle();
+  while (!busy.empty()) busy.front().retire();
 }
 
 auto http_server::state::stop(duration grace) -> task<void> {

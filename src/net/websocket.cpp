@@ -1,7 +1,7 @@
 // src/net/websocket.cpp: the server side of a WebSocket: its handshake, its messages and its end.
 #include <braid/net/websocket.hpp>
 
-#include "http_connection.hpp"
+#include "http_call.hpp"
 
 #include <braid/base/detail/after.hpp>
 #include <braid/coro/sleep.hpp>
@@ -77,7 +77,7 @@ auto websocket::accept() -> bool {
   std::string fields = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ";
   fields += detail::websocket_accept(key) + "\r\n";
   if (!protocol_.empty()) fields.append("Sec-WebSocket-Protocol: ").append(protocol_) += "\r\n";
-  exchange_->connection_->switch_protocol(fields);
+  exchange_->call_->switch_protocol(fields);
   return true;
 }
 
@@ -87,7 +87,7 @@ auto websocket::receive() -> task<result<std::optional<websocket_message>>> {
   while (!has_ended_) {
     switch (reader_.next(input_)) {
       case found::message:
-        detail::add_to_count(exchange_->connection_->counts().websocket_messages);
+        detail::add_to_count(exchange_->call_->counts().websocket_messages);
         co_return websocket_message{.data = reader_.message(), .is_text = reader_.is_text()};
       case found::ping: static_cast<void>(co_await send(websocket_opcode::pong, reader_.control())); break;
       case found::pong: break;
@@ -101,7 +101,7 @@ auto websocket::receive() -> task<result<std::optional<websocket_message>>> {
         static_cast<void>(co_await send_close(reader_.code(), {}));
         co_return fail(std::make_error_code(std::errc::protocol_error));
       case found::nothing: {
-        exchange_->connection_->restart_body_timeout();
+        exchange_->call_->restart_body_timeout();
         const result<std::string_view> piece = co_await exchange_->read_some();
         if (!piece && piece.error() == http_errc::used_twice) co_return fail(piece.error());
         if (!piece) has_ended_ = true;
@@ -153,7 +153,7 @@ auto websocket::keep_alive() -> task<void> {
   home& here = (co_await this_scope()).where();
   for (time_point last = here.now(); !has_sent_close_;) {
     co_await sleep_for(tick);
-    if (exchange_->connection_->is_server_stopping())
+    if (exchange_->call_->is_server_stopping())
       static_cast<void>(co_await send_close(static_cast<std::uint16_t>(websocket_code::going_away), {}));
     if (!pings || here.now() - last < options_.ping_interval) continue;
     last = here.now();
@@ -174,7 +174,7 @@ auto http_exchange::websocket(websocket_options options, std::function<task<void
     -> task<result<void>> {
   braid::websocket socket(*this, options);
   if (!socket.accept()) co_return fail(std::make_error_code(std::errc::protocol_error));
-  const detail::counted_open counted(connection_->counts().websockets);
+  const detail::counted_open counted(call_->counts().websockets);
   if (const result<void> head = co_await socket.write({}); !head) co_return head;
   std::exception_ptr failure;
   auto body = [&](scope& scope) -> task<void> {
@@ -186,7 +186,7 @@ auto http_exchange::websocket(websocket_options options, std::function<task<void
     }
     if (failure != nullptr)
       static_cast<void>(co_await socket.send_close(static_cast<std::uint16_t>(websocket_code::internal_error), {}));
-    auto ends = with_timeout(connection_->linger_timeout(), socket.end());
+    auto ends = with_timeout(call_->linger_timeout(), socket.end());
     static_cast<void>(co_await std::move(ends));
     const auto alone = co_await socket.lock_.lock();  // a ping that is being sent is sent to its end
     scope.request_stop();

@@ -148,7 +148,7 @@ TEST_CASE("a fault behind a HEAD is answered with a body again") {
 
 TEST_CASE("every request of the table gets the answer that is due, at once and byte by byte") {
   const http_router routes = echo_routes();
-  http_scene scene(routes);
+  http_scene scene(routes, {.http2 = {.enabled = false}});  // its preface is one of the requests
   int closed = 0;
   int stayed = 0;
   for (const testing::http_row& row : testing::http_table("tests/net/http_abuse.txt", 2)) {

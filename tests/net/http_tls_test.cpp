@@ -479,7 +479,7 @@ TEST_CASE("who agrees on another protocol is not served") {
   client.protocols = {"h2"};
   http_client::options asking;
   asking.tls = testing::client_context(client);
-  tls_scene scene({.tls = testing::server_context(server)}, asking);
+  tls_scene scene({.tls = testing::server_context(server), .http2 = {.enabled = false}}, asking);
   CHECK(scene.get().error() == tls_errc::no_application_protocol);
   CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 1; }));
   CHECK(scene.counts().requests == 0);

@@ -9,7 +9,7 @@ SECTIONS = (
     ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/job_slab.md",
                  "docs/threads.md", "docs/plugins.md")),
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
-                        "docs/http.md", "docs/redis.md", "docs/merged.md", "docs/execution.md",
+                        "docs/http.md", "docs/http2.md", "docs/redis.md", "docs/merged.md", "docs/execution.md",
                         "docs/beside_asio.md")),
     ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/simulation.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",
                                 "docs/stalls.md", "docs/observing.md")),

@@ -35,7 +35,7 @@ struct websocket_options;
 class websocket;
 
 namespace detail {
-class http_connection;
+class http_call;
 }
 
 /// A request and its answer. It exists while the handler runs, and the views that its functions return are valid for
@@ -115,12 +115,12 @@ class BRAID_API http_exchange {
       -> task<result<void>>;
 
  private:
-  friend class detail::http_connection;
+  friend class detail::http_call;
   friend class http_events;
   friend class braid::websocket;
-  explicit http_exchange(detail::http_connection& by) noexcept : connection_(&by) {}
+  explicit http_exchange(detail::http_call& by) noexcept : call_(&by) {}
 
-  detail::http_connection* connection_;
+  detail::http_call* call_;
 };
 
 class http_exchange;
@@ -294,6 +294,15 @@ class BRAID_API http_server {
     std::function<std::size_t()> room = {};
   };
 
+  /// HTTP/2, which a client chooses by ALPN ("h2"), or on a plain connection by its first bytes. It needs libnghttp2,
+  /// which is loaded for the first such client; without it these clients are refused (docs/http2.md).
+  struct http2_options {
+    bool enabled = true;
+    std::uint32_t streams = 100;                    ///< requests of a connection at a time; further ones are refused
+    std::uint32_t stream_window = 64 * 1024;        ///< bytes of a request's body that are kept for its handler
+    std::uint32_t connection_window = 1024 * 1024;  ///< the same for all requests of a connection together
+  };
+
   /// The limits of a server, and its callbacks.
   struct options {
     http_limits limits = {};
@@ -307,11 +316,11 @@ class BRAID_API http_server {
     /// Produces the text of the server's own answers; called once for each. Without it, the text is the phrase of the
     /// status. Called on the loop.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
-    /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` must be one of
-    /// them.
-    /// A handshake may take the context's time limit or `head_timeout`, whichever is less.
+    /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` or `h2` must be
+    /// one of them. A handshake may take the context's time limit or `head_timeout`, whichever is less.
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
+    http_server::http2_options http2 = {};
     std::size_t handshakes = 1'000;  ///< the maximum number in progress; for one more the oldest is abandoned
     /// If true, handlers that are tasks run with `trace_context::current` bound to a span of the request's trace. So
     /// calls of an `http_client` in such handlers continue the trace (<braid/net/trace_context.hpp>).
@@ -330,6 +339,7 @@ class BRAID_API http_server {
     std::uint64_t timeouts = 0;
     std::uint64_t failed = 0;              ///< handlers that threw, or did not answer
     std::size_t open = 0;                  ///< connections at the moment
+    std::size_t http2 = 0;                 ///< of them, those that speak HTTP/2
     std::size_t paced = 0;                 ///< of them, those that wait to be read from again
     std::size_t handshakes = 0;            ///< connections at the moment that are not open yet
     std::uint64_t failed_handshakes = 0;   ///< of connections that were no TLS, too slow, refused or given up
@@ -356,6 +366,11 @@ class BRAID_API http_server {
   /// handler. From another thread, call it by `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
+  /// Returns whether libnghttp2 can be loaded, without which no server speaks HTTP/2: a context of TLS must not offer
+  /// `h2` then.
+  /// Threads: any. Blocks: the first call, to load the library.
+  [[nodiscard]] static auto has_http2() -> bool;
+
   /// Uses this context for handshakes that begin from now on; existing connections keep the previous one. Requires a
   /// server with `http_server::options::tls`.
   void replace_tls(tls_context by);
@@ -364,7 +379,6 @@ class BRAID_API http_server {
 
  private:
   class state;
-  friend class detail::http_connection;
 
   std::unique_ptr<state> state_;
 };

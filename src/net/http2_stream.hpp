@@ -1,0 +1,155 @@
+// src/net/http2_stream.hpp: one request of a connection of HTTP/2, its body and its answer.
+#pragma once
+
+#include "http_call.hpp"
+
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::detail {
+
+class http2_connection;
+
+/// Collects the fields of a request, and writes the head that it would have in HTTP/1.1. The parser of HTTP/1.1 then
+/// applies the same rules and limits to it.
+class http2_head {
+ public:
+  void reset() noexcept;
+  void add(std::string_view name, std::string_view value, const http_limits& limits);
+
+  /// Returns the head. `has_body`: the client will send a body.
+  [[nodiscard]] auto text(bool has_body) const -> std::string;
+  /// Returns the fields of trailers as the end of a chunked body.
+  [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
+  /// Returns a fault that the text cannot show.
+  [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
+  /// Returns the size of all fields, also of those that were dropped because there were too many.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+
+ private:
+  void append(std::string_view name, std::string_view value);
+
+  std::string method_;
+  std::string target_;
+  std::string authority_;
+  std::string host_;
+  std::string cookie_;
+  std::string fields_;  // as lines
+  std::size_t size_ = 0;
+  bool has_length_ = false;
+  std::optional<http_errc> error_;
+};
+
+/// A task of a stream that waits for something, but not longer than until a deadline.
+class http2_wait {
+ public:
+  explicit http2_wait(loop& on) noexcept : loop_(&on) {}
+  http2_wait(const http2_wait&) = delete;
+  auto operator=(const http2_wait&) -> http2_wait& = delete;
+  ~http2_wait() { loop_->disarm(timer_); }
+
+  /// Returns false if the deadline passed before `notify`.
+  auto until(time_point deadline) -> task<bool>;
+  void notify() noexcept {
+    if (event_) event_->set();
+  }
+
+ private:
+  struct deadline_timer : timer {
+    explicit deadline_timer(http2_wait& w) noexcept : timer(&fired), owner(&w) {}
+    static void fired(timer& self) noexcept;
+    http2_wait* owner;
+  };
+
+  loop* loop_;
+  std::optional<event> event_;  // of the last wait
+  deadline_timer timer_{*this};
+  bool is_late_ = false;
+};
+
+/// A request from its head until its answer was sent. The task that serves it owns it. States: docs/design/http.md
+class http2_stream final : public http_call, public list_hook {
+ public:
+  http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body);
+  ~http2_stream();
+
+  /// Has the handler answer, and waits until the answer was sent.
+  auto serve() -> task<void>;
+
+  // Called by the connection when something has arrived.
+  void received(std::string_view data);
+  void received_trailers(const http2_head& fields);
+  void input_ends() noexcept;
+  /// The client will send nothing more, and answers can still be sent.
+  void input_is_lost() noexcept;
+  /// Neither side can send anything more.
+  void closed() noexcept;
+  /// The answer was sent to its end.
+  void answer_sent() noexcept;
+  [[nodiscard]] auto id() const noexcept -> std::int32_t { return id_; }
+
+  // For http_exchange.
+  [[nodiscard]] auto peer() const -> result<socket_address> override;
+  [[nodiscard]] auto has_whole_body() const noexcept -> bool override { return has_ended_ || ignores_input_; }
+  auto read_body_now() -> std::optional<std::string_view> override;
+  auto read_body() -> task<result<std::string_view>> override;
+  [[nodiscard]] auto trailers() const noexcept -> http_fields override { return work_->body.trailers(); }
+  void reply(http_status status, std::string_view type, std::string_view body) override;
+  void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) override;
+  auto write(std::string_view piece) -> task<result<void>> override;
+  void switch_protocol(std::string_view fields) override;
+
+  /// Copies bytes of the answer into a frame. Returns nothing if there are none yet.
+  [[nodiscard]] auto take_output(char* room, std::size_t size) noexcept -> std::optional<std::size_t>;
+  /// Returns whether `take_output` has returned everything.
+  [[nodiscard]] auto is_output_over() const noexcept -> bool {
+    return answer_ == answer::whole && output_at_ == work_->output.size() && piece_.empty();
+  }
+
+ private:
+  /// Marks that a piece of the answer is being sent. If a stop interrupts that, the answer is broken.
+  class sending;
+
+  auto answer_request() -> task<void>;
+  void end_pieces() override;
+  void discard_input() noexcept;
+  void give_back(std::size_t bytes) noexcept;
+  auto take_input() noexcept -> std::string_view;
+  void submit(http_status status, std::string_view type, std::optional<std::uint64_t> length, bool has_output);
+  void resume() noexcept;
+  void reset(std::uint32_t code) noexcept;
+
+  http2_connection* connection_;
+  const std::int32_t id_;
+  std::string text_;  // of the head
+  std::optional<http_errc> head_error_;
+
+  std::string input_;  // of the body, received and not read
+  std::string read_;   // the piece that was read last
+  std::uint64_t received_ = 0;
+  std::uint64_t max_body_ = std::numeric_limits<std::uint64_t>::max();  // known once the handler runs
+  bool has_ended_ = false;                                              // the client has sent everything
+  bool is_lost_ = false;        // the client will send nothing more, and has not sent everything
+  bool is_closed_ = false;      // nothing more can be sent either
+  bool ignores_input_ = false;  // the handler is over
+
+  std::string_view piece_;     // of a handler that waits in `write`
+  std::size_t output_at_ = 0;  // in work_->output
+  bool is_sent_ = false;       // all of it
+  bool is_deferred_ = false;   // libnghttp2 has asked for output that was not there
+  http2_wait input_waits_;
+  http2_wait output_waits_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,162 @@
+// src/net/http_call.cpp: what a server does with a request, whichever version of HTTP carries it.
+#include "http_call.hpp"
+
+#include <braid/base/detail/memory_shortage.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/net/detail/http_encoder.hpp>
+#include <braid/net/trace_context.hpp>
+
+#include <exception>
+#include <expected>
+#include <new>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace braid::detail {
+
+/// Returns how many bytes the body of this request may have. Most requests have no body, and no route is looked for.
+auto http_call::max_body() const noexcept -> std::uint64_t {
+  const std::uint64_t usual = service_->options.limits.body_bytes;
+  if (head().body.how == http_framing::kind::none) return usual;
+  const http_router::route_options* const route = service_->routes.find(head().method, head().path).options();
+  return route == nullptr ? usual : route->body_bytes.value_or(usual);
+}
+
+/// Looks for the handler of a request whose head has arrived, and forgets the answer before.
+void http_call::find_route() {
+  work_->match = service_->routes.find(head().method, head().path);
+  keep_ = head().keep_alive;
+  answer_ = answer::none;
+  is_late_ = false;
+  work_->own_fields.clear();
+  work_->written = 0;
+  work_->status = http_status::internal_server_error;
+  work_->body_error.reset();
+  work_->body_deadline.reset();
+}
+
+void http_call::refuse(http_errc error) {
+  add_to_count(service_->counts.refused);
+  keep_ = false;
+  work_->own_fields.clear();
+  answer_ = answer::none;
+  say(status_of(error), error);
+}
+
+/// An answer of the server's own.
+void http_call::say(http_status status, std::error_code error) {
+  http_server::refusal_text text;
+  if (service_->options.format_refusal)
+    text =
+        service_->options.format_refusal({.status = status, .why = error, .request = in_request_ ? &head() : nullptr});
+  else
+    text.body = std::string(reason_phrase(status)) + '\n';
+  reply(status, text.type, text.body);
+}
+
+/// The request in a trace of the process. Paths without a handler are of the client's choice, so that there might be
+/// any number of names.
+auto http_call::shown() const noexcept -> trace::activity {
+  if (!trace::is_on() || !service_->options.activities) return {};
+  try {
+    const std::string_view name = route();
+    return trace::activity(
+        std::string(name_of(head().method)).append(" ").append(name.empty() ? "(no handler)" : name));
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+/// Returns the name of the route, or else its pattern; empty if no route fits the request.
+auto http_call::route() const noexcept -> std::string_view {
+  const http_router::route_options* const options = match().options();
+  return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
+}
+
+/// Stops the handler at the deadline of its route.
+auto http_call::limited(task<void> handler, duration deadline) -> task<void> {
+  task<result<void>> within = with_timeout(deadline, std::move(handler));
+  if (const result<void> ended = co_await std::move(within); !ended) {
+    is_late_ = true;
+    throw std::system_error(ended.error(), "it took longer than the deadline of its route");
+  }
+}
+
+auto http_call::call_handler(http_exchange& exchange) -> called {
+  called out;
+  const http_router::handler* const handler = work_->match.handler();
+  if (handler == nullptr) {
+    answer_without_handler();
+    out.ended.set_value();
+    return out;
+  }
+  try {
+    if (const auto* const plain = std::get_if<0>(handler))
+      (*plain)(exchange);
+    else
+      out.rest = std::get<1>(*handler)(exchange);
+    const duration deadline = match().options()->deadline;
+    if (out.rest && deadline != duration::max()) out.rest = limited(std::move(out.rest), deadline);
+    if (!out.rest)
+      out.ended.set_value();
+    else if (service_->options.traces)
+      out.rest = trace_context::current.bind(trace_context::of(head().fields), std::move(out.rest));
+  } catch (...) {
+    out.ended.set_exception(std::current_exception());
+  }
+  return out;
+}
+
+void http_call::answer_without_handler() {
+  const http_router::method_set allowed = work_->match.allowed();
+  if (head().path == "*") return reply(http_status::no_content, {}, {});
+  if (allowed.empty()) return say(http_status::not_found);
+  work_->own_fields.emplace_back("Allow", allowed.to_string());
+  if (head().method == http_method::options) return reply(http_status::no_content, {}, {});
+  say(http_status::method_not_allowed);
+}
+
+void http_call::finish_answer(const outcome<void>& ended) {
+  const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;
+  if (ended.has_exception()) service_->report(ended.exception(), head(), route);
+  if (!ended.has_value()) add_to_count(service_->counts.failed);
+  if (answer_ == answer::pieces) {
+    if (ended.has_value() || switched_) return end_pieces();
+    answer_ = answer::broken;
+  }
+  if (answer_ != answer::none) return;
+  work_->own_fields.clear();
+  if (work_->body_error && ended.has_value()) {
+    keep_ = false;
+    return say(status_of(*work_->body_error), *work_->body_error);
+  }
+  if (ended.has_value()) {
+    service_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head(), route);
+    add_to_count(service_->counts.failed);
+  }
+  if (is_late_) return say(http_status::service_unavailable, errc::deadline_exceeded);
+  if (ended.has_exception() && is_memory_shortage(ended.exception()))
+    return say(http_status::service_unavailable, std::make_error_code(std::errc::not_enough_memory));
+  say(http_status::internal_server_error);
+}
+
+auto http_call::body_failed(http_errc error) noexcept -> std::unexpected<std::error_code> {
+  work_->body_error = error;
+  keep_ = false;
+  return fail(error);
+}
+
+auto http_call::sends_body() const noexcept -> bool {
+  const bool asked_for_head = in_request_ && head().method == http_method::head;
+  return switched_ || (!asked_for_head && !is_bodiless(work_->status));
+}
+
+auto http_call::set_field(std::string_view name, std::string_view value) -> result<void> {
+  if (answer_ != answer::none) return fail(errc::finished);
+  if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
+  work_->own_fields.emplace_back(name, value);
+  return {};
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,116 @@
+// src/net/http_call.hpp: one request and its answer, whichever version of HTTP carries them.
+#pragma once
+
+#include "http_service.hpp"
+#include "http_workspace.hpp"
+
+#include <braid/coro/task.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/trace/trace.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace braid::detail {
+
+/// Returns whether an answer may have this status. After an informational one, a client waits for another answer.
+[[nodiscard]] constexpr auto is_final(http_status status) noexcept -> bool {
+  return !is_informational(status) && static_cast<int>(status) <= 999;
+}
+
+/// The implementation of `http_exchange`: what a handler sees, how it is called, and what the server answers by itself.
+/// The versions of HTTP differ in how bytes arrive and leave.
+class http_call {
+ public:
+  http_call(const http_call&) = delete;
+  auto operator=(const http_call&) -> http_call& = delete;
+
+  // For http_exchange.
+  [[nodiscard]] auto head() const noexcept -> const http_request_head& { return work_->parser.head(); }
+  [[nodiscard]] auto match() const noexcept -> const http_router::match& { return work_->match; }
+  /// Returns the name of the route, or else its pattern; empty if no route fits the request.
+  [[nodiscard]] auto route() const noexcept -> std::string_view;
+  [[nodiscard]] virtual auto peer() const -> result<socket_address> = 0;
+
+  [[nodiscard]] virtual auto has_whole_body() const noexcept -> bool = 0;
+  virtual auto read_body_now() -> std::optional<std::string_view> = 0;
+  virtual auto read_body() -> task<result<std::string_view>> = 0;
+  [[nodiscard]] virtual auto trailers() const noexcept -> http_fields = 0;
+
+  [[nodiscard]] auto is_answered() const noexcept -> bool { return answer_ != answer::none; }
+  [[nodiscard]] auto status() const noexcept -> http_status { return work_->status; }
+  auto set_field(std::string_view name, std::string_view value) -> result<void>;
+  virtual void reply(http_status status, std::string_view type, std::string_view body) = 0;
+  void pace() noexcept { paced_ = true; }
+  virtual void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) = 0;
+  virtual auto write(std::string_view piece) -> task<result<void>> = 0;
+
+  // For streams of events, and for WebSockets.
+  [[nodiscard]] auto counts() noexcept -> http_server::totals& { return service_->counts; }
+  [[nodiscard]] auto is_server_stopping() const noexcept -> bool { return service_->stopping; }
+  [[nodiscard]] auto linger_timeout() const noexcept -> duration { return service_->options.linger_timeout; }
+  /// Answers 101 with these fields, and with those of `set_field`. Then `read_body` and `write` pass bytes as they are.
+  /// Requires HTTP/1.1, and that the whole body of the request has arrived.
+  virtual void switch_protocol(std::string_view fields) = 0;
+  void restart_body_timeout() noexcept { work_->body_deadline.reset(); }
+
+ protected:
+  enum class answer : std::uint8_t { none, whole, pieces, broken };
+
+  /// How a handler ended, or the task that is still to be awaited.
+  struct called {
+    outcome<void> ended;
+    task<void> rest;
+  };
+
+  /// Marks that a task of the handler reads the body.
+  class reading {
+   public:
+    explicit reading(http_call& of) noexcept : call_(&of) { of.is_reading_ = true; }
+    reading(const reading&) = delete;
+    auto operator=(const reading&) -> reading& = delete;
+    ~reading() { call_->is_reading_ = false; }
+
+   private:
+    http_call* call_;
+  };
+
+  explicit http_call(http_service& service) noexcept : service_(&service) {}
+  ~http_call() = default;
+
+  [[nodiscard]] auto open_exchange() noexcept -> http_exchange { return http_exchange(*this); }
+  [[nodiscard]] auto max_body() const noexcept -> std::uint64_t;
+  void find_route();
+  [[nodiscard]] auto shown() const noexcept -> trace::activity;
+  auto call_handler(http_exchange& exchange) -> called;
+  void finish_answer(const outcome<void>& ended);
+  /// Ends an answer whose pieces have all been written.
+  virtual void end_pieces() = 0;
+  void refuse(http_errc error);
+  void say(http_status status, std::error_code error = {});
+  auto body_failed(http_errc error) noexcept -> std::unexpected<std::error_code>;
+  [[nodiscard]] auto sends_body() const noexcept -> bool;
+
+  http_service* service_;
+  std::unique_ptr<http_workspace> work_;  // from the first byte of a request until its answer was sent
+  answer answer_ = answer::none;
+  bool in_request_ = false;    // there is a head
+  bool keep_ = true;           // another request may follow
+  bool is_late_ = false;       // the handler was stopped at the deadline of its route
+  bool is_reading_ = false;    // a task of the handler waits for the body
+  bool is_sending_ = false;    // a task of the handler waits for bytes to be sent
+  bool continue_due_ = false;  // the client waits for leave to send
+  bool switched_ = false;      // the answer was 101: bytes of another protocol follow
+  bool paced_ = false;         // the answers that are waiting to be sent include a refusal
+
+ private:
+  auto limited(task<void> handler, duration deadline) -> task<void>;
+  void answer_without_handler();
+};
+
+}  // namespace braid::detail

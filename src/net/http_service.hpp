@@ -1,0 +1,84 @@
+// src/net/http_service.hpp: the state that the connections of a server share.
+#pragma once
+
+#include "http_pacer.hpp"
+#include "http_workspace.hpp"
+
+#include <braid/base/intrusive_list.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/trace/detail/metric_source.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace braid::detail {
+
+/// A connection as its server sees it, in one of the lists of `http_service`.
+class served_connection : public list_hook {
+ public:
+  /// Ends the wait for another request, unless some of it has come. Requires that it is in the list of those that are
+  /// idle.
+  virtual void close_idle() noexcept = 0;
+  /// Begins no more requests, and ends once those that have begun are answered. Requires that it is in the list of
+  /// those that are busy.
+  virtual void retire() noexcept = 0;
+
+ protected:
+  served_connection() = default;
+  ~served_connection() = default;
+};
+
+/// How soon a stream of events, or a WebSocket, notices that its server stops.
+inline constexpr duration max_stream_tick = std::chrono::seconds(1);
+
+/// Counts something that is open while this lives.
+class counted_open {
+ public:
+  explicit counted_open(std::size_t& count) noexcept : count_(&count) { add_to_count(count); }
+  counted_open(const counted_open&) = delete;
+  auto operator=(const counted_open&) -> counted_open& = delete;
+  ~counted_open() { take_from_count(*count_); }
+
+ private:
+  std::size_t* count_;
+};
+
+/// The state that the connections of a server share. Used only on its loop.
+struct http_service {
+  http_service(loop& l, const http_router& r, http_server::options o)
+      : on(l),
+        routes(r),
+        options(std::move(o)),
+        pacer(l, options.pacing),
+        workspaces(options.limits),
+        counted_(&l, &http_service::add_metrics, this) {}
+
+  /// Returns the current date, formatted once per second.
+  auto date(time_point now) -> std::string_view;
+  void report(std::exception_ptr error) noexcept;
+  /// A handler has thrown; the message names the request, and the route if that has a name.
+  void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
+  static void add_metrics(const void* self, metric_list& metrics);
+
+  loop& on;
+  const http_router& routes;
+  http_server::options options;
+  http_server::totals counts;
+  http_pacer pacer;
+  http_workspaces workspaces;
+  intrusive_list<served_connection> idle;  // connections that have sent nothing of a request, the longest first
+  intrusive_list<served_connection> busy;  // of HTTP/2: connections with requests
+  bool stopping = false;
+  bool wants_room = false;  // a task waits to be accepted
+
+ private:
+  std::string date_;
+  time_point date_until_ = time_point::min();
+  metric_source counted_;  // the last member: what it reads is there
+};
+
+}  // namespace braid::detail
