@@ -293,9 +293,21 @@ TEST_CASE("rules of all kinds leave the same values in Redis and in the memory o
                      .at = at,
                      .received = now()});
   }
+  // A member of exactly the age stays, and an older one leaves.
+  for (const int seconds : {3'600, 3'601, 0}) {
+    const auto at = now() - std::chrono::seconds(seconds);
+    steps.push_back({.rule = rule_place::seen,
+                     .key = "seen:3",
+                     .text = std::to_string(seconds),
+                     .score = static_cast<double>(at.count()),
+                     .at = at,
+                     .received = now()});
+  }
   values->add(steps, {.file = 1, .bytes = 1});
   writer->add(steps);
   CHECK(eventually([&] { return writer->counts().written + writer->counts().lost == steps.size(); }));
+  CHECK(ask(server, {"ZSCORE", "seen:3", "3600"}) == "1794996400000");
+  CHECK(ask(server, {"ZCARD", "seen:3"}) == "2");
   CHECK(writer->counts().lost == values->counts().lost);
   CHECK(values->counts().lost > 50);  // sets that are full, and values of other kinds
 
