@@ -263,11 +263,12 @@ auto coordinator::read_packet(machine& from, packet& got) -> bool {
 /// Reads what a machine sends until it returns the token or ends.
 void coordinator::listen(machine_number number) {
   machine& speaker = *machines_[number];
-  packet got;
-  do {
+  for (bool has_token = true; has_token;) {
+    packet got;
     if (!read_packet(speaker, got)) return finish(number);
+    has_token = got.head.what != word::pause;
     handle(number, std::move(got));
-  } while (got.head.what != word::pause);
+  }
   const std::uint64_t hash = speaker.running->page().hash;
   mix(number);
   mix(static_cast<std::uint64_t>(time_));

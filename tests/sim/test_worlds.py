@@ -3,6 +3,7 @@
 BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."""
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -168,6 +169,23 @@ class Events(World):
             "--fault-rate", "1")
         self.assertEqual(status, 0, errors)
         self.assertIn(", 2 resets, 1 refusals, ", errors)
+
+
+class Redis(World):
+    @unittest.skipUnless(shutil.which("redis-server"), "redis-server is missing")
+    def test_no_fault_mixes_up_replies_of_three_redis_servers(self):
+        world = 'options = ["--every", "8"]\n'
+        server = '"redis-server", "--save", "", "--bind", "0.0.0.0", "--protected-mode", "no", "--jemalloc-bg-thread", "no"'
+        for name in ("redis1", "redis2", "redis3"):
+            world += f'[machines.{name}]\nprogram = [{server}]\nfolder = "{self.file.parent}"\n'
+        client = ", ".join(f'"{word}"' for word in (f"{PROGRAMS}/services", "shards", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
+        world += f"[machines.client]\nprogram = [{client}]\nmust_end = true\n"
+        for at, what in ((5, 'crash = "redis1"'), (8, 'restart = "redis1"'), (10, 'cut = ["client", "redis2"]'),
+                         (13, 'heal = ["client", "redis2"]'), (15, 'kill = "redis3"'), (16, 'restart = "redis3"')):
+            world += event(f"{at}s", what)
+        faults = ("--splits", "50", "--resets", "5", "--delays", "20", "--partitions", "3")
+        status, _, errors = self.simulate(world, "--seeds", "1..2", "--twice", *faults, command="search", duration="60s")
+        self.assertEqual(status, 0, errors)
 
 
 class Failures(World):
