@@ -18,8 +18,6 @@ const basis: Readonly<Record<string, string>> = {
   "params.toml":
     '[[param]]\nparam_id = 1\nname = "boost"\ntype = "float"\nnullable = true\nsource = "override"\nrequired = false\n' +
     '[[param]]\nparam_id = 2\nname = "hour"\ntype = "int"\nnullable = true\nsource = "context"\ndoc = "Of the day."\n',
-  "features.toml":
-    '[[feature]]\nfeature_id = 1\nstage = "early"\nname = "age"\ntype = "int"\nnullable = true\nstatus = "active"\n',
   "capabilities.toml":
     '[[capability]]\nid = "cap.rfc.0001.math.v1"\nname = "math"\npayload_schema = { type = "object" }\n',
   "endpoints.test.toml":
@@ -49,7 +47,6 @@ test("the digest of an entry is that of its fields that mean something, as the e
     "keys/3": sha256('{"default":9007199254740993,"key_id":3,"name":"big","nullable":false,"type":"int"}'),
     "params/1": sha256('{"name":"boost","nullable":true,"param_id":1,"type":"float"}'),
     "params/2": sha256('{"name":"hour","nullable":true,"param_id":2,"source":"context","type":"int"}'),
-    "features/1": sha256('{"feature_id":1,"name":"age","nullable":true,"stage":"early","type":"int"}'),
     "capabilities/cap.rfc.0001.math.v1": sha256('{"id":"cap.rfc.0001.math.v1","payload_schema":{"type":"object"}}'),
     "endpoints/ep_0001": sha256('{"endpoint_id":"ep_0001","kind":"redis","name":"main"}'),
   });

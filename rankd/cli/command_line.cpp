@@ -360,7 +360,7 @@ void add_registry(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   add_form(*command, options->form);
   command->add_option("registry", options->registry, "The registry to show; default: all")
-      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints", "experiments"}));
+      ->check(CLI::IsMember({"keys", "params", "capabilities", "endpoints", "experiments"}));
   command->add_flag_callback(
       "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
   command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });

@@ -17,12 +17,9 @@ namespace {
 
 constexpr std::string_view code = "registry_changed";
 
-/// The word that messages use for an entry of each registry.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> entry_words{{{"keys", "key"},
-                                                                                    {"params", "param"},
-                                                                                    {"features", "feature"},
-                                                                                    {"capabilities", "capability"},
-                                                                                    {"endpoints", "endpoint"}}};
+/// The name of an entry of each registry.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> entry_words{
+    {{"keys", "key"}, {"params", "param"}, {"capabilities", "capability"}, {"endpoints", "endpoint"}}};
 
 auto word_for(std::string_view registry) -> std::string {
   const auto found = std::ranges::find(entry_words, registry, &std::pair<std::string_view, std::string_view>::first);

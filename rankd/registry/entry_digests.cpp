@@ -33,13 +33,11 @@ constexpr std::array<meaning_field, 8> param_fields{{{"param_id"},
                                                      {"source", "\"override\""},
                                                      {"required", "false"},
                                                      {"clock"}}};
-constexpr std::array<meaning_field, 5> feature_fields{{{"feature_id"}, {"stage"}, {"name"}, {"type"}, {"nullable"}}};
 constexpr std::array<meaning_field, 2> capability_fields{{{"id"}, {"payload_schema"}}};
 constexpr std::array<meaning_field, 3> endpoint_fields{{{"endpoint_id"}, {"name"}, {"kind"}}};
 
-constexpr std::array<entry_shape, 5> shapes{{{"keys", "key", "key_id", key_fields},
+constexpr std::array<entry_shape, 4> shapes{{{"keys", "key", "key_id", key_fields},
                                              {"params", "param", "param_id", param_fields},
-                                             {"features", "feature", "feature_id", feature_fields},
                                              {"capabilities", "capability", "id", capability_fields},
                                              {"endpoints", "endpoint", "endpoint_id", endpoint_fields}}};
 
@@ -60,8 +58,7 @@ auto text_of(const nlohmann::json& row, const char* field) -> std::string {
 }
 
 auto name_of(std::string_view registry, const nlohmann::json& row) -> std::string {
-  if (registry == "capabilities") return {};
-  return (registry == "features" ? text_of(row, "stage") + "." : std::string()) + text_of(row, "name");
+  return registry == "capabilities" ? std::string() : text_of(row, "name");
 }
 
 }  // namespace

@@ -229,30 +229,6 @@ void check_param(object_reader& row, const param_entry& param) {
 
 auto read_params(section& section) -> std::vector<param_entry> { return read_values(section, param_rows, check_param); }
 
-auto read_features(section& section) -> std::vector<feature_entry> {
-  std::vector<feature_entry> out;
-  used_once<std::uint32_t> ids("duplicate_id");
-  used_once<std::pair<std::string, std::string>> names("duplicate_name");
-  detail::for_each_row(section, "feature", [&](object_reader& row) {
-    feature_entry entry;
-    entry.feature_id = row.id("feature_id", presence::required).value_or(0);
-    if (entry.feature_id != 0) ids.claim(row, "feature_id", entry.feature_id);
-    if (const std::string* stage = row.text("stage", presence::required)) entry.stage = *stage;
-    if (!entry.stage.empty() && !is_identifier(entry.stage))
-      row.report("stage", "bad_name", quote_name(entry.stage) + " must consist of letters, digits and `_`");
-    entry.name = detail::read_name(row);
-    if (!entry.name.empty()) names.claim(row, "name", {entry.stage, entry.name});
-    if (const auto type = row.choice("type", presence::required, plain_type_names))
-      entry.type = static_cast<value_type>(*type);
-    entry.nullable = row.boolean("nullable", presence::required).value_or(false);
-    entry.doc = detail::read_doc(row);
-    entry.status = detail::read_status(row);
-    out.push_back(std::move(entry));
-  });
-  std::ranges::sort(out, {}, &feature_entry::feature_id);
-  return out;
-}
-
 auto read_capabilities(section& section) -> std::vector<capability_entry> {
   std::vector<capability_entry> out;
   used_once<std::string> ids("duplicate_id");
@@ -295,9 +271,9 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
   return folder / ("endpoints." + std::string(environment) + ".toml");
 }
 
-/// The names of the sections in the order in which they are read. Endpoint files of other environments follow.
-constexpr std::array<std::string_view, 5> section_names{"keys", "params", "features", "capabilities", "endpoints"};
-constexpr std::size_t endpoints_at = 4;
+/// The order in which the sections are read; those of other environments follow.
+constexpr std::array<std::string_view, 4> section_names{"keys", "params", "capabilities", "endpoints"};
+constexpr std::size_t endpoints_at = 3;
 
 /// Checks the endpoint files of the other environments by the same rules, and compares their ids, names and kinds.
 void check_other_environments(const std::filesystem::path& folder, std::string_view environment,
@@ -345,15 +321,13 @@ auto registries::load(const std::filesystem::path& folder, std::string_view envi
   std::vector<section> sections;
   sections.push_back(detail::read_section(folder / "keys.toml", presence::required));
   sections.push_back(detail::read_section(folder / "params.toml", presence::required));
-  sections.push_back(detail::read_section(folder / "features.toml", presence::optional));
   sections.push_back(detail::read_section(folder / "capabilities.toml", presence::optional));
   sections.push_back(detail::read_section(endpoints_file(folder, environment), presence::required));
 
   registries out;
   out.keys_ = read_keys(sections[0]);
   out.params_ = read_params(sections[1]);
-  out.features_ = read_features(sections[2]);
-  out.capabilities_ = read_capabilities(sections[3]);
+  out.capabilities_ = read_capabilities(sections[2]);
   out.endpoints_ = detail::read_endpoints(sections[endpoints_at], environment);
   check_other_environments(folder, environment, out.endpoints_, sections);
 

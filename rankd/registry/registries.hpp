@@ -157,16 +157,6 @@ auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
   return endpoint.kind == endpoint_entry::kind_type::redis || endpoint.kind == endpoint_entry::kind_type::embedded;
 }
 
-struct feature_entry {
-  std::uint32_t feature_id = 0;
-  std::string stage;
-  std::string name;
-  value_type type = value_type::floating;
-  bool nullable = false;
-  std::string doc;
-  lifecycle status = lifecycle::active;
-};
-
 struct capability_entry {
   std::string id;  ///< cap.rfc.NNNN.slug.vK
   std::string name;
@@ -181,14 +171,14 @@ struct capability_entry {
 /// plan is loaded.
 struct entry_digest {
   std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
-  std::string name;  ///< of a feature with its stage; of a capability empty
+  std::string name;  ///< empty for a capability
   std::string sha256;
 };
 
 /// A digest of the declarations of one registry, as 64 hexadecimal digits. Equal digests mean equal declarations,
 /// whatever their layout in the file.
 struct registry_digest {
-  std::string name;  ///< keys, params, features, capabilities, endpoints
+  std::string name;  ///< keys, params, capabilities, endpoints
   std::string sha256;
   std::vector<entry_digest> entries = {};  ///< of each entry, in the order of the ids as texts
 };
@@ -204,10 +194,9 @@ class registries {
     return keys_.empty() ? value_type::integer : keys_.front().type;
   }
 
-  /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`. features.toml
-  /// and capabilities.toml may be absent. Endpoint files of other environments, if present, must obey the same rules
-  /// and declare the same ids, names and kinds. Blocks: on the disk. Errors: all diagnostics about all files; `source`
-  /// is the file.
+  /// Reads keys.toml, params.toml, capabilities.toml and endpoints.ENV.toml from `folder`. capabilities.toml may be
+  /// absent. Endpoint files of other environments, if present, must obey the same rules and declare the same ids, names
+  /// and kinds. Blocks: on the disk. Errors: every diagnostic about every file, with `source` naming the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
   /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires the same ids.
@@ -216,12 +205,11 @@ class registries {
   /// These functions return the entries of a registry in ascending order of their ids.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const param_entry> { return params_; }
-  [[nodiscard]] auto features() const noexcept -> std::span<const feature_entry> { return features_; }
   [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
   [[nodiscard]] auto endpoints() const noexcept -> std::span<const endpoint_entry> { return endpoints_; }
 
-  /// Returns the digest of each registry, in the order keys, params, features, capabilities, endpoints. The digest of
-  /// the endpoints covers ids, names and kinds, so it is the same in every environment.
+  /// Returns the digest of each registry, in the order keys, params, capabilities, endpoints. The digest of the
+  /// endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
   /// These functions find an entry by id or name; they return null if there is no such entry.
@@ -249,7 +237,6 @@ class registries {
  private:
   std::vector<key_entry> keys_;
   std::vector<param_entry> params_;
-  std::vector<feature_entry> features_;
   std::vector<capability_entry> capabilities_;
   std::vector<endpoint_entry> endpoints_;
   std::vector<registry_digest> digests_;

@@ -20,14 +20,12 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 54> words{"[[key]]\n",
+constexpr std::array<std::string_view, 51> words{"[[key]]\n",
                                                  "[[param]]\n",
-                                                 "[[feature]]\n",
                                                  "[[capability]]\n",
                                                  "[[endpoint]]\n",
                                                  "key_id = @\n",
                                                  "param_id = @\n",
-                                                 "feature_id = 1\n",
                                                  "endpoint_id = \"ep_0001\"\n",
                                                  "\"ep_0002\"",
                                                  "id = \"cap.rfc.0001.x.v1\"\n",
@@ -46,7 +44,6 @@ constexpr std::array<std::string_view, 54> words{"[[key]]\n",
                                                  "allow_read = false\n",
                                                  "allow_write = false\n",
                                                  "replaced_by = 1\n",
-                                                 "stage = \"esr\"\n",
                                                  "payload_schema = {a = @}\n",
                                                  "kind = \"redis\"\n",
                                                  "\"embedded\"",
@@ -75,8 +72,8 @@ constexpr std::array<std::string_view, 54> words{"[[key]]\n",
                                                  "filter = { param = @, in = [@] }\n",
                                                  "start = \"2026-11-24T00:00:00Z\"\n"};
 
-constexpr std::array<std::string_view, 6> files{"keys.toml",         "params.toml",   "endpoints.dev.toml",
-                                                "capabilities.toml", "features.toml", experiments_file};
+constexpr std::array<std::string_view, 5> files{"keys.toml", "params.toml", "endpoints.dev.toml", "capabilities.toml",
+                                                experiments_file};
 
 /// A folder of registries; only what changes is written.
 class registry_folder {
@@ -123,7 +120,6 @@ void expect_default(const Entry& entry) {
 void expect_consistent(const registries& loaded) {
   expect_ascending(loaded.keys(), &key_entry::key_id);
   expect_ascending(loaded.params(), &param_entry::param_id);
-  expect_ascending(loaded.features(), &feature_entry::feature_id);
   expect_ascending(loaded.capabilities(), &capability_entry::id);
   expect_ascending(loaded.endpoints(), &endpoint_entry::endpoint_id);
   std::ranges::for_each(loaded.keys(), expect_default<key_entry>);

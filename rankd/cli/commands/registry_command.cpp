@@ -61,16 +61,6 @@ auto to_json(const param_entry& param) -> ordered {
   return out;
 }
 
-auto to_json(const feature_entry& feature) -> ordered {
-  return {{"feature_id", feature.feature_id},
-          {"stage", feature.stage},
-          {"name", feature.name},
-          {"type", to_string(feature.type)},
-          {"nullable", feature.nullable},
-          {"status", to_string(feature.status)},
-          {"doc", feature.doc}};
-}
-
 auto to_json(const capability_entry& capability) -> ordered {
   const bool any = capability.payload_schema.empty();
   return {{"id", capability.id},
@@ -174,14 +164,6 @@ auto make_table(std::span<const param_entry> params) -> text_table {
   return table;
 }
 
-auto make_table(std::span<const feature_entry> features) -> text_table {
-  text_table table({{"id", align::right}, {"stage"}, {"name"}, {"type"}, {"nullable"}, {"status"}, {"doc"}});
-  for (const feature_entry& each : features)
-    table.add({std::to_string(each.feature_id), each.stage, each.name, std::string(to_string(each.type)),
-               yes_or_no(each.nullable), std::string(to_string(each.status)), text_cell(each.doc)});
-  return table;
-}
-
 auto make_table(std::span<const capability_entry> capabilities) -> text_table {
   text_table table({{"id"}, {"name"}, {"status"}, {"payload schema"}, {"doc"}});
   for (const capability_entry& each : capabilities)
@@ -277,7 +259,6 @@ void for_each_registry(const registries& declared, std::string_view wanted, Use 
   };
   offer("keys", declared.keys());
   offer("params", declared.params());
-  offer("features", declared.features());
   offer("capabilities", declared.capabilities());
   offer("endpoints", declared.endpoints());
 }

@@ -27,8 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> registry_files{"keys.toml", "params.toml", "features.toml",
-                                                         "capabilities.toml"};
+constexpr std::array<std::string_view, 3> registry_files{"keys.toml", "params.toml", "capabilities.toml"};
 
 auto endpoints_file(std::string_view environment) -> std::string {
   return "endpoints." + std::string(environment) + ".toml";

@@ -42,15 +42,6 @@ status = "blocked"
 allow_read = false
 replaced_by = 1
 )");
-    project.write("registry/features.toml", R"([[feature]]
-feature_id = 5
-stage = "esr"
-name = "age"
-type = "int"
-nullable = true
-status = "deprecated"
-doc = "Days."
-)");
     project.write("registry/capabilities.toml", R"([[capability]]
 id = "cap.rfc.0001.math.v1"
 name = "math"
@@ -85,8 +76,6 @@ TEST_CASE("programs get every field of every entry, in one order") {
   CHECK(has(registry_json({"params"}), R"("params":[{"param_id":1,"name":"media_age_penalty_weight","type":"float",)"
                                        R"("nullable":false,"default":null,"status":"active","allow_read":true,)"
                                        R"("allow_write":true,"replaced_by":null,"doc":)"));
-  CHECK(has(registry_json({"features"}), R"("features":[{"feature_id":5,"stage":"esr","name":"age","type":"int",)"
-                                         R"("nullable":true,"status":"deprecated","doc":"Days."}])"));
   CHECK(has(registry_json({"capabilities"}),
             R"("capabilities":[{"id":"cap.rfc.0001.math.v1","name":"math","status":"active",)"
             R"("payload_schema":{"type":"object"},"doc":"More operators."},)"
@@ -106,7 +95,7 @@ TEST_CASE("the digests are those that the loader of registries computes and plan
   std::vector<std::string> names;
   const auto in_order = nlohmann::ordered_json::parse(registry_json({}));  // named: g++ 12 would end it too early
   for (const auto& item : in_order.items()) names.push_back(item.key());
-  CHECK((names == words{"environment", "keys", "params", "features", "capabilities", "endpoints", "digests"}));
+  CHECK((names == words{"environment", "keys", "params", "capabilities", "endpoints", "digests"}));
   CHECK(all.at("digests").size() == declared->digests().size());
   for (const registry_digest& each : declared->digests()) CHECK(all.at("digests").at(each.name) == each.sha256);
 
@@ -116,28 +105,31 @@ TEST_CASE("the digests are those that the loader of registries computes and plan
   const json one = json::parse(registry_json({"params", "--digests"}));
   CHECK(one.at("digests").size() == 1);
   const process_end table = rankd_in(full_project().path(), {"registry", "--digests"});
-  CHECK(has(table.out, "\nendpoints     " + declared->digests()[4].sha256 + "\n"));
+  CHECK(has(table.out, "\nendpoints     " + declared->digests()[3].sha256 + "\n"));
 }
 
 TEST_CASE("people get a table for each registry") {
   const process_end all = rankd_in(full_project().path(), {"registry"});
   CHECK(all.status == 0);
-  for (const char* title : {"keys:\n", "\nparams:\n", "\nfeatures:\n", "\ncapabilities:\n", "\nendpoints:\n"})
+  for (const char* title : {"keys:\n", "\nparams:\n", "\ncapabilities:\n", "\nendpoints:\n"})
     CHECK(has(all.out, title));
   CHECK(has(all.out, " 9  old_score  float  no        0.5      blocked  write            1  Once.\n"));
   CHECK(has(all.out, "ep_0002  http_api       http   127.0.0.1:8081"));
 
-  const process_end one = rankd_in(full_project().path(), {"registry", "features"});
+  const process_end one = rankd_in(full_project().path(), {"registry", "capabilities"});
   CHECK(one.out ==
-        "id  stage  name  type  nullable  status      doc\n"
-        "--  -----  ----  ----  --------  ----------  -----\n"
-        " 5  esr    age   int   yes       deprecated  Days.\n");
+        "id                    name  status  payload schema     doc\n"
+        "--------------------  ----  ------  -----------------  ---------------\n"
+        "cap.rfc.0001.math.v1  math  active  {\"type\":\"object\"}  More operators.\n"
+        "cap.rfc.0002.free.v1  free  active  -                  -\n");
   const project_copy plain;
-  CHECK(has(rankd_in(plain.path(), {"registry"}).out, "\nfeatures: none\n"));
+  plain.write("registry/capabilities.toml", "");
+  CHECK(has(rankd_in(plain.path(), {"registry"}).out, "\ncapabilities: none\n"));
 }
 
 TEST_CASE("a registry that does not exist is wrong usage, a registry that is wrong is told whole") {
-  CHECK(rankd_in(full_project().path(), {"registry", "keyz"}).status == 2);
+  for (const char* registry : {"keyz", "features"})
+    CHECK(rankd_in(full_project().path(), {"registry", registry}).status == 2);
   const project_copy broken;
   broken.write("registry/params.toml", "[[param]]\nparam_id = 0\n");
   const process_end end = rankd_in(broken.path(), {"registry"});

@@ -183,7 +183,7 @@ TEST_CASE("all pages have the time of the first one where a clock gives it, and 
     params += "[[param]]\nparam_id = " + std::to_string(unit.size()) + "\nname = \"" + unit +
               "\"\ntype = \"int\"\nnullable = false\nsource = \"context\"\nclock = \"" + unit + "\"\n";
   folder.write("params.toml", params);
-  for (const char* empty : {"endpoints.dev.toml", "features.toml", "capabilities.toml"}) folder.write(empty, "");
+  for (const char* empty : {"endpoints.dev.toml", "capabilities.toml"}) folder.write(empty, "");
   const registries declared = value_of(registries::load(folder.path(), "dev"));
   const bound_plan plan =
       value_of(bind_plan(value_of(parse_plan(paged(3, "1"), "t.json", {all_op_shapes(), declared})), declared));

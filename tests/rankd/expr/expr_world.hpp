@@ -119,7 +119,7 @@ inline auto world() -> const registries& {
     const braid::testing::scratch_folder folder;
     folder.write("keys.toml", keys_toml);
     folder.write("params.toml", params_toml);
-    for (const char* empty : {"endpoints.dev.toml", "features.toml", "capabilities.toml"}) folder.write(empty, "");
+    for (const char* empty : {"endpoints.dev.toml", "capabilities.toml"}) folder.write(empty, "");
     auto made = registries::load(folder.path(), "dev");
     if (!made) throw std::runtime_error(made.error().to_text());
     return std::move(*made);

@@ -25,8 +25,6 @@ const texts basis{
     {"params.toml",
      "[[param]]\nparam_id = 1\nname = \"boost\"\ntype = \"float\"\nnullable = true\n"
      "[[param]]\nparam_id = 2\nname = \"hour\"\ntype = \"int\"\nnullable = true\nsource = \"context\"\n"},
-    {"features.toml",
-     "[[feature]]\nfeature_id = 1\nstage = \"early\"\nname = \"age\"\ntype = \"int\"\nnullable = true\n"},
     {"capabilities.toml",
      "[[capability]]\nid = \"cap.rfc.0001.math.v1\"\nname = \"math\"\n"
      "payload_schema = { type = \"object\" }\n"},
@@ -75,15 +73,13 @@ auto changed_by(const texts& files) -> std::string {
 TEST_CASE("the digest of an entry is that of its fields that mean something, sorted, as scripts print them") {
   texts digests = make_digests(loaded(basis));
   const auto digest = [](std::string_view text) { return rankd::sha256_hex(text); };
-  CHECK(digests.size() == 8);
+  CHECK(digests.size() == 7);
   CHECK(digests["keys/1"] == digest(R"({"key_id":1,"name":"id","nullable":false,"type":"int"})"));
   CHECK(digests["keys/12"] == digest(R"({"default":0.5,"key_id":12,"name":"score","nullable":false,"type":"float"})"));
   CHECK(digests["keys/3"] == digest(R"({"dimensions":8,"key_id":3,"name":"image","nullable":true,"type":"vector"})"));
   CHECK(digests["params/1"] == digest(R"({"name":"boost","nullable":true,"param_id":1,"type":"float"})"));
   CHECK(digests["params/2"] ==
         digest(R"({"name":"hour","nullable":true,"param_id":2,"source":"context","type":"int"})"));
-  CHECK(digests["features/1"] ==
-        digest(R"({"feature_id":1,"name":"age","nullable":true,"stage":"early","type":"int"})"));
   CHECK(digests["capabilities/cap.rfc.0001.math.v1"] ==
         digest(R"({"id":"cap.rfc.0001.math.v1","payload_schema":{"type":"object"}})"));
   CHECK(digests["endpoints/ep_0001"] == digest(R"({"endpoint_id":"ep_0001","kind":"redis","name":"main"})"));
@@ -96,7 +92,6 @@ TEST_CASE("entries are in the order of their ids as texts, with their names") {
   CHECK(std::ranges::is_sorted(keys, {}, &rankd::entry_digest::id));
   CHECK(keys[1].id == "12");
   CHECK(keys[1].name == "score");
-  CHECK(declared.digests()[2].entries.front().name == "early.age");
 }
 
 TEST_CASE("a change of what plans read changes the digest of that entry alone") {
@@ -110,7 +105,6 @@ TEST_CASE("a change of what plans read changes the digest of that entry alone") 
   CHECK(changed_by(with("params.toml", "nullable = true\n", "nullable = true\nsource = \"context\"\n")) == "params/1 ");
   CHECK(changed_by(with("params.toml", "\"context\"\n", "\"context\"\nrequired = true\n")) == "params/2 ");
   CHECK(changed_by(with("params.toml", "\"context\"\n", "\"context\"\nclock = \"seconds\"\n")) == "params/2 ");
-  CHECK(changed_by(with("features.toml", "\"early\"", "\"late\"")) == "features/1 ");
   CHECK(changed_by(with("capabilities.toml", "\"object\"", "\"array\"")) == "capabilities/cap.rfc.0001.math.v1 ");
   CHECK(changed_by(with("endpoints.test.toml", "\"main\"", "\"other\"")) == "endpoints/ep_0001 ");
 }

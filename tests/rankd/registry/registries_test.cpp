@@ -22,7 +22,7 @@ using lines = std::vector<std::string>;
 /// A small registry without a fault, which the table changes.
 auto good_files() -> files {
   files out;
-  for (const char* name : {"keys.toml", "params.toml", "features.toml", "capabilities.toml", "endpoints.test.toml"})
+  for (const char* name : {"keys.toml", "params.toml", "capabilities.toml", "endpoints.test.toml"})
     out.emplace(name, rankd::testing::table_file("good_registries/" + std::string(name)));
   return out;
 }
@@ -97,7 +97,6 @@ TEST_CASE("the base set of the repository is what the document says") {
   CHECK(read->find_param("page_size")->default_value == scalar(std::int64_t{20}));
   CHECK(read->find_param("blocklist_regex")->nullable);
   CHECK(read->index_of(*read->find_param("esr_cutoff")) == 2);
-  CHECK(read->features().empty());
   REQUIRE(read->capabilities().size() == 12);
   CHECK(read->capabilities().front().id == "cap.rfc.0001.arithmetic.v1");
   CHECK(read->capabilities().back().id == "cap.rfc.0012.hedge.v1");
@@ -130,7 +129,6 @@ TEST_CASE("every field reaches its entry") {
   CHECK(country->allow_write);
   CHECK(read->find_key(7)->default_value == scalar(0.5));
   CHECK(read->find_param(2)->default_value == scalar(3.0));
-  CHECK(read->features()[0].stage == "esr");
   CHECK(read->find_capability("cap.rfc.0001.math.v1")->payload_schema == R"({"type":"object"})");
   const auto* cache = read->find_endpoint("ep_0001");
   CHECK(std::get<embedded_resolver>(cache->resolver).path == "x.lmdb");
@@ -200,9 +198,8 @@ TEST_CASE("diagnostics about all files come at once, each naming its file") {
                                   "params.toml missing_field /param/0", "endpoints.test.toml unreadable_file "});
 }
 
-TEST_CASE("features and capabilities may be absent, keys and params may not") {
+TEST_CASE("capabilities may be absent, keys and params may not") {
   files all = good_files();
-  all.erase("features.toml");
   all.erase("capabilities.toml");
   CHECK(diagnostics(all).empty());
   all.erase("keys.toml");
@@ -282,11 +279,11 @@ TEST_CASE("a digest depends on what is declared and not on how it is written") {
   const auto after = load(all);
   REQUIRE(before);
   REQUIRE(after);
-  REQUIRE(before->digests().size() == 5);
+  REQUIRE(before->digests().size() == 4);
   CHECK(before->digests()[0].name == "keys");
   CHECK(before->digests()[0].sha256 == after->digests()[0].sha256);
   CHECK(before->digests()[1].sha256 != after->digests()[1].sha256);
-  CHECK(before->digests()[4].sha256 ==
+  CHECK(before->digests()[3].sha256 ==
         sha256_hex(R"({"endpoint":[{"endpoint_id":"ep_0001","kind":"redis","name":"cache"},)"
                    R"({"endpoint_id":"ep_0002","kind":"http","name":"api"}]})"));
 }

@@ -94,7 +94,6 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
   const params = readToml(join(folder, "params.toml"));
-  const features = optional("features.toml");
   const capabilities = optional("capabilities.toml");
   const endpoints = endpointsOf(readToml(join(folder, `endpoints.${environment}.toml`)));
   const ops = readToml(opsFile);
@@ -118,11 +117,10 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
     digests: {
       keys: digest(keys),
       params: digest(params),
-      features: digest(features),
       capabilities: digest(capabilities),
       endpoints: digest({ endpoint: shared }),
     },
-    entryDigests: entryDigests({ keys, params, features, capabilities, endpoints: { endpoint: shared } }),
+    entryDigests: entryDigests({ keys, params, capabilities, endpoints: { endpoint: shared } }),
     opsDigest: sha256(
       Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file))),
     ),

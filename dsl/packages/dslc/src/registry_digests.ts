@@ -40,11 +40,6 @@ const shapes: readonly Shape[] = [
     fields: ["param_id", "name", "type", "nullable", "default", "source", "required", "clock"],
     otherwise: { source: "override", required: false },
   },
-  {
-    registry: "features",
-    table: "feature",
-    fields: ["feature_id", "stage", "name", "type", "nullable"],
-  },
   { registry: "capabilities", table: "capability", fields: ["id", "payload_schema"] },
   { registry: "endpoints", table: "endpoint", fields: ["endpoint_id", "name", "kind"] },
 ];

@@ -1,7 +1,6 @@
 // generated.ts: the tokens of the registries and the methods of the operators. Written by `dslc bindings` from registry/*.toml.
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
-// digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
 // digest ops d6d11f7832c44a56bcc55b2403b8d8abc61d02bf605df025555173782b6001d9
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
