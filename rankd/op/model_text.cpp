@@ -182,8 +182,9 @@ auto read_any(std::string_view file, std::string_view source_name, const model_r
   // The first byte of an ONNX file is the tag of field 1, its version. No text file begins with this byte.
   if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, reading);
   if (is_lightgbm_text(text)) return read_lightgbm_text(text, reading);
+  constexpr foreign_json limits{.max_bytes = max_model_bytes, .max_memory = max_model_document};
   const auto document =
-      parse_foreign_json(text, source_name, {.max_bytes = max_model_bytes, .max_memory = max_model_document});
+      is_ubjson(text) ? parse_ubjson(text, source_name, limits) : parse_foreign_json(text, source_name, limits);
   if (!document) {
     reading.problems.append(document.error());
     return nullptr;

@@ -17,15 +17,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file name extensions of models. `.txt` is LightGBM's text format.
-constexpr std::array<std::string_view, 3> endings{".json", ".onnx", ".txt"};
+/// The endings of the names of models: `.txt` is for LightGBM's text, `.ubj` for XGBoost's UBJSON.
+constexpr std::array<std::string_view, 4> endings{".json", ".onnx", ".txt", ".ubj"};
+
+/// The endings of files that trainers write and rankd does not read.
+constexpr std::array<std::string_view, 5> unread_endings{".model", ".bin", ".pkl", ".joblib", ".cbm"};
 
 /// Returns a suggestion for a model that was not found: a similar name in the folder, or how to save the model in a
 /// supported format.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
   std::error_code error;
-  if (const std::string binary = std::string(name) + ".ubj"; fs::exists(folder / binary, error))
-    return binary + " is XGBoost's binary format; save the model as " + std::string(name) + ".json";
+  for (const std::string_view ending : unread_endings)
+    if (const std::string other = std::string(name).append(ending); fs::exists(folder / other, error))
+      return other + " is not read; save the model of XGBoost as " + std::string(name) + ".json, of LightGBM as " +
+             std::string(name) + ".txt, and of scikit-learn or CatBoost as " + std::string(name) + ".onnx";
   std::vector<std::string> names;
   for (const fs::path& each : model_files(folder)) names.push_back(each.stem().string());
   return braid::did_you_mean(name, {names.begin(), names.end()});

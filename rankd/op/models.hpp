@@ -28,9 +28,9 @@ struct model_digest {
   auto operator==(const model_digest&) const -> bool = default;
 };
 
-/// A folder of models, which are files NAME.json, NAME.onnx or NAME.txt. The object reads a file at its first use and
-/// then keeps the contents, so all plans that are bound with the object use the same bytes. Threads: one at a time.
-/// Lifetime: `declared` outlives the folder object; models may outlive the folder object.
+/// NAME.json, NAME.onnx, NAME.txt or NAME.ubj in a folder of models. A file is read when it is first asked for, and
+/// never again by the same object: so all plans that are bound with one of these see the same bytes. Threads: one at a
+/// time. Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
   /// Creates a folder object. An empty `folder` means a project without models. If `read` is empty, `read_model_file`

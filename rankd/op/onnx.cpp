@@ -106,11 +106,22 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
   scope.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
 }
 
-/// Converts a node to steps. Returns false after a diagnostic.
+/// Notes whose shape a name stands for. Only ConstantOfShape reads shapes.
+void read_shape(const onnx_call& call, onnx_scope& scope) {
+  if (call.rows(0) == nullptr) return;
+  if (call.has("start") || call.has("end")) return call.refuse("bad_value", "start", "only whole shapes are supported");
+  if (!call.node().outputs.empty()) scope.shapes.emplace(call.node().outputs.front(), call.node().inputs.front());
+}
+
+/// Makes the steps of a node. Returns false after a diagnostic.
 auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   const onnx_call call(node, scope);
   if (node.domain.empty() && node.op == "Constant") {
     read_constant(call, scope);
+    return scope.with.problems.empty();
+  }
+  if (node.domain.empty() && node.op == "Shape") {
+    read_shape(call, scope);
     return scope.with.problems.empty();
   }
   const onnx_operator* found = find_operator(node);

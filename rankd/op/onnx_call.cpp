@@ -64,6 +64,18 @@ auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
   return nullptr;
 }
 
+auto onnx_call::shaped(std::size_t at) const -> const onnx_rows* {
+  const auto found = is_absent(at) ? scope_.shapes.end() : scope_.shapes.find(node_.inputs[at]);
+  if (found != scope_.shapes.end()) return &scope_.rows.at(found->second);
+  refuse("bad_value", "input", "only the shape of other rows is supported here");
+  return nullptr;
+}
+
+auto onnx_call::tensor(std::string_view attribute) const -> std::optional<onnx_numbers> {
+  const auto found = find_attribute(node_, attribute, scope_.with);
+  return found && found->tensor ? read_numbers(*found->tensor, scope_.with) : std::nullopt;
+}
+
 auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
   const onnx_rows* found = rows(at);
   if (found == nullptr) return nullptr;

@@ -78,7 +78,20 @@ auto make_concat(const onnx_call& call) -> made_rows {
   return joined(call, first->type, rank);
 }
 
-/// Joins the columns of all inputs, converted to floats.
+/// Repeats one number, 0 unless the node has another one, for each row and column of other rows.
+auto make_filled(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.shaped(0);
+  if (of == nullptr) return std::nullopt;
+  const onnx_numbers value = call.tensor("value").value_or(onnx_numbers{onnx_type::floats, {1}, {0}});
+  if (!is_real(value.type) || value.values.size() != 1) {
+    call.refuse("wrong_type", "value", "the value must be one number, of tensor(float) or tensor(double)");
+    return std::nullopt;
+  }
+  const std::uint32_t slot = call.out().constant(value.values.front(), width_of(value.type));
+  return onnx_rows{value.type, of->rank, slot_list(of->slots.size(), slot)};
+}
+
+/// Joins columns as floats.
 auto make_vector(const onnx_call& call) -> made_rows {
   auto out = joined(call, onnx_type::floats, 2);
   if (out) out->slots = call.each(step_kind::same, onnx_type::floats, out->slots);
@@ -188,6 +201,7 @@ auto make_unsqueezed(const onnx_call& call) -> made_rows {
 constexpr std::array shapes_operators{
     onnx_operator{"", "Cast", &make_cast},
     onnx_operator{"", "Concat", &make_concat},
+    onnx_operator{"", "ConstantOfShape", &make_filled},
     onnx_operator{"", "Flatten", &make_flat},
     onnx_operator{"", "Gather", &make_gather},
     onnx_operator{"", "Identity", &make_same},

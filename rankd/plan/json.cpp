@@ -37,8 +37,11 @@ struct numbered_text {
   std::uint64_t first_line = 1;
 };
 
-/// Returns the position of the byte at `offset` as text, such as "line 3, column 5: ". Columns count bytes.
+constexpr std::uint64_t no_lines = 0;  // the first line of bytes that are no text
+
+/// "line 3, column 5: " of the byte at `offset`; columns count bytes. Bytes that are no text have only offsets.
 auto find_place(numbered_text of, std::size_t offset) -> std::string {
+  if (of.first_line == no_lines) return "byte " + std::to_string(offset) + ": ";
   const std::string_view before = of.text.substr(0, offset);
   const auto line = of.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
   const std::size_t start = before.rfind('\n');
@@ -117,6 +120,21 @@ class builder : public nlohmann::json_sax<json> {
     return false;
   }
 
+ protected:
+  void report(std::string_view code, std::string message) {
+    problems_.add(make_diagnostic(code, pointer(), std::move(message)));
+  }
+
+  template <typename Number>
+  auto add_number(Number value) -> bool {
+    if (!specials_.empty() && specials_.front().position == numbers_++) {
+      const double special = specials_.front().value;
+      specials_ = specials_.subspan(1);
+      return form_ == special_form::null ? add(nullptr) : add(special);
+    }
+    return add(value);
+  }
+
  private:
   struct frame {
     json* container;
@@ -140,16 +158,6 @@ class builder : public nlohmann::json_sax<json> {
       return false;
     place(std::move(value));
     return true;
-  }
-
-  template <typename Number>
-  auto add_number(Number value) -> bool {
-    if (!specials_.empty() && specials_.front().position == numbers_++) {
-      const double special = specials_.front().value;
-      specials_ = specials_.subspan(1);
-      return form_ == special_form::null ? add(nullptr) : add(special);
-    }
-    return add(value);
   }
 
   auto take_memory(std::size_t bytes) -> bool {
@@ -203,7 +211,24 @@ class builder : public nlohmann::json_sax<json> {
   std::vector<frame> open_;
 };
 
-/// Reports errors that make the text unparsable: too many bytes, invalid UTF-8, a zero byte.
+/// Receives the events of a parser of UBJSON, which does not check texts.
+class ubjson_builder final : public builder {
+ public:
+  using builder::builder;
+
+  bool string(std::string& value) override { return check(value) && builder::string(value); }
+  bool key(std::string& name) override { return check(name) && builder::key(name); }
+  bool number_float(double value, const std::string& /*literal*/) override { return add_number(value); }
+
+ private:
+  auto check(std::string_view text) -> bool {
+    if (is_utf8(text)) return true;
+    report("invalid_utf8", "a text or a name is not UTF-8");
+    return false;
+  }
+};
+
+/// Reports why the text cannot be parsed at all.
 void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& problems) {
   const std::string_view text = of.text;
   if (text.size() > max_bytes) {
@@ -295,6 +320,25 @@ auto parse_foreign_json(std::string_view text, std::string_view source_name, con
     }
     if (problems.empty()) return out.take();
   }
+  problems.set_source(source_name);
+  return std::unexpected(std::move(problems));
+}
+
+auto is_ubjson(std::string_view bytes) noexcept -> bool {
+  return bytes.size() > 1 && bytes[0] == '{' && std::string_view("iUIlL$#").contains(bytes[1]);
+}
+
+auto parse_ubjson(std::string_view bytes, std::string_view source_name, const foreign_json& limits)
+    -> braid::checked<json> {
+  braid::diagnostics problems;
+  ubjson_builder out({bytes, no_lines}, problems);
+  out.limit_memory(limits.max_memory);
+  if (bytes.size() > limits.max_bytes)
+    problems.add(make_diagnostic("file_too_large", "",
+                                 "the document has more than " + std::to_string(limits.max_bytes) + " bytes"));
+  else
+    json::sax_parse(bytes, &out, json::input_format_t::ubjson);
+  if (problems.empty()) return out.take();
   problems.set_source(source_name);
   return std::unexpected(std::move(problems));
 }

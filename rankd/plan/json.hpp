@@ -43,8 +43,18 @@ struct foreign_json {
 auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
-/// Destroys the parts of a value one by one, without allocating memory, and leaves the value empty. The normal
-/// destructor of a value with parts allocates memory, and ends the program if that fails.
+/// Returns whether these bytes begin like an object of UBJSON: `{`, and the type of the length of its first name, or
+/// the mark of an optimized object. No object of JSON begins so.
+auto is_ubjson(std::string_view bytes) noexcept -> bool;
+
+/// Parses a document of UBJSON (draft 12), in which XGBoost saves models, like `parse_foreign_json`.
+/// Errors: file_too_large, json_syntax (with the position of the byte), json_too_deep, duplicate_field, and
+/// invalid_utf8 for a text or a name that is not UTF-8.
+auto parse_ubjson(std::string_view bytes, std::string_view source_name, const foreign_json& limits = {})
+    -> braid::checked<nlohmann::json>;
+
+/// Destroys the parts of a value one by one, and leaves it empty. The destructor of a value with parts allocates
+/// memory, and ends the program if there is none.
 /// Cost: linear, without memory, for values of `parse_json`.
 void dismantle(nlohmann::json& value) noexcept;
 

@@ -31,7 +31,8 @@ struct onnx_scope {
   const model_reading& with;
   program_builder& out;
   std::map<std::string_view, onnx_rows> rows = {};
-  std::map<std::string_view, onnx_numbers> numbers = {};  ///< constants, once they were decoded
+  std::map<std::string_view, onnx_numbers> numbers = {};     ///< constants, once they were decoded
+  std::map<std::string_view, std::string_view> shapes = {};  ///< by name of a shape: that of the rows whose shape it is
 };
 
 /// The operands of a node, widened to the same number of columns.
@@ -73,8 +74,11 @@ class onnx_call {
 
   /// Returns an input that has a row for each row of the request. Returns null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// Returns an input that has a row for each row of the request, if its type is float or double and its rank is 2.
-  /// Returns null after a diagnostic.
+  /// Returns the rows whose shape an input is; null after a diagnostic.
+  [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
+  /// Returns the tensor of an attribute; nothing if there is no such attribute, or after a diagnostic.
+  [[nodiscard]] auto tensor(std::string_view attribute) const -> std::optional<onnx_numbers>;
+  /// Returns the same for floats or doubles, with a row and columns.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;

@@ -171,7 +171,7 @@ TEST_CASE("a label encoder gives numbers for numbers, and one for all that it do
 
 TEST_CASE("models that skl2onnx and CatBoost wrote give the scores of ONNX Runtime") {
   const auto names = names_of_models();
-  CHECK(names.size() == 39);
+  CHECK(names.size() == 40);
   for (const std::string& name : names) {
     CAPTURE(name);
     const auto made = detail::parse_model(text_of(folder_of_models / (name + ".onnx")), name, trained_world());
@@ -402,6 +402,11 @@ TEST_CASE("graphs of ONNX that are wrong are refused with a place and a sentence
       {"negative dimensions",
        with_node(node("MatMul", {"x", "by"}, {"y"}), {float_tensor("by", {-2, 1}, {1, 2})}),
        {"too_many_items /graph/initializer/0"}},
+      {"a constant of no shape", with_node(node("ConstantOfShape", {"x"}, {"y"})), {"bad_value " + place + "input"}},
+      {"a part of a shape",
+       with_node(node("Shape", {"x"}, {"y"}, with_int("start", 1))),
+       {"bad_value " + place + "start"}},
+      {"a shape as numbers", with_node(node("Shape", {"x"}, {"y"})), {"unknown_value /graph/output/0"}},
       {"another matrix",
        with_node(node("MatMul", {"x", "by"}, {"y"}), {float_tensor("by", {3, 1}, {1, 2, 3})}),
        {"wrong_length " + place + "input"},

@@ -2,6 +2,7 @@
 // tests/rankd/op/trained/train.py made the files.
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/models.hpp>
+#include <rankd/plan/json.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/op/trained_world.hpp>
@@ -183,9 +184,9 @@ auto score_of(const std::string& text, std::optional<std::int64_t> count, std::o
 }
 
 /// Compares a model with what its trainer made of rows.
-void check_scores(const fs::path& folder, const std::string& name) {
+void check_scores_of(const std::string& text, const fs::path& folder, const std::string& name) {
   CAPTURE(name);
-  const auto made = detail::parse_model(text_of(model_file(folder, name)), name, trained_world());
+  const auto made = detail::parse_model(text, name, trained_world());
   if (!made) MESSAGE(made.error().to_text());
   REQUIRE(made);
   const json expected = json::parse(text_of(folder / (name + ".rows.json")));
@@ -198,6 +199,10 @@ void check_scores(const fs::path& folder, const std::string& name) {
   std::ignore = (*made)->link(*sums);
   // exp of the C library may differ by the last digit from machine to machine.
   CHECK(count_wrong(*sums, expected.at("scores"), floats, 4) == 0);
+}
+
+void check_scores(const fs::path& folder, const std::string& name) {
+  check_scores_of(text_of(model_file(folder, name)), folder, name);
 }
 
 }  // namespace
@@ -213,6 +218,26 @@ TEST_CASE(
   const auto names = names_of_models(folder_of_versions);
   CHECK(names.size() == 26);
   for (const std::string& name : names) check_scores(folder_of_versions, name);
+}
+
+TEST_CASE("models of XGBoost in UBJSON have the bits of the same models in JSON") {
+  std::size_t compared = 0;
+  for (const fs::path& folder : {folder_of_models, folder_of_versions}) {
+    for (const std::string& name : names_of_models(folder)) {
+      if (!name.starts_with("xgboost")) continue;
+      const auto document = parse_foreign_json(text_of(model_file(folder, name)), name);
+      REQUIRE(document);
+      for (const bool is_typed : {false, true}) {
+        const auto bytes = json::to_ubjson(*document, is_typed, is_typed);
+        check_scores_of(std::string(bytes.begin(), bytes.end()), folder, name);
+      }
+      ++compared;
+    }
+  }
+  CHECK(compared > 20);
+  // As XGBoost writes it: with typed arrays of float32, and lengths of 64 bits.
+  const std::string name = "xgboost_3_2_0_categories";
+  check_scores_of(text_of(folder_of_versions / (name + ".ubj")), folder_of_versions, name);
 }
 
 TEST_CASE("a byte order mark in front of a model is passed over, and the end of old texts is required") {
@@ -485,9 +510,11 @@ TEST_CASE("a folder has models of both endings, one for each name, and the opera
   REQUIRE(models.find("clicks"));
   CHECK(models.find("kind").error().front().hint == "did you mean `kinds`?");
   CHECK(models.stands_still());
-  folder.write("binary.ubj", "");
+  folder.write("binary.cbm", "");
   CHECK(models.find("binary").error().front().hint ==
-        "binary.ubj is XGBoost's binary format; save the model as binary.json");
+        "binary.cbm is not read; save the model of XGBoost as binary.json, of LightGBM as binary.txt, and of "
+        "scikit-learn "
+        "or CatBoost as binary.onnx");
   folder.write("notes.md", "");
   CHECK((model_files(folder.path()) == std::vector{folder.path() / "clicks.txt", folder.path() / "kinds.txt"}));
   CHECK(model_files({}).empty());

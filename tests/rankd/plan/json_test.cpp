@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -139,6 +141,40 @@ TEST_CASE("a document of another program has limits of its own") {
   CHECK(code("[[],[],[]]", {.max_memory = 4 * sizeof(json) - 1}) == "file_too_large");
   CHECK(code(R"({"a":1})", {.max_memory = 3 * sizeof(json)}) == "file_too_large");
   CHECK(code(R"([")" + std::string(200, 'a') + R"("])", {.max_memory = 200}) == "file_too_large");
+}
+
+TEST_CASE("a document of UBJSON is the same as its JSON, and its limits hold") {
+  const json document =
+      json::parse(R"({"a":[1,2.5,-3,"x",true,false,null],"big":9223372036854775807,"b":{"":[[],{}]}})");
+  const auto read = [](std::string_view bytes, const rankd::foreign_json& limits = {}) {
+    return rankd::parse_ubjson(bytes, "x.ubj", limits);
+  };
+  const auto code = [&read](std::string_view bytes, const rankd::foreign_json& limits = {}) {
+    const auto made = read(bytes, limits);
+    if (!made) CHECK(made.error().front().source == "x.ubj");
+    return made ? std::string() : made.error().front().code;
+  };
+  for (const auto& [with_size, with_type] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
+    const auto bytes = json::to_ubjson(document, with_size, with_type);
+    const std::string text(bytes.begin(), bytes.end());
+    CHECK(rankd::is_ubjson(text));
+    CHECK((read(text).value() == document));
+    CHECK(code(text.substr(0, text.size() - 1)) == "json_syntax");
+    CHECK(code(text, {.max_bytes = text.size() - 1}) == "file_too_large");
+    CHECK(code(text, {.max_memory = 5 * sizeof(json)}) == "file_too_large");
+  }
+  for (const std::string_view text : {"{}", "{\"a\":1}", "{ }", "{", "", "[i"}) CHECK_FALSE(rankd::is_ubjson(text));
+  using namespace std::string_view_literals;
+  CHECK(read("{i\1adA\0\0\0}"sv).value().at("a") == 8.0);
+  CHECK(std::isnan(read("[d\x7f\xc0\0\0]"sv).value().at(0).get<double>()));
+  CHECK(code("{i\1ai\1i\1ai\2}"sv) == "duplicate_field");
+  CHECK(code("{i\1\xffi\1}"sv) == "invalid_utf8");
+  CHECK(code("[Si\1\xff]"sv) == "invalid_utf8");
+  CHECK(code(std::string(1001, '[')) == "json_too_deep");
+  // A few bytes must not stand for more values than memory has room for.
+  CHECK(code("[$Z#L\x0f\xff\xff\xff\xff\xff\xff\xff"sv, {.max_memory = 1 << 20}) == "file_too_large");
+  CHECK(code("{i\1a?"sv) == "json_syntax");
+  CHECK(read("{i\1a?"sv).error().front().message.starts_with("byte "));
 }
 
 TEST_CASE("a thousand levels are read") { CHECK(parse_json(nested(1000), "x").has_value()); }

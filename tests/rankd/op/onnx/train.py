@@ -39,7 +39,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (KBinsDiscretizer, MinMaxScaler, Normalizer, OneHotEncoder, OrdinalEncoder,
-                                   PowerTransformer, StandardScaler)
+                                   PolynomialFeatures, PowerTransformer, StandardScaler)
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "trained"))
@@ -116,6 +116,7 @@ CASES = [
         handle_unknown="use_encoded_value", unknown_value=-1)), Ridge()), number, exact=False),
     Case("ridge_bins", make_pipeline(KBinsDiscretizer(3, encode="ordinal"), Ridge()), number, exact=False),
     Case("ridge_power", make_pipeline(PowerTransformer(), Ridge()), number, exact=False),
+    Case("ridge_polynomial", make_pipeline(MinMaxScaler(), PolynomialFeatures(3), Ridge()), number, exact=False),
     Case("logistic", make_pipeline(joined(), StandardScaler(), LogisticRegression()), yes_or_no, "columns",
          exact=False),
     Case("logistic_classes", make_pipeline(StandardScaler(), LogisticRegression()), which, exact=False),

@@ -81,8 +81,11 @@ def of_xgboost() -> None:
     if version.startswith("1.5"):  # trains with categories on a GPU alone
         own = {"max_depth": 3, "nthread": 1, "tree_method": "exact"}
         data = xgb.DMatrix(train_rows, target(train_rows), feature_names=list(KEYS), feature_types=["q"] * len(KEYS))
-    text = saved(xgb.train(own, data, 2))
+    model = xgb.train(own, data, 2)
+    text = saved(model)
     save("categories", text, rows)
+    if version == "3.2.0":
+        model.save_model(HERE / f"{name}_categories.ubj")
     if version in ("1.7.6", "2.0.3", "3.1.3", "3.2.0"):
         yes = (target(train_rows) > 1).astype(float)
         text = saved(xgb.train(own | {"objective": "binary:logistic", "max_depth": 1}, matrix(train_rows, yes), 1))
