@@ -10,8 +10,10 @@ export default definePlan({
     const viewer = ctx.viewer({ endpoint });
     const recommended = viewer
       .recommendation({ endpoint, fanout: 100, timeoutMs: 40, retries: 1 })
+      .orElse({ on: ["store_*", "node_timeout"], use: "empty" })
+      .atLeast({ count: 10 })
       .orElse({
-        on: ["store_*", "node_timeout"],
+        on: ["too_few_rows"],
         use: viewer.follow({ endpoint, fanout: 50, as: "followed" }),
       });
     return recommended

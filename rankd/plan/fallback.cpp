@@ -16,13 +16,13 @@ namespace {
 
 using json = nlohmann::json;
 
-constexpr std::array<std::string_view, 28> of_nodes{
+constexpr std::array<std::string_view, 29> of_nodes{
     "bad_regex",        "duplicate_join_key", "missing_join_partner", "model_bad_answer",  "model_overloaded",
     "model_refused",    "model_timeout",      "model_unreachable",    "model_untrusted",   "node_timeout",
     "non_finite_value", "not_one_row",        "null_value",           "operator_failed",   "regex_pattern_null",
     "store_bad_reply",  "store_corrupt",      "store_error",          "store_not_open",    "store_not_ready",
     "store_overloaded", "store_timeout",      "store_unauthorized",   "store_unreachable", "store_untrusted",
-    "store_wrong_type", "test_failure",       "too_many_rows"};
+    "store_wrong_type", "test_failure",       "too_few_rows",         "too_many_rows"};
 static_assert(std::ranges::is_sorted(of_nodes));
 
 constexpr std::array<std::string_view, 4> of_whole_plans{"deadline_exceeded", "memory_budget_exceeded",

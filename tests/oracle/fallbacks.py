@@ -75,7 +75,7 @@ def with_waits(nodes: list[Node], edges: Edges, wakers: dict[str, set[str]]) -> 
     return out
 
 
-_PATTERNS = [["*"], ["*"], ["test_failure"], ["store_*", "null_value"], ["non_finite_value", "test_*", "bad_regex"]]
+_PATTERNS = [["*"], ["*"], ["test_failure", "too_few_rows"], ["store_*", "null_value"], ["non_finite_value", "test_*", "bad_regex"]]
 
 
 KINDS = ("empty", "input", "source", "existing", "take", "failing")

@@ -945,6 +945,12 @@ def _add_take(draft: _Draft) -> None:
     draft.add("core::take", [source], min(most, draft.bounds[source]), count=count)
 
 
+def _add_at_least(draft: _Draft) -> None:
+    source = draft.some_node()
+    count, _ = _bound(draft, draft.rng.choice([1, 1, 2, 5]), "int", 1, 2**63 - 1)
+    draft.add("core::at_least", [source], draft.bounds[source], count=count)
+
+
 def _add_page(draft: _Draft, sizes: tuple[int, ...] = (1, 2, 5, 64, 10_000)) -> None:
     if any(node["op"] == "core::paginate" for node in draft.nodes):
         return
@@ -992,6 +998,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_models: 2,
     _add_sort: 3,
     _add_take: 2,
+    _add_at_least: 0.5,
     _add_page: 0.5,
     _add_sleep: 0.7,
     _add_busy: 0.3,

@@ -183,6 +183,7 @@ class _Run:
             "core::choose": lambda node, params: self._rows[self._sources[node["node_id"]][0]],
             "core::sort": self._sort,
             "core::take": self._take,
+            "core::at_least": self._at_least,
             "core::paginate": self._paginate,
             "test::fixed_source": self._fixed_source,
             "test::sleep": self._sleep,
@@ -518,6 +519,11 @@ class _Run:
 
     def _take(self, node: Node, params: dict[str, Any]) -> Rows:
         return self._input(node)[: params["count"]]
+
+    def _at_least(self, node: Node, params: dict[str, Any]) -> Rows:
+        if len(self._input(node)) < params["count"]:
+            raise NodeFailed("too_few_rows")
+        return self._input(node)
 
     def _paginate(self, node: Node, params: dict[str, Any]) -> Rows:
         rows, begin = self._input(node), self._page * params["size"]

@@ -37,7 +37,7 @@ class CheckWords(ToolCase):
         self.accepts({HEADER: 'int max_threads; int most; int almost_there; int at_most; auto x = "most_x";\n'})
 
     def test_the_scheduler_of_that_name_keeps_it(self):
-        self.accepts({HEADER: "int least_loaded; int least_loaded_system;\n"})
+        self.accepts({HEADER: "int least_loaded; int least_loaded_system; int at_least_op;\n"})
 
     # pages
 

@@ -502,8 +502,8 @@ TEST_CASE("plans and operators are listed for people and for programs, wrong pla
   CHECK(has(ops.out, "by: key_id, order?: choice"));
   const json catalog = json::parse(rankd_here({"ops", "--json"}).out).at("ops");
   CHECK(catalog.size() == all_ops().size());
-  CHECK(catalog[5].at("op") == "core::concat");
-  CHECK(catalog[5].at("params")[0].at("required") == true);
+  CHECK(catalog[6].at("op") == "core::concat");
+  CHECK(catalog[6].at("params")[0].at("required") == true);
   CHECK(rankd_here({"ops", "--toml"}).out == read_text_file("registry/ops.toml").value());
 }
 

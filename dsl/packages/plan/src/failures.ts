@@ -35,6 +35,7 @@ export type NodeFailure =
   | "store_untrusted"
   | "store_wrong_type"
   | "test_failure"
+  | "too_few_rows"
   | "too_many_rows";
 
 /** A failure of a whole plan that a fallback may name. */

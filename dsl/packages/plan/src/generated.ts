@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops d6d11f7832c44a56bcc55b2403b8d8abc61d02bf605df025555173782b6001d9
+// digest ops 1dfd0ac3646d8f2af17acce210750a7f6d08ea52215a19b072f48bb77d0b038a
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -89,6 +89,12 @@ export interface AggregateOptions extends NodeOptions {
   readonly outKey: KeyToken<"float", { write: true }>;
 }
 
+/** Options of core::at_least. */
+export interface AtLeastOptions<Count extends number | bigint> extends NodeOptions {
+  /** `count`. At least 1. */
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
+}
+
 /** Options of core::call_models. */
 export interface CallModelsOptions extends NodeOptions {
   /** `models`. At least 1 of them. */
@@ -135,6 +141,28 @@ export interface ConcatOptions extends NodeOptions {
   readonly outKey?: KeyToken<"string", { write: true }>;
   /** `sources`. At least 2 of them. */
   readonly sources?: readonly string[];
+}
+
+/** Options of core::decode. */
+export interface DecodeOptions extends NodeOptions {
+  /** `key`. */
+  readonly key: KeyToken<"string", { read: true }>;
+  /** `format`. */
+  readonly format: "json" | "float32" | "float64" | "int64" | "base64_float32" | "base64_float64" | "base64_int64";
+  /** `members`. Only where format is json. */
+  readonly members?: readonly string[];
+  /** `out_keys`. At least 1 of them. */
+  readonly outKeys: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { write: true }>[];
+}
+
+/** Options of core::decode_ids. */
+export interface DecodeIdsOptions<Count extends number | bigint> extends NodeOptions {
+  /** `key`. */
+  readonly key: KeyToken<"string", { read: true }>;
+  /** `format`. */
+  readonly format: "json" | "int64" | "base64_int64";
+  /** `count`. From 1 to 10000000. */
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::dedupe. */
@@ -474,12 +502,18 @@ export interface PlanContext {
 export interface CandidateSet {
   /** Adds a float column: a count, sum, mean, minimum or maximum over all rows, or those of a value. */
   aggregate(options: AggregateOptions): CandidateSet;
+  /** All rows if there are at least `count`; otherwise it fails, and its fallback provides the rows. */
+  atLeast<Count extends number | bigint>(options: AtLeastOptions<Count>): CandidateSet;
   /** Adds float columns: the scores of models from files. */
   callModels(options: CallModelsOptions): CandidateSet;
   /** Adds float columns: the scores of a model that another server runs (Open Inference Protocol V2). */
   callRemoteModel<RowsPerCall extends number | bigint>(options: CallRemoteModelOptions<RowsPerCall>): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
+  /** Adds columns: values that the texts under `key` hold, as members of JSON or as a packed vector. */
+  decode(options: DecodeOptions): CandidateSet;
+  /** Gives for each row the first ids of the array that its text under `key` holds, as JSON or packed. */
+  decodeIds<Count extends number | bigint>(options: DecodeIdsOptions<Count>): CandidateSet;
   /** Keeps one row for each value of a key, `id` by default. */
   dedupe(options?: DedupeOptions): CandidateSet;
   /** Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers rows unlike those before. */
@@ -555,6 +589,16 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::at_least",
+    scope: "",
+    method: "atLeast",
+    inputs: 1,
+    params: [
+      { name: "count", option: "count", kind: "int", bindable: true },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::call_models",
     scope: "",
     method: "callModels",
@@ -614,6 +658,31 @@ export const operators: readonly OperatorInfo[] = [
       { name: "rhs", option: "rhs", kind: "node_ref" },
       { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "sources", option: "sources", kind: "texts" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::decode",
+    scope: "",
+    method: "decode",
+    inputs: 1,
+    params: [
+      { name: "key", option: "key", kind: "key_id" },
+      { name: "format", option: "format", kind: "choice" },
+      { name: "members", option: "members", kind: "texts" },
+      { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::decode_ids",
+    scope: "",
+    method: "decodeIds",
+    inputs: 1,
+    params: [
+      { name: "key", option: "key", kind: "key_id" },
+      { name: "format", option: "format", kind: "choice" },
+      { name: "count", option: "count", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
