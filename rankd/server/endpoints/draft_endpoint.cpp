@@ -7,6 +7,7 @@
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/server/studio/compiler_answer.hpp>
 #include <rankd/server/studio/draft_plans.hpp>
 #include <rankd/server/studio/page.hpp>
 
@@ -98,18 +99,10 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
 /// Adds diagnostics to the answer of a save. These diagnostics have no position in the source.
 auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
   if (problems.empty()) return saved;
-  using ordered = nlohmann::ordered_json;
-  ordered answer = ordered::parse(saved, nullptr, false);
-  if (!answer.is_object()) return saved;
-  ordered all = answer.value("diagnostics", ordered::array());
-  for (const braid::diagnostic& each : problems)
-    all.push_back({{"code", each.code},
-                   {"message", each.message},
-                   {"hint", each.hint},
-                   {"place", nullptr},
-                   {"pointer", each.pointer}});
-  answer["diagnostics"] = std::move(all);
-  return answer.dump(-1, ' ', false, ordered::error_handler_t::replace) + "\n";
+  auto answer = compiler_answer::parse(saved);
+  if (!answer) return saved;
+  answer->add_diagnostics(problems);
+  return answer->line();
 }
 
 auto status_of_edit(const braid::diagnostics& problems) -> http_status {

@@ -4,120 +4,124 @@
 
 #include <rankd/engine/plans/plan_graph.hpp>
 #include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/json_members.hpp>
+#include <rankd/server/studio/compiler_answer.hpp>
 
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace rankd {
 namespace {
 
-using ordered = nlohmann::ordered_json;
-
-auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
-
-/// Sends a question to the compiler and returns the object that answers it.
-auto make_answer(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
-  question["number"] = number;
-  ordered answer;
-  const auto fits = [&answer, number](const std::string& line) {
-    answer = ordered::parse(line, nullptr, false);
-    const auto repeated = answer.find("number");
-    return answer.is_object() && repeated != answer.end() && *repeated == number;
-  };
-  // The line contains only ASCII, because readers of lines may treat other characters than the line feed as line ends.
-  const auto line = compiler.ask(question.dump(-1, ' ', true, ordered::error_handler_t::replace), fits);
-  if (!line) return std::unexpected(line.error());
-  answer.erase("number");
-  const auto error = answer.find("error");
-  if (error == answer.end()) return answer;
-  if (!error->is_object()) return refused("compiler_failed", "the compiler's answer has an unexpected form");
-  return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
-}
-
-/// Converts the engine's diagnostics about an artifact to JSON. They have no position in the source.
-auto make_json(const braid::diagnostics& problems) -> ordered {
-  ordered out = ordered::array();
-  for (const braid::diagnostic& each : problems)
-    out.push_back({{"code", each.code},
-                   {"message", each.message},
-                   {"hint", each.hint},
-                   {"place", nullptr},
-                   {"pointer", each.pointer}});
+/// Returns the beginning of a question.
+auto begin_question(std::string_view what, std::string_view plan) -> std::string {
+  std::string out = "{";
+  append_json_member(out, "do", what);
+  append_json_member(out, "plan", plan);
   return out;
 }
 
-/// Binds an artifact as a plan. If the engine refuses it, returns null and sets `problems` to the reasons.
+/// Returns the same with a text.
+auto begin_question(std::string_view what, std::string_view plan, std::string_view text) -> std::string {
+  std::string out = begin_question(what, plan);
+  append_json_member(out, "text", text);
+  return out;
+}
+
+/// Returns the object that answers a question.
+auto make_answer(compiler_process& compiler, std::uint64_t number, std::string question)
+    -> braid::checked<compiler_answer> {
+  append_json_count(question, "number", number);
+  question += '}';
+  std::optional<compiler_answer> answer;
+  const auto fits = [&answer, number](const std::string& line) {
+    answer = compiler_answer::parse(line);
+    return answer && answer->find("number") == std::to_string(number);
+  };
+  const auto line = compiler.ask(as_ascii(question), fits);
+  if (!line) return std::unexpected(line.error());
+  answer->erase("number");
+  const std::string_view error = answer->find("error");
+  if (error.empty()) return std::move(*answer);
+  const auto reason = compiler_answer::parse(error);
+  if (!reason) return refused("compiler_failed", "the compiler's answer is not as it should be");
+  return refused(reason->text("code").value_or("compiler_failed"),
+                 reason->text("message").value_or("the compiler printed no reason"));
+}
+
+/// Binds an artifact as a plan; returns null, and replaces `problems` by the reasons, if the engine refuses it.
 auto bound(const std::string& artifact, const std::string& name, const decltype(draft_plans::settings::bind)& bind,
-           ordered& problems) -> plan_handle {
+           std::string& problems) -> plan_handle {
   auto made = bind(artifact, name);
   if (made) return std::make_shared<const bound_plan>(std::move(*made));
-  problems = make_json(made.error());
+  problems = unplaced_json(made.error());
   return nullptr;
 }
 
-/// Returns the members of the JSON answer about a draft.
-auto draft_fields(const ordered& problems, const plan_handle& made) -> std::string {
+/// Returns the members of an answer about a draft.
+auto draft_fields(const std::string& problems, const plan_handle& made) -> std::string {
   std::string graph = made == nullptr ? "null" : graph_json(make_graph(*made, *made->declared));
   graph.erase(graph.find_last_not_of('\n') + 1);
-  return "\"diagnostics\":" + dumped(problems) + ",\"plan\":" + graph;
+  return "\"diagnostics\":" + problems + ",\"plan\":" + graph;
 }
 
-auto relayed(const braid::checked<ordered>& answer) -> braid::checked<std::string> {
+auto relayed(const braid::checked<compiler_answer>& answer) -> braid::checked<std::string> {
   if (!answer) return std::unexpected(answer.error());
-  return dumped(*answer) + "\n";
+  return answer->line();
+}
+
+/// Returns the value of a member, or `otherwise` if there is no such member.
+auto value_or(const compiler_answer& answer, std::string_view name, std::string_view otherwise) -> std::string {
+  const std::string_view found = answer.find(name);
+  return std::string(found.empty() ? otherwise : found);
 }
 
 }  // namespace
 
 auto draft_plans::source(const std::string& plan) -> braid::checked<std::string> {
-  return relayed(make_answer(compiler_, next_number(), {{"do", "source"}, {"plan", plan}}));
+  return relayed(make_answer(compiler_, next_number(), begin_question("source", plan)));
 }
 
 auto draft_plans::save(const std::string& plan, const std::string& text, const std::string& digest)
     -> braid::checked<std::string> {
-  return relayed(
-      make_answer(compiler_, next_number(), {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
+  std::string question = begin_question("save", plan, text);
+  append_json_member(question, "digest", digest);
+  return relayed(make_answer(compiler_, next_number(), std::move(question)));
 }
 
 auto draft_plans::complete(const std::string& plan, const std::string& text, std::size_t offset)
     -> braid::checked<std::string> {
-  return relayed(
-      make_answer(compiler_, next_number(), {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
+  std::string question = begin_question("complete", plan, text);
+  append_json_count(question, "offset", offset);
+  return relayed(make_answer(compiler_, next_number(), std::move(question)));
 }
 
 auto draft_plans::change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string> {
-  return relayed(make_answer(compiler_, next_number(),
-                             {{"do", "edit"},
-                              {"plan", plan},
-                              {"text", how.text},
-                              {"from", how.from},
-                              {"to", how.to},
-                              {"kind", how.kind},
-                              {"value", how.value}}));
+  std::string question = begin_question("edit", plan, how.text);
+  append_json_count(question, "from", how.from);
+  append_json_count(question, "to", how.to);
+  append_json_member(question, "kind", how.kind);
+  append_json_member(question, "value", how.value);
+  return relayed(make_answer(compiler_, next_number(), std::move(question)));
 }
 
 auto draft_plans::compile(const std::string& plan, const std::string& text) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
-  auto answer = make_answer(compiler_, number, {{"do", "draft"}, {"plan", plan}, {"text", text}});
-  if (!answer) return std::unexpected(std::move(answer.error()));
+  const auto answer = make_answer(compiler_, number, begin_question("draft", plan, text));
+  if (!answer) return std::unexpected(answer.error());
   plan_handle made;
-  ordered problems = answer->value("diagnostics", ordered::array());
-  const auto artifact = answer->find("artifact");
-  if (artifact != answer->end() && artifact->is_string())
-    made = bound(artifact->get<std::string>(), plan, settings_.bind, problems);
-  std::string out = "{\"file\":" + dumped(answer->value("file", ordered(nullptr))) + ",";
-  out += draft_fields(problems, made);
-  out += ",\"options\":" + dumped(answer->value("options", ordered::array())) + "}\n";
+  std::string problems = value_or(*answer, "diagnostics", "[]");
+  if (const auto artifact = answer->text("artifact")) made = bound(*artifact, plan, settings_.bind, problems);
+  std::string out = "{\"file\":" + value_or(*answer, "file", "null") + "," + draft_fields(problems, made) +
+                    ",\"options\":" + value_or(*answer, "options", "[]") + "}\n";
   keep(plan, number, std::move(made));
   return out;
 }
 
 auto draft_plans::take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
-  ordered problems = ordered::array();
+  std::string problems = "[]";
   plan_handle made = bound(artifact, plan, settings_.bind, problems);
   std::string out = "{" + draft_fields(problems, made) + "}\n";
   keep(plan, number, std::move(made));
@@ -126,17 +130,19 @@ auto draft_plans::take(const std::string& plan, const std::string& artifact) -> 
 
 auto draft_plans::project(const std::string& plan) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
-  const bool has_script = browser_compiler() != nullptr;
-  auto answer = make_answer(compiler_, number, {{"do", "project"}, {"plan", plan}, {"script", !has_script}});
+  std::string question = begin_question("project", plan);
+  append_json_flag(question, "script", browser_compiler() == nullptr);
+  auto answer = make_answer(compiler_, number, std::move(question));
   if (!answer) return std::unexpected(std::move(answer.error()));
-  if (const auto script = answer->find("script"); script != answer->end()) {
-    if (!script->is_string()) return refused("compiler_failed", "the compiler's answer has an unexpected form");
-    auto text = std::make_shared<const std::string>(std::move(script->get_ref<std::string&>()));
-    answer->erase(script);
+  if (!answer->find("script").empty()) {
+    auto script = answer->text("script");
+    if (!script) return refused("compiler_failed", "the compiler's answer is not as it should be");
+    auto text = std::make_shared<const std::string>(std::move(*script));
+    answer->erase("script");
     const std::scoped_lock lock(mutex_);
     if (number > forgotten_) script_ = std::move(text);
   }
-  return dumped(*answer) + "\n";
+  return answer->line();
 }
 
 auto draft_plans::browser_compiler() const -> std::shared_ptr<const std::string> {

@@ -338,6 +338,14 @@ TEST_CASE("questions for health that get no memory fail alone") {
   fail_each({"GET", "/readyz"});
 }
 
+TEST_CASE("questions for the compiler that get no memory fail alone") {
+  fail_each({"GET", "/v1/plans/reels_plan_a/source"});
+  fail_each({"POST", "/v1/plans/reels_plan_a/draft", R"({"text":"x"})"});
+  fail_each({"POST", "/v1/plans/reels_plan_a/draft", R"({"text":"wrong"})"});
+  fail_each({"POST", "/v1/plans/reels_plan_a/draft", R"({"artifact":"{}"})"});
+  fail_each({"GET", "/v1/plans/none/source", {}, 404});
+}
+
 TEST_CASE("metrics that get no memory fail alone") {
   fail_each({.method = "GET", .path = "/metrics", .is_repeatable = false});
 }

@@ -1,0 +1,172 @@
+// rankd/server/studio/compiler_answer.cpp: cuts valid JSON at the commas of its outermost object.
+#include <rankd/server/studio/compiler_answer.hpp>
+
+#include <rankd/registry/json_members.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+constexpr std::string_view spaces = " \t\r\n";
+
+/// Reads parts of valid JSON.
+class cutter {
+ public:
+  explicit cutter(std::string_view text) noexcept : rest_(text) {}
+
+  /// Returns whether the next character is this one, and skips it if so.
+  auto skip(char wanted) noexcept -> bool {
+    skip_spaces();
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  /// Returns what is between the quotes of the next string.
+  auto name() noexcept -> std::string_view {
+    skip_spaces();
+    const std::string_view quoted = cut(end_of_string(0) + 1);
+    return quoted.substr(1, quoted.size() - 2);
+  }
+
+  /// Returns the next value.
+  auto value() noexcept -> std::string_view {
+    skip_spaces();
+    std::size_t depth = 0;
+    std::size_t at = 0;
+    for (; at < rest_.size(); ++at) {
+      const char c = rest_[at];
+      if (depth == 0 && (c == ',' || c == '}')) break;
+      if (c == '"') at = end_of_string(at);
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+    }
+    const std::string_view found = cut(at);
+    return found.substr(0, found.find_last_not_of(spaces) + 1);
+  }
+
+ private:
+  /// Returns the position of the quote that ends the string which begins at `begin`.
+  [[nodiscard]] auto end_of_string(std::size_t begin) const noexcept -> std::size_t {
+    std::size_t at = begin + 1;
+    while (at < rest_.size() && rest_[at] != '"') at += rest_[at] == '\\' ? 2 : 1;
+    return at;
+  }
+
+  auto cut(std::size_t size) noexcept -> std::string_view {
+    const std::string_view out = rest_.substr(0, size);
+    rest_.remove_prefix(out.size());
+    return out;
+  }
+
+  void skip_spaces() noexcept { rest_.remove_prefix(std::min(rest_.find_first_not_of(spaces), rest_.size())); }
+
+  std::string_view rest_;
+};
+
+/// Appends `\uXXXX`.
+void append_escape(std::string& out, std::uint32_t unit) {
+  std::array<char, 7> room{};
+  std::snprintf(room.data(), room.size(), "\\u%04x", unit);
+  out += room.data();
+}
+
+}  // namespace
+
+auto compiler_answer::parse(std::string_view line) -> std::optional<compiler_answer> {
+  if (!nlohmann::json::accept(line)) return std::nullopt;
+  cutter in(line);
+  if (!in.skip('{')) return std::nullopt;
+  compiler_answer out;
+  if (in.skip('}')) return out;
+  do {
+    const std::string_view name = in.name();
+    in.skip(':');
+    out.members_.emplace_back(name, in.value());
+  } while (in.skip(','));
+  return out;
+}
+
+auto compiler_answer::find(std::string_view name) const noexcept -> std::string_view {
+  const auto found = std::ranges::find(members_, name, &std::pair<std::string, std::string>::first);
+  return found == members_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+/// A tree of one string has no parts, and its destructor needs no memory.
+auto compiler_answer::text(std::string_view name) const -> std::optional<std::string> {
+  const std::string_view value = find(name);
+  if (!value.starts_with('"')) return std::nullopt;
+  return nlohmann::json::parse(value).get<std::string>();
+}
+
+void compiler_answer::erase(std::string_view name) {
+  std::erase_if(members_, [name](const auto& member) { return member.first == name; });
+}
+
+void compiler_answer::add_diagnostics(const braid::diagnostics& problems) {
+  constexpr std::string_view field = "diagnostics";
+  std::string more = unplaced_json(problems);
+  const auto found = std::ranges::find(members_, field, &std::pair<std::string, std::string>::first);
+  if (found == members_.end()) return static_cast<void>(members_.emplace_back(field, std::move(more)));
+  std::string& list = found->second;
+  if (!list.starts_with('[') || list == "[]" || more == "[]") {
+    if (more != "[]") list = std::move(more);
+    return;
+  }
+  list.back() = ',';
+  list += std::string_view(more).substr(1);
+}
+
+auto compiler_answer::line() const -> std::string {
+  std::string out = "{";
+  for (const auto& [name, value] : members_) {
+    if (out.size() > 1) out += ',';
+    out.append("\"").append(name).append("\":").append(value);
+  }
+  return out += "}\n";
+}
+
+auto unplaced_json(const braid::diagnostics& problems) -> std::string {
+  std::string out;
+  append_json_list(out, problems, [](std::string& to, const braid::diagnostic& each) {
+    to += '{';
+    append_json_member(to, "code", each.code);
+    append_json_member(to, "message", each.message);
+    append_json_member(to, "hint", each.hint);
+    append_json_name(to, "place");
+    to += "null";
+    append_json_member(to, "pointer", each.pointer);
+    to += '}';
+  });
+  return out;
+}
+
+auto as_ascii(std::string_view json) -> std::string {
+  std::string out;
+  out.reserve(json.size());
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(json[at]);
+    if (lead < 0x80) {
+      out += json[at];
+      continue;
+    }
+    const std::size_t more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    std::uint32_t character = lead & (0x3FU >> more);
+    for (std::size_t i = 0; i < more && at + 1 < json.size(); ++i)
+      character = character << 6U | (static_cast<unsigned char>(json[++at]) & 0x3FU);
+    if (character >= 0x10000) {
+      append_escape(out, 0xD7C0U + (character >> 10U));
+      character = 0xDC00U + (character & 0x3FFU);
+    }
+    append_escape(out, character);
+  }
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,42 @@
+// rankd/server/studio/compiler_answer.hpp: a line of the compiler of plans, cut into members that stay as they are
+// written.
+#pragma once
+
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// A JSON object that the compiler wrote. It is not a tree of values, whose destructor needs memory.
+class compiler_answer {
+ public:
+  /// Returns nothing if the line is not a JSON object.
+  static auto parse(std::string_view line) -> std::optional<compiler_answer>;
+
+  /// Returns the value of a member as it is written; empty if there is no such member. Lifetime: that of the answer.
+  [[nodiscard]] auto find(std::string_view name) const noexcept -> std::string_view;
+  /// Returns the value of a member that is a string; nothing if there is no such member.
+  [[nodiscard]] auto text(std::string_view name) const -> std::optional<std::string>;
+  void erase(std::string_view name);
+  /// Appends these diagnostics, which have no place in the source, to those of the answer.
+  void add_diagnostics(const braid::diagnostics& problems);
+  /// Returns the object as a line, with a line feed.
+  [[nodiscard]] auto line() const -> std::string;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> members_;  ///< names without quotes, and values, as written
+};
+
+/// Returns diagnostics as the compiler writes them. They have no place in the source.
+auto unplaced_json(const braid::diagnostics& problems) -> std::string;
+
+/// Returns JSON with all characters beyond ASCII escaped: readers of lines may treat some of them as the end of one.
+auto as_ascii(std::string_view json) -> std::string;
+
+}  // namespace rankd
