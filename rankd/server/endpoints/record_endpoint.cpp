@@ -50,6 +50,12 @@ auto refusal_of(const record_outcome& outcome, std::string_view request_id) -> e
       return answer_error(http_status::conflict, "id_reused",
                           "another call with this Idempotency-Key had other records; send these with a new key",
                           request_id);
+    case outcome_kind::unserved:
+      return answer_error(http_status::service_unavailable, "records_not_served",
+                          "the records are on the disk as generation " + std::to_string(outcome.generation) +
+                              ", which this server cannot open; `store_refused` in its log says why. Send the call "
+                              "again, with the same Idempotency-Key",
+                          request_id);
     default: break;
   }
   const std::string why = outcome.problems.empty() ? "there is no memory" : outcome.problems.front().message;

@@ -60,10 +60,11 @@ struct past_call {
 };
 
 /// Returns the calls of the last day, the oldest first.
-auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> std::vector<past_call> {
+auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> braid::result<std::vector<past_call>> {
   std::vector<past_call> out;
   const auto kept = in.history();
-  if (!kept || !*kept || (*kept)->kind() != record_kind::text_list) return out;
+  if (!kept) return std::unexpected(kept.error());
+  if (!*kept || (*kept)->kind() != record_kind::text_list) return out;
   for (std::size_t at = 0; at < (*kept)->count(); ++at)
     if (auto each = past_call::parse((*kept)->text_at(at)); each && each->time + record_writer::id_window > now)
       out.push_back(std::move(*each));
@@ -140,6 +141,7 @@ struct record_writer::call {
 struct record_writer::group {
   std::vector<call*> calls;
   milliseconds time{0};
+  braid::diagnostics problems = {};  ///< why no call can be written
 
   auto make(const embedded_store& now) -> store_changes;
   auto try_add(store_changes& all, const embedded_store::snapshot& now, call& one) const -> bool;
@@ -164,8 +166,18 @@ auto record_writer::group::try_add(store_changes& all, const embedded_store::sna
 auto record_writer::group::make(const embedded_store& now) -> store_changes {
   store_changes all;
   const auto snapshot = now.take_snapshot();
-  if (!snapshot) return all;
-  std::vector<past_call> past = recent_calls(*snapshot, time);
+  auto read = snapshot ? recent_calls(*snapshot, time) : std::unexpected(snapshot.error());
+  if (!read) {
+    // Without the earlier calls, a call that comes again would be applied again.
+    problems.add({.code = "store_unreadable",
+                  .pointer = {},
+                  .message = "the calls before it cannot be read: " + read.error().message(),
+                  .hint = {},
+                  .node = {},
+                  .source = {}});
+    return all;
+  }
+  std::vector<past_call> past = std::move(*read);
   const std::uint64_t next = now.manifest().generation + 1;
   for (call* each : calls) {
     const auto known = each->id.empty() ? past.end() : std::ranges::find(past, each->id, &past_call::id);
@@ -237,12 +249,20 @@ void record_writer::write(const std::vector<call*>& calls) noexcept {
 void record_writer::write_group(const std::vector<call*>& calls) {
   group all{.calls = calls, .time = now_()};
   const auto written = change_store(into_->folder(), [&all](const embedded_store& now) { return all.make(now); });
-  if (written && *written) serve_now_();
   for (call* each : calls) {
     if (each->outcome && (written || each->outcome->result == outcome_kind::refused)) continue;
     each->outcome = record_outcome{.result = outcome_kind::failed};
-    if (!written) each->outcome->problems = written.error();
+    each->outcome->problems = written ? all.problems : written.error();
   }
+  if (std::ranges::any_of(calls, [this](const call* each) { return is_ahead(*each); })) serve_now_();
+  for (call* each : calls)
+    if (is_ahead(*each)) each->outcome->result = outcome_kind::unserved;
+}
+
+/// Returns whether the changes of a call are on the disk, and the store does not answer from them.
+auto record_writer::is_ahead(const call& one) const noexcept -> bool {
+  const bool is_made = one.outcome->result == outcome_kind::written || one.outcome->result == outcome_kind::repeated;
+  return is_made && one.outcome->generation > into_->generation();
 }
 
 void record_writer::count(const record_outcome& outcome) noexcept {
@@ -251,6 +271,7 @@ void record_writer::count(const record_outcome& outcome) noexcept {
     case outcome_kind::repeated: repeated_.fetch_add(1, braid::relaxed); return;
     case outcome_kind::refused:
     case outcome_kind::reused: refused_.fetch_add(1, braid::relaxed); return;
+    case outcome_kind::unserved:
     case outcome_kind::failed: failed_.fetch_add(1, braid::relaxed); return;
   }
 }

@@ -28,6 +28,7 @@ struct record_outcome {
     refused,   ///< a line is wrong
     reused,    ///< a call with this id was written before, with other records
     failed,    ///< the store could not be written
+    unserved,  ///< it was written, and this process cannot answer from it
   };
 
   result_kind result = result_kind::written;
@@ -42,7 +43,7 @@ struct record_counts {
   std::uint64_t written = 0;   ///< calls
   std::uint64_t repeated = 0;  ///< the same
   std::uint64_t refused = 0;   ///< the same, also if an id was reused
-  std::uint64_t failed = 0;    ///< the same
+  std::uint64_t failed = 0;    ///< the same, also if a call was written and is not served
 };
 
 /// Applies calls to an embedded store. A call makes all of its changes, or none. A generation costs as much as copying
@@ -58,15 +59,15 @@ class record_writer {
   static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
   static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
 
-  /// Calls `serve_now` after a generation was written, and before its calls are answered. `now` returns the time since
-  /// 1970; if it is empty, the system's time is used.
+  /// Calls `serve_now` if the store does not answer from the generation of a call yet, before the call is answered.
+  /// `now` is the time since 1970; empty: the time of the system.
   record_writer(const followed_store& into, vector_lengths vectors, std::function<void()> serve_now, clock now = {});
   record_writer(const record_writer&) = delete;
   auto operator=(const record_writer&) -> record_writer& = delete;
 
   /// Applies the lines of a call. An empty `id` means that the call has no id.
   /// Blocks: on the disk, for this call and for those before it. Errors: in the outcome: those of record_parser,
-  /// duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store.
+  /// duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store; store_unreadable.
   auto apply(std::string_view id, std::string_view lines) -> record_outcome;
 
   [[nodiscard]] auto counts() const noexcept -> record_counts;
@@ -79,6 +80,7 @@ class record_writer {
 
   void write(const std::vector<call*>& calls) noexcept;
   void write_group(const std::vector<call*>& calls);
+  auto is_ahead(const call& one) const noexcept -> bool;
   void count(const record_outcome& outcome) noexcept;
 
   const followed_store* into_;

@@ -191,7 +191,7 @@ void explore_records(explorer& out, const serve_options& small) {
   const std::vector<std::filesystem::path> data = {folder.write("data.ndjson", "{\"string\":\"a\",\"value\":\"b\"}\n")};
   REQUIRE(load_store(place, data, {}).has_value());
   const auto store = rankd::testing::value_of(followed_store::open(place, "ep_0001"));
-  record_writer writer(*store, {}, [] {});
+  record_writer writer(*store, {}, [&store] { static_cast<void>(store->refresh()); });
   serve_options options = small;
   options.listen = braid::socket_address::loopback(0);
   options.tokens =

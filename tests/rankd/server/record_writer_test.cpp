@@ -159,6 +159,26 @@ TEST_CASE("a store that cannot be written fails the call, which may be sent agai
   CHECK(world.writer->counts().failed == 1);
 }
 
+TEST_CASE("a call whose generation this process cannot open is not served, until it comes again and can be") {
+  writing_world world;
+  const std::string_view lines = "{\"hash\":\"item:2\",\"fields\":{\"a\":\"9\"}}\n";
+  int looks = 0;
+  record_writer blind(*world.store, vector_lengths(), [&looks] { ++looks; });
+  for (int time = 0; time < 2; ++time) {
+    const record_outcome outcome = blind.apply("one", lines);
+    CHECK(outcome.result == kind::unserved);
+    CHECK(outcome.generation == 2);
+  }
+  CHECK(looks == 2);
+  CHECK(blind.counts().failed == 2);
+  CHECK(world.contents().find("item:2") != std::string::npos);
+  CHECK(blind.apply("one", "{\"delete\":\"item:1\"}\n").result == kind::reused);
+  CHECK(world.apply(lines, "one").result == kind::repeated);
+  CHECK(world.store->generation() == 2);
+  CHECK(blind.apply("one", lines).result == kind::repeated);
+  CHECK(looks == 2);
+}
+
 TEST_CASE("calls that wait become one generation, in the order in which they came, and fail each for itself") {
   writing_world world;
   const std::vector<std::pair<std::string, std::string>> calls{

@@ -11,6 +11,7 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ struct following_world {
   std::unique_ptr<line_file> log_file = value_of(line_file::open(folder.path() / "log"));
   serve_log log{*log_file, log_level::info};
   std::unique_ptr<followed_store> store;
+  std::atomic<bool> is_blind = false;  // the writer does not open what it has written
   std::optional<store_follower> follower;
   std::optional<record_writer> writer;
   fixed_plans plans{following_plans()};
@@ -65,7 +67,9 @@ struct following_world {
     store = value_of(followed_store::open(place, "ep_0001"));
     follower.emplace(std::vector<store_follower::target>{{"ep_0001", store.get()}}, log);
     REQUIRE(follower->look());
-    writer.emplace(*store, vector_lengths(), [this] { static_cast<void>(follower->look()); });
+    writer.emplace(*store, vector_lengths(), [this] {
+      if (!is_blind) static_cast<void>(follower->look());
+    });
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline = std::chrono::minutes(1);
@@ -196,7 +200,17 @@ TEST_CASE("records that are posted are in the next answer") {
   CHECK(code(post("{\"delete\":\"b\"}", {}, "?endpoint=ep_none")) == "400 unknown_endpoint");
   CHECK(code(post("{\"delete\":\"b\"}", "Content-Type: text/plain\r\n")) == "415 unsupported_media_type");
   CHECK(world.store->generation() == 3);
+
+  world.is_blind = true;
+  const std::string_view late = R"({"list":"follow:1","values":[31]})";
+  for (int time = 0; time < 2; ++time) CHECK(code(post(late, "Idempotency-Key: late\r\n")) == "503 records_not_served");
+  CHECK(world.rank("plain") == shown(3, ""));
+  world.is_blind = false;
+  CHECK(post(late, "Idempotency-Key: late\r\n").body ==
+        "{\"generation\":4,\"records\":1,\"deletions\":0,\"repeated\":true}\n");
+  CHECK(world.rank("plain") == shown(4, "31,"));
   const std::string metrics = world.ask("GET", "/metrics").body;
   CHECK(metrics.find("rankd_record_calls_total{endpoint=\"ep_0001\",result=\"written\"} 2\n") != std::string::npos);
-  CHECK(metrics.find("rankd_record_calls_total{endpoint=\"ep_0001\",result=\"repeated\"} 1\n") != std::string::npos);
+  CHECK(metrics.find("rankd_record_calls_total{endpoint=\"ep_0001\",result=\"repeated\"} 2\n") != std::string::npos);
+  CHECK(metrics.find("rankd_record_calls_total{endpoint=\"ep_0001\",result=\"failed\"} 2\n") != std::string::npos);
 }
