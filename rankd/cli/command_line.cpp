@@ -162,6 +162,9 @@ void add_batch(CLI::App& app, action& chosen) {
       "Run plans with fallbacks for late nodes, whose answers depend on time");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
+  command
+      ->add_option("--in-flight", options->in_flight, "Requests that each thread answers at the same time; default: 32")
+      ->check(whole_number(1, 32));
   command->add_option("--cache-mib", options->cache_mib, "Memory for caches of nodes, in each thread")
       ->check(whole_number(0, 1 << 20))
       ->capture_default_str();

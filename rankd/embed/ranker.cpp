@@ -193,10 +193,12 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
   }();
   if (!opened) return std::unexpected(std::move(opened.error()));
   engine_options settings = engine_settings();
+  settings.times = budget_times::ignored;
   settings.cache = {.bytes = how.cache_mib << 20U, .entries = in->where.cache.entries};
   const auto runner = batch_runner::create(
       in->declared, *opened,
       {.workers = how.workers.value_or(options->workers),
+       .in_flight = how.in_flight,
        .given_plan = *given == nullptr ? std::string() : (*given)->name,
        .find_plan = [&](std::string_view wanted) { return *given != nullptr ? *given : find(wanted); },
        .engine = std::move(settings)});

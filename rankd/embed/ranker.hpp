@@ -65,9 +65,9 @@ struct many_options {
   std::string plan = {};  ///< as ranker_options::plan, for these requests
   std::optional<unsigned> workers = {};
   time_fallbacks fallbacks = time_fallbacks::refused;
-  std::uint64_t cache_mib = 0;  ///< for rows that nodes keep, in each thread; 0: no cache
-  /// Returns whether the batch should be interrupted. The function is called several times in 100 ms on the calling
-  /// thread.
+  std::uint64_t cache_mib = 0;                      ///< for rows that nodes keep, in each thread; 0: no cache
+  std::size_t in_flight = batch_runner::max_lines;  ///< requests that each thread answers at the same time
+  /// Asked several times in 100 ms, on the calling thread; the batch ends soon after it returns true.
   std::function<bool()> is_interrupted = {};
 };
 

@@ -374,7 +374,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point begun = around.where().now();
   const plan_fallback& fallback = *plan->stated->fallback;
-  keep_to_budget(request, plan->budget);
+  keep_to_budget(request, plan->budget, options_.times);
   rank_request again = request;
   if (request.deadline)
     request.deadline = std::max(*request.deadline - milliseconds(fallback.reserve_ms), milliseconds(1));
@@ -415,7 +415,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   BRAID_EXPECTS(target.plan->declared->endpoints().size() == declared_->endpoints().size(),
                 "a plan and the engine must have the same endpoints");
   if (target.part == nullptr) {
-    keep_to_budget(request, target.plan->budget);
+    keep_to_budget(request, target.plan->budget, options_.times);
     if (auto refused = find_page(request, *target.plan, *target.plan->declared, options_.cursors.get()))
       co_return refusal_of(*target.plan, request, std::move(*refused));
   }

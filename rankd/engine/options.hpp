@@ -23,6 +23,8 @@ enum class run_order : std::uint8_t {
 /// explanation.
 enum class node_metrics : std::uint8_t { none, collected };
 
+enum class budget_times : std::uint8_t;
+
 /// Whether rankings contain the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
@@ -36,6 +38,7 @@ struct engine_options {
   /// parallel.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
+  budget_times times{};  ///< applied
   node_metrics metrics = node_metrics::none;
   plan_captures captures = plan_captures::ignored;
   std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null if plans cannot issue cursors

@@ -293,7 +293,10 @@ auto answer_all(const batch_command_options& options, ranker& with) -> braid::ch
   batch_job job(options, *in, plan.get(), *range, std::move(*requests));
   auto done = with.rank_many([&job] { return job.next_lines(); },
                              [&job](const batch_answers& piece) { return job.write(piece); },
-                             {.plan = options.plan, .fallbacks = options.fallbacks, .cache_mib = options.cache_mib});
+                             {.plan = options.plan,
+                              .fallbacks = options.fallbacks,
+                              .cache_mib = options.cache_mib,
+                              .in_flight = options.in_flight});
   if (!done) return std::unexpected(std::move(done.error()));
   return job.finish();
 }

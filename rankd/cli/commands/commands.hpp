@@ -67,6 +67,7 @@ struct batch_command_options : project_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
   time_fallbacks fallbacks = time_fallbacks::refused;
   std::uint64_t cache_mib = 0;  ///< for rows that nodes keep, in each thread; 0: no cache
+  std::size_t in_flight = 0;    ///< requests that each thread answers at the same time; 0: as many as it can
 };
 
 struct bench_options : project_options {

@@ -13,11 +13,11 @@
 #include <rankd/engine/explain/quality.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/diagnostic.hpp>
-#include <rankd/registry/file.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/store/id_batch.hpp>
+#include <rankd/store/line_reader.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +28,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -117,27 +118,54 @@ auto read_judged(std::string_view text, std::uint64_t number, const std::string&
   return std::unexpected(std::move(placed));
 }
 
-auto read_judgements(const std::filesystem::path& file, const registries& declared)
-    -> braid::checked<std::vector<judged_request>> {
-  const auto text = read_text_file(file);
-  if (!text) return std::unexpected(text.error());
-  std::vector<judged_request> out;
+auto unreadable(const std::filesystem::path& file, std::error_code error) -> std::unexpected<braid::diagnostics> {
+  return refused("unreadable_file", "cannot be read: " + error.message(), {}, file);
+}
+
+constexpr std::size_t max_judgement_diagnostics = 100;
+
+/// Calls `use` with each request of a file, one after the other: a file may be larger than memory. Lines that are wrong
+/// are reported together.
+template <typename Use>
+auto for_each_judged(const std::filesystem::path& file, const registries& declared, Use use) -> braid::checked<void> {
+  auto lines = line_reader::open(file);
+  if (!lines) return unreadable(file, lines.error());
   braid::diagnostics problems;
-  std::uint64_t number = 0;
-  for (std::size_t at = 0; at < text->size();) {
-    const std::size_t end = std::min(text->find('\n', at), text->size());
-    const std::string_view line = std::string_view(*text).substr(at, end - at);
-    at = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto read = read_judged(line, number, file.string(), declared);
-    if (read)
-      out.push_back(std::move(*read));
-    else
+  while (problems.size() < max_judgement_diagnostics) {
+    const auto line = lines->next();
+    if (!line) return unreadable(file, line.error());
+    if (!*line) break;
+    const text_line& text = **line;
+    if (!text.too_long && text.text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto read = text.too_long ? refused("line_too_long", "the line is longer than 16 MiB", {},
+                                        file.string() + ":" + std::to_string(text.number))
+                              : read_judged(text.text, text.number, file.string(), declared);
+    if (!read)
       problems.append(std::move(read.error()));
+    else if (problems.empty())
+      use(std::move(*read));
   }
+  if (problems.size() >= max_judgement_diagnostics)
+    problems.append(make_diagnostic("too_many_diagnostics", "the rest was not read", "correct these lines first"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  if (out.empty()) return refused("no_requests", "the file has no request", "write one a line", file);
+  return {};
+}
+
+/// What a file of judgements has in all.
+struct judged_file {
+  std::size_t requests = 0;
+  std::set<row_id> ids;  ///< that have a relevance for some request
+};
+
+/// Reads the whole file before any request runs, so that a wrong line at its end is reported at once.
+auto read_judgements(const std::filesystem::path& file, const registries& declared) -> braid::checked<judged_file> {
+  judged_file out;
+  const auto read = for_each_judged(file, declared, [&out](const judged_request& each) {
+    ++out.requests;
+    for (const auto& [id, relevance] : each.judged) out.ids.insert(id);
+  });
+  if (!read) return std::unexpected(read.error());
+  if (out.requests == 0) return refused("no_requests", "the file has no request", "write one a line", file);
   return out;
 }
 
@@ -154,7 +182,7 @@ auto list_values(const ranking& answer, const key_entry* key) -> std::vector<std
   return out;
 }
 
-void note(plan_result& into, const ranking& answer, const judged_request& asked, const eval_options& options,
+void note(plan_result& into, const ranking& answer, const judgements& judged, const eval_options& options,
           const key_entry* diversity) {
   if (answer.error) {
     if (into.failed++ == 0) into.first_failure = answer.error->code + ": " + answer.error->message;
@@ -162,7 +190,7 @@ void note(plan_result& into, const ranking& answer, const judged_request& asked,
   std::vector<row_id> ids;
   if (!answer.error) answer.rows.for_each_row([&](std::uint32_t row) { ids.push_back(answer.rows.table().id(row)); });
   const auto values = answer.error ? std::vector<std::optional<std::string>>() : list_values(answer, diversity);
-  into.qualities.push_back(measure_quality(ids, values, asked.judged, options.quality));
+  into.qualities.push_back(measure_quality(ids, values, judged, options.quality));
   ids.resize(std::min(ids.size(), options.quality.depth));
   into.shown.insert(ids.begin(), ids.end());
 }
@@ -174,22 +202,26 @@ auto failed_for(const braid::diagnostics& problems) -> ranking {
   return out;
 }
 
-auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, const workspace& workspace,
-              const open_stores& stores, const eval_options& options, const key_entry* diversity)
-    -> braid::checked<plan_result> {
+auto run_plan(const bound_plan& plan, std::size_t requests, const workspace& workspace, const open_stores& stores,
+              const eval_options& options, const key_entry* diversity) -> braid::checked<plan_result> {
   plan_result out{
       .plan = plan.name, .digest = plan.digest, .qualities = {}, .shown = {}, .failed = 0, .first_failure = {}};
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return std::unexpected(no_runtime(on.error()));
   ranker.emplace(**on, workspace.declared, stores.pointers(),
-                 engine_options{.cursors = make_page_cursors(workspace.where.cursors)});
-  for (const judged_request& each : all) {
-    rank_request request = each.request;
-    const auto missing = fit_to_plan(request, plan, workspace.declared);
-    const ranking answer = missing.empty() ? (*on)->run(ranker->rank(plan, std::move(request))) : failed_for(missing);
-    note(out, answer, each, options, diversity);
-  }
+                 engine_options{.times = budget_times::ignored, .cursors = make_page_cursors(workspace.where.cursors)});
+  const auto run = [&](judged_request each) {
+    const auto missing = fit_to_plan(each.request, plan, workspace.declared);
+    const ranking answer =
+        missing.empty() ? (*on)->run(ranker->rank(plan, std::move(each.request))) : failed_for(missing);
+    note(out, answer, each.judged, options, diversity);
+  };
+  if (const auto read = for_each_judged(options.judgements, workspace.declared, run); !read)
+    return std::unexpected(read.error());
+  if (out.qualities.size() != requests)
+    return refused("unreadable_file", "the file has changed while it was read", "do not write to it meanwhile",
+                   options.judgements);
   return out;
 }
 
@@ -219,10 +251,7 @@ struct coverage {
   }
 };
 
-auto measure_coverage(const plan_result& of, const std::vector<judged_request>& all) -> coverage {
-  std::set<row_id> judged;
-  for (const judged_request& each : all)
-    for (const auto& [id, relevance] : each.judged) judged.insert(id);
+auto measure_coverage(const plan_result& of, const std::set<row_id>& judged) -> coverage {
   const auto shown = std::ranges::count_if(judged, [&](const row_id& id) { return of.shown.contains(id); });
   return {static_cast<std::size_t>(shown), judged.size()};
 }
@@ -238,14 +267,13 @@ struct evaluation {
   std::size_t requests = 0;
 };
 
-auto evaluate(std::vector<plan_result> plans, const std::vector<judged_request>& all, const eval_options& options)
-    -> evaluation {
-  evaluation out{.plans = std::move(plans), .means = {}, .covered = {}, .paired = {}, .requests = all.size()};
+auto evaluate(std::vector<plan_result> plans, const judged_file& judged, const eval_options& options) -> evaluation {
+  evaluation out{.plans = std::move(plans), .means = {}, .covered = {}, .paired = {}, .requests = judged.requests};
   for (const plan_result& each : out.plans) {
     estimates& means = out.means.emplace_back();
     for (std::size_t metric = 0; metric < quality_metrics; ++metric)
       means[metric] = estimate_mean(defined(each, metric), options.bootstrap);
-    out.covered.push_back(measure_coverage(each, all));
+    out.covered.push_back(measure_coverage(each, judged.ids));
   }
   if (out.plans.size() < 2) return out;
   out.paired.emplace();
@@ -366,7 +394,7 @@ auto eval_command(const eval_options& options) -> exit_status {
   if (!stores) return report(stores.error(), options.form);
   std::vector<plan_result> results;
   for (const bound_plan& each : plans) {
-    auto result = run_plan(each, *judged, *in, *stores, options, *diversity);
+    auto result = run_plan(each, judged->requests, *in, *stores, options, *diversity);
     if (!result) return report(result.error(), options.form);
     results.push_back(std::move(*result));
   }

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -191,7 +192,27 @@ auto artifacts_in(const std::vector<std::filesystem::path>& given)
   return out;
 }
 
-/// Reports a damaged end of the file on standard error. The results before it are valid.
+/// Frames, and the bytes that they point to.
+struct frame_group {
+  std::deque<std::string> contents;
+  std::vector<traffic_reader::frame> frames;
+};
+
+/// Reads the next frames, which are run together; none at the end. Memory is bounded by the largest frame.
+auto read_group(traffic_reader& from) -> frame_group {
+  constexpr std::size_t max_frames = 1024;
+  constexpr std::size_t enough_bytes = std::size_t{8} << 20U;
+  frame_group out;
+  for (std::size_t bytes = 0; out.frames.size() < max_frames && bytes < enough_bytes;) {
+    const auto frame = from.next();
+    if (!frame) break;
+    bytes += frame->content.size();
+    out.frames.push_back({.kind = frame->kind, .content = out.contents.emplace_back(frame->content)});
+  }
+  return out;
+}
+
+/// Prints to standard error, since the records before are valid all the same.
 void note_end(const replay_options& options, const traffic_reader& from) {
   if (from.how_it_ends() == traffic_reader::end::whole) return;
   const bool is_torn = from.how_it_ends() == traffic_reader::end::torn;
@@ -211,13 +232,15 @@ auto replay_command(const replay_options& options) -> exit_status {
   const bool is_other = !plans->empty();
   traffic_replay again({.plans = std::move(*plans), .request_id = options.request_id, .workers = options.workers});
   tally found(options);
-  while (const auto frame = file->next()) {
-    auto one = again.take(*frame);
-    if (!one) {
-      if (one.error().front().source.empty()) one.error().set_source(options.file.string());
-      return report(one.error(), options.form);
+  for (bool at_end = false; !at_end;) {
+    const frame_group group = read_group(*file);
+    at_end = group.frames.empty();
+    auto results = again.take_all(group.frames);
+    if (!results) {
+      if (results.error().front().source.empty()) results.error().set_source(options.file.string());
+      return report(results.error(), options.form);
     }
-    if (*one) found.add(**one);
+    for (const replayed_request& each : *results) found.add(each);
   }
   note_end(options, *file);
   if (!options.request_id.empty() && found.all() == 0)
@@ -265,7 +288,8 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("FILE");
   detail::add_form(*command, options->form);
-  command->add_option("--workers", options->workers, "Threads that compute; default: one for each available CPU")
+  command
+      ->add_option("--workers", options->workers, "Threads that answer requests; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->footer(
       "Needs no project, store or model: the file holds all of it, but operators of libraries and files of vectors;\n"

@@ -9,6 +9,7 @@
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/this_thread.hpp>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -121,15 +122,27 @@ void batch_runner::serve(worker_loop& on) {
 
 auto batch_runner::answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void> {
   std::vector<std::string> texts(work.lines.size());
+  const std::size_t most = owner.options_.in_flight == 0 ? max_lines : owner.options_.in_flight;
+  std::size_t next = 0;
   auto start_all = [&](braid::scope& children) -> braid::task<void> {
-    for (std::size_t at = 0; at < texts.size(); ++at)
-      children.spawn(answer_one(owner, on, work.lines[at], texts[at], work.answers.failed));
+    for (std::size_t lane = 0; lane < std::min(most, texts.size()); ++lane)
+      children.spawn(answer_next(owner, on, work, texts, next));
     co_return;
   };
   braid::task<void> all = braid::with_scope(std::ref(start_all));
   co_await std::move(all);
   for (const std::string& text : texts) work.answers.text += text + "\n";
   work.answers.answered = texts.size();
+}
+
+/// Answers one line after the other that no other task has begun.
+auto batch_runner::answer_next(batch_runner& owner, worker_loop& on, piece& work, std::vector<std::string>& texts,
+                               std::size_t& next) -> braid::task<void> {
+  while (next < texts.size()) {
+    const std::size_t at = next++;
+    auto answering = answer_one(owner, on, work.lines[at], texts[at], work.answers.failed);
+    co_await std::move(answering);
+  }
 }
 
 auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,

@@ -37,9 +37,10 @@ struct batch_answers {
 };
 
 struct batch_options {
-  unsigned workers = 0;    ///< threads that answer; 0: braid::default_worker_count()
-  std::string given_plan;  ///< for requests that do not name a plan
-  /// Returns the plan with this name. The plan must live as long as the runner. Threads: any.
+  unsigned workers = 0;       ///< threads that answer; 0: braid::default_worker_count()
+  std::size_t in_flight = 0;  ///< requests that each thread answers at the same time; 0 or more than max_lines: that
+  std::string given_plan;     ///< for requests that do not name a plan
+  /// Returns the plan with this name; it lives as long as the runner. Threads: any.
   std::function<braid::checked<const bound_plan*>(std::string_view name)> find_plan;
   engine_options engine = {};
 };
@@ -50,8 +51,7 @@ struct batch_options {
 /// Threads: one thread calls it. Lifetime: registries and stores outlive it.
 class batch_runner {
  public:
-  /// The maximum number of lines that one thread answers at the same time. Lines that are submitted together are
-  /// answered by one thread.
+  /// The number of lines that can be submitted together, which one thread answers.
   static constexpr std::size_t max_lines = 32;
 
   /// Starts the threads. Errors: no_runtime.
@@ -85,6 +85,8 @@ class batch_runner {
   void serve(worker_loop& on);
   auto take() -> piece*;
   static auto answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void>;
+  static auto answer_next(batch_runner& owner, worker_loop& on, piece& work, std::vector<std::string>& texts,
+                          std::size_t& next) -> braid::task<void>;
   static auto answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
                          std::uint64_t& failed) -> braid::task<void>;
 

@@ -372,7 +372,8 @@ auto find_request_id(std::string_view text, request_origin origin) -> std::strin
   return finder.found().value_or(made_up_request_id(find_digits(text, origin), origin));
 }
 
-void keep_to_budget(rank_request& request, const plan_budget& budget) {
+void keep_to_budget(rank_request& request, const plan_budget& budget, budget_times times) {
+  if (!request.deadline && times == budget_times::ignored) return;
   if (!request.deadline) request.deadline = budget.default_deadline;
   if (!budget.max_deadline) return;
   if (request.deadline && *request.deadline <= *budget.max_deadline) return;

@@ -118,9 +118,14 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
 /// the first syntax error, returns this string. Otherwise, derives an id as `parse_request` does.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// If a request has no deadline, sets the budget's default deadline. Limits the deadline to the maximum of the budget.
-/// A second call changes nothing.
-void keep_to_budget(rank_request& request, const plan_budget& budget);
+/// Whether the times of a budget bound a request that has no deadline. Nobody waits for the answers of offline work,
+/// and its requests wait for each other, so that such a bound would fail them.
+enum class budget_times : std::uint8_t { applied, ignored };
+
+/// Sets the default deadline of a budget if a request has no deadline, and limits it to the latest deadline of the
+/// budget, also if it still has none. A second call changes nothing. If times are ignored, a request without a deadline
+/// stays so.
+void keep_to_budget(rank_request& request, const plan_budget& budget, budget_times times = budget_times::applied);
 
 /// Returns the plan that a request names, or else `given`, which may be empty.
 /// Errors: missing_field if there is no plan name, plan_mismatch if both names exist and differ, unknown_plan for a

@@ -6,6 +6,11 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/store/replayed_reads.hpp>
 
+#include <braid/sync/atomic.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/thread.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -25,7 +30,7 @@ auto are_all(const braid::diagnostics& problems, std::string_view code) -> bool 
 
 }  // namespace
 
-traffic_replay::~traffic_replay() { runtime_.reset(); }
+traffic_replay::~traffic_replay() = default;
 
 auto traffic_replay::unused_plans() const -> std::vector<std::string> {
   return world_ == nullptr ? std::vector<std::string>() : world_->unused();
@@ -39,15 +44,21 @@ auto traffic_replay::begin(const recorded_project& project) -> braid::checked<vo
   if (!made) return std::unexpected(std::move(made.error()));
   for (const std::filesystem::path& each : settings_.plans)
     if (auto replaced = (*made)->replace_by(each); !replaced) return replaced;
-  auto on = braid::runtime::create({.workers = settings_.workers, .name = "replay"});
-  if (!on) return std::unexpected(no_runtime(on.error()));
   if (project.cursor_age.count() > 0)
     cursors_ = make_page_cursors({.key = "signatures of replays", .max_age = project.cursor_age});
   world_ = std::move(*made);
-  runtime_ = std::move(*on);
   engine_options how;
   how.cursors = cursors_;
-  ranker_.emplace(*runtime_, world_->declared(), std::vector<store*>(world_->declared().endpoints().size()), how);
+  how.times = budget_times::ignored;
+  const unsigned count = settings_.workers == 0 ? braid::default_worker_count().workers : settings_.workers;
+  while (lanes_.size() < count) {
+    auto on = braid::runtime::create({.workers = 1, .name = "replay" + std::to_string(lanes_.size())});
+    if (!on) return std::unexpected(no_runtime(on.error()));
+    lane& added = *lanes_.emplace_back(std::make_unique<lane>());
+    added.on = std::move(*on);
+    added.ranker.emplace(*added.on, world_->declared(), std::vector<store*>(world_->declared().endpoints().size()),
+                         how);
+  }
   return {};
 }
 
@@ -71,6 +82,51 @@ auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
 }
 
 auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>> {
+  const auto request = read(frame);
+  if (!request) return std::unexpected(request.error());
+  if (!*request) return std::nullopt;
+  return run(**request, *lanes_.front());
+}
+
+/// A plan among the frames may replace one that requests before it run, so these run first.
+auto traffic_replay::take_all(std::span<const traffic_reader::frame> frames)
+    -> braid::checked<std::vector<replayed_request>> {
+  std::vector<replayed_request> out;
+  std::vector<recorded_request> waiting;
+  const auto run_waiting = [&] {
+    out.resize(out.size() + waiting.size());
+    run_all(waiting, std::span(out).last(waiting.size()));
+    waiting.clear();
+  };
+  for (const traffic_reader::frame& frame : frames) {
+    if (frame.kind == frame_kind::project || frame.kind == frame_kind::plan) run_waiting();
+    auto request = read(frame);
+    if (!request) return std::unexpected(std::move(request.error()));
+    if (*request) waiting.push_back(std::move(**request));
+  }
+  run_waiting();
+  return out;
+}
+
+/// The calling thread is one of those that run requests. Which thread runs a request makes no difference to its answer.
+void traffic_replay::run_all(std::span<const recorded_request> requests, std::span<replayed_request> results) {
+  braid::atomic<std::size_t> next{0};
+  const auto run_some = [&](lane& on) {
+    for (std::size_t at = next.fetch_add(1, braid::relaxed); at < requests.size();
+         at = next.fetch_add(1, braid::relaxed))
+      results[at] = run(requests[at], on);
+  };
+  std::vector<braid::thread> helpers;
+  for (std::size_t at = 1; at < std::min(lanes_.size(), requests.size()); ++at)
+    if (auto helper = braid::thread::create(
+            {.name = braid::detail::indexed_thread_name("replay", at), .on_refused = braid::refusal::ignore},
+            [&run_some, on = lanes_[at].get()] { run_some(*on); }))
+      helpers.push_back(std::move(*helper));
+  if (!requests.empty()) run_some(*lanes_.front());
+}
+
+/// Returns a request that should be run; nothing for other frames, whose contents it keeps.
+auto traffic_replay::read(const traffic_reader::frame& frame) -> braid::checked<std::optional<recorded_request>> {
   if (frame.kind == frame_kind::project) {
     const auto project = read_project(frame.content);
     if (!project) return not_traffic("has a project that cannot be read");
@@ -85,17 +141,17 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
     if (auto added = add(*plan); !added) return std::unexpected(std::move(added.error()));
     return std::nullopt;
   }
-  const auto request = read_request(frame.content);
+  auto request = read_request(frame.content);
   if (!request) return not_traffic("has a request that cannot be read");
   if (request->number == std::numeric_limits<std::uint64_t>::max())
     return not_traffic("has a request with an invalid number");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
   if (!settings_.request_id.empty() && settings_.request_id != request->request_id) return std::nullopt;
-  return run(*request);
+  return request;
 }
 
-auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
+auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> replayed_request {
   replayed_request out;
   out.number = recorded.number;
   out.request_id = recorded.request_id;
@@ -128,7 +184,7 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
   if (!request) return unusable("the request cannot be read: " + request.error().front().message);
   out.recorded = signed_again(recorded.answer);
   out.result = replay_result::equal;
-  out.replayed = answer(recorded, plan, std::move(*request), out);
+  out.replayed = answer(recorded, plan, std::move(*request), on, out);
   if (out.result == replay_result::equal && out.replayed != out.recorded)
     out.result = out.why.empty() ? replay_result::different : replay_result::missing;
   return out;
@@ -138,7 +194,7 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
 /// at all, notes this in `out`. Cursors of a replaced plan are signed for the replacement; otherwise no answer with a
 /// cursor could be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
-                            rank_request request, replayed_request& out) -> std::string {
+                            rank_request request, lane& on, replayed_request& out) const -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
   if (reads == nullptr) {
     out.result = replay_result::unusable;
@@ -156,8 +212,8 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   }
   if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor")
     if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
-  auto work = ranker_->rank(plan, std::move(request), replayed_reads::list_stores(reads));
-  const ranking result = runtime_->run(std::move(work));
+  auto work = on.ranker->rank(plan, std::move(request), replayed_reads::list_stores(reads));
+  const ranking result = on.on->run(std::move(work));
   if (!reads->missing().empty()) out.why = "the record does not hold " + reads->missing();
   return to_json(result);
 }

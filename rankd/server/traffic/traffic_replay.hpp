@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,15 +42,15 @@ struct replayed_request {
   std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
 };
 
-/// Reads the frames of a file in order, and runs its requests one by one. An answer must equal the recorded one byte
-/// for byte, except for the signatures of cursors, because the key is not recorded.
-/// Threads: one at a time.
+/// Reads the frames of a file in their order, and runs its requests, several at the same time. An answer is compared
+/// with the recorded one byte for byte, except for signatures of cursors: the key is not part of the record. Threads:
+/// one at a time.
 class traffic_replay {
  public:
   struct settings {
     std::vector<std::filesystem::path> plans;  ///< files of plans that replace the recorded ones
     std::string request_id;                    ///< runs that request only; empty: all
-    unsigned workers = 0;                      ///< 0: as many as the machine grants
+    unsigned workers = 0;                      ///< threads that run requests; 0: as many as the machine grants
   };
 
   explicit traffic_replay(settings settings) : settings_(std::move(settings)) {}
@@ -61,7 +62,11 @@ class traffic_replay {
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
-  /// Returns the names of the plans in the settings to which no recorded plan corresponds.
+  /// Takes several frames, and runs their requests on all threads. Returns the results in the order of the frames.
+  /// Errors: those of `take`, for the first frame that cannot be taken.
+  auto take_all(std::span<const traffic_reader::frame> frames) -> braid::checked<std::vector<replayed_request>>;
+
+  /// Returns the names of the plans in the settings that no recorded request runs.
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
   /// Returns how many requests are missing in the record, according to the gaps in the request numbers.
@@ -74,11 +79,19 @@ class traffic_replay {
     std::string why;
   };
 
+  /// A thread that runs requests has its own loop, worker and engine.
+  struct lane {
+    std::optional<engine> ranker;  // used by the last tasks of the runtime
+    std::unique_ptr<braid::runtime> on;
+  };
+
+  auto read(const traffic_reader::frame& frame) -> braid::checked<std::optional<recorded_request>>;
   auto begin(const recorded_project& project) -> braid::checked<void>;
   auto add(const recorded_plan& plan) -> braid::checked<void>;
-  auto run(const recorded_request& recorded) -> replayed_request;
+  void run_all(std::span<const recorded_request> requests, std::span<replayed_request> results);
+  auto run(const recorded_request& recorded, lane& on) const -> replayed_request;
   auto answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan, rank_request request,
-              replayed_request& out) -> std::string;
+              lane& on, replayed_request& out) const -> std::string;
   [[nodiscard]] auto signed_again(std::string_view answer, std::optional<std::string_view> identity = {}) const
       -> std::string;
 
@@ -86,8 +99,7 @@ class traffic_replay {
   std::unique_ptr<recorded_world> world_;
   std::map<std::uint32_t, left_out_plan> left_out_;  // by their numbers
   std::shared_ptr<const page_cursors> cursors_;
-  std::optional<engine> ranker_;  // used by the last tasks of the runtime
-  std::unique_ptr<braid::runtime> runtime_;
+  std::vector<std::unique_ptr<lane>> lanes_;
   std::uint64_t next_number_ = 0;
   std::uint64_t taken_ = 0;
 };

@@ -95,7 +95,9 @@ TEST_CASE("a command line of batch that makes no sense exits with 2") {
                             {"--in", "in", "--restart"},
                             {"--shard", "1/2"},
                             {"--plan", ""},
-                            {"--workers", "0"}}) {
+                            {"--workers", "0"},
+                            {"--in-flight", "0"},
+                            {"--in-flight", "33"}}) {
     CAPTURE(line.back());
     const process_end end = run_batch(project, line);
     CHECK(end.status == 2);
@@ -121,6 +123,27 @@ TEST_CASE("one answer for each request that is no blank line, in order, and stat
   const process_end nothing = run_batch(project, {"--plan", "reels_plan_a"}, "");
   CHECK(nothing.status == 0);
   CHECK(nothing.out.empty());
+}
+
+TEST_CASE("a batch does not apply the times of a budget to requests without a deadline") {
+  const project_copy project;
+  std::filesystem::remove(project.path() / "plans/compiled/index.json");
+  project.write("plans/compiled/slow.json",
+                R"({"schema_version":1,"plan_name":"slow","outputs":["b"],"nodes":[)"
+                R"({"node_id":"a","op":"test::fixed_source","inputs":[]},)"
+                R"({"node_id":"b","op":"test::sleep","inputs":["a"],"params":{"duration_ms":20}}]})");
+  project.write("rankd.toml", content(project.path() / "rankd.toml") +
+                                  "\n[budget.plan.slow]\ndeadline_ms = 2\ndefault_deadline_ms = 1\n");
+  std::string many;
+  for (int user = 1; user <= 40; ++user) many += "{\"user_id\":" + std::to_string(user) + "}\n";
+  for (const char* in_flight : {"1", "32"}) {
+    const process_end end = run_batch(project, {"--plan", "slow", "--in-flight", in_flight}, many);
+    CHECK(end.status == 0);
+    CHECK(end.err == "answered 40 requests, none of them with an error\n");
+  }
+  const process_end late = run_batch(project, {"--plan", "slow"}, R"({"user_id":1,"deadline_ms":100000})");
+  CHECK(late.status == 1);
+  CHECK(late.out.find("time_budget_exceeded") != std::string::npos);
 }
 
 TEST_CASE("files, streams, parts and numbers of workers give the same bytes") {

@@ -86,6 +86,36 @@ TEST_CASE("a request that a plan fails on counts as an empty answer, and the sta
   CHECK(json::parse(run.out).at("plans").at(0).at("metrics").at("recall").at("mean") == 0.5);
 }
 
+TEST_CASE("judgements may be larger than a document, and each line counts") {
+  const project_copy project;
+  write_plans(project);
+  constexpr std::size_t lines = 18;
+  std::string text;
+  for (std::size_t at = 0; at < lines; ++at)
+    text += R"({"request":{"user_id":1},"relevance":{"1":1}})" + std::string(std::size_t{1} << 20U, ' ') + "\n";
+  project.write("judged.ndjson", text);
+  const process_end run =
+      rankd_in(project.path(), {"eval", "rows", "other", "--judgements", "judged.ndjson", "--depth", "2", "--json"});
+  REQUIRE(run.status == 0);
+  const json found = json::parse(run.out);
+  CHECK(found.at("requests") == lines);
+  for (const json& plan : found.at("plans")) CHECK(plan.at("metrics").at("mrr").at("requests") == lines);
+  CHECK(found.at("plans").at(0).at("metrics").at("mrr").at("mean") == 1);
+  CHECK(found.at("plans").at(1).at("metrics").at("mrr").at("mean") == 0);
+
+  std::string wrong;
+  for (int line = 0; line < 1000; ++line) wrong += "{\n";
+  project.write("judged.ndjson", wrong);
+  const process_end refused = rankd_in(project.path(), {"eval", "rows", "--judgements", "judged.ndjson"});
+  CHECK(refused.status == 1);
+  CHECK(has(refused.err, "line 100"));
+  CHECK_FALSE(has(refused.err, "line 101"));
+  CHECK(has(refused.err, "the rest was not read"));
+  project.write("judged.ndjson", "[" + std::string(std::size_t{17} << 20U, ' ') + "]\n");
+  CHECK(has(rankd_in(project.path(), {"eval", "rows", "--judgements", "judged.ndjson"}).err,
+            "the line is longer than 16 MiB"));
+}
+
 TEST_CASE("what is wrong with judgements is told with its line") {
   const project_copy project;
   project.write("judged.ndjson",

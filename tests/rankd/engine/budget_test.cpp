@@ -168,6 +168,13 @@ TEST_CASE("the deadline of a request is kept to its budget once, however often")
   modest.deadline = 20ms;
   keep_to_budget(modest, budget);
   CHECK(modest.deadline_from == deadline_source::request);
+  rank_request patient;
+  keep_to_budget(patient, budget, budget_times::ignored);
+  CHECK(!patient.deadline);
+  patient.deadline = 21ms;
+  keep_to_budget(patient, budget, budget_times::ignored);
+  CHECK(patient.deadline == 20ms);
+  CHECK(patient.deadline_from == deadline_source::budget);
   rank_request free;
   keep_to_budget(free, {});
   CHECK(!free.deadline);

@@ -14,6 +14,7 @@
 #include <tests/support/redis_server.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -72,16 +73,37 @@ class recording_world {
     served_.reset();
     writer_.reset();
     auto from = value_of(traffic_reader::open(file()));
-    traffic_replay again(std::move(how));
+    traffic_replay again(how);
     std::vector<replayed_request> out;
     while (const auto frame = from.next())
       if (auto one = value_of(again.take(*frame))) out.push_back(std::move(*one));
     CHECK(from.how_it_ends() == traffic_reader::end::whole);
     CHECK(again.lost() == 0);
+    check_together(std::move(how), out);
     return out;
   }
 
  private:
+  /// Several threads have the same results, in the same order.
+  void check_together(traffic_replay::settings how, const std::vector<replayed_request>& alone) const {
+    how.workers = 3;
+    auto from = value_of(traffic_reader::open(file()));
+    std::deque<std::string> contents;
+    std::vector<traffic_reader::frame> frames;
+    while (const auto frame = from.next())
+      frames.push_back({.kind = frame->kind, .content = contents.emplace_back(frame->content)});
+    traffic_replay again(std::move(how));
+    const auto together = value_of(again.take_all(frames));
+    CHECK(again.lost() == 0);
+    REQUIRE(together.size() == alone.size());
+    for (std::size_t at = 0; at < alone.size(); ++at) {
+      CHECK(together[at].number == alone[at].number);
+      CHECK(together[at].result == alone[at].result);
+      CHECK(together[at].replayed == alone[at].replayed);
+      CHECK(together[at].why == alone[at].why);
+    }
+  }
+
   scratch_folder folder_;
   std::unique_ptr<traffic_writer> writer_;
   std::unique_ptr<serve_world> served_;
