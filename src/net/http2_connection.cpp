@@ -237,6 +237,7 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
       numbers_.reset(static_cast<std::uint32_t>(id));
       charge();
       break;
+    case NGHTTP2_PRIORITY: charge(); break;
     default: break;
   }
   if (!ends_stream || (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA)) return;

@@ -75,6 +75,7 @@ auto floods() -> std::vector<flood> {
   const auto reset = [](int i) {
     return get_frame(stream_number(i), "/wait") + frame(frame_type::rst_stream, 0, stream_number(i), number32(8));
   };
+  const auto priority = [](int i) { return frame(frame_type::priority, 0, stream_number(i), number32(0) + "x"); };
   const auto empty_data = [](int) { return data_frame(1, {}, 0); };
   const auto small_window = [](int) { return window_frame(1, 1); };
   const auto continuation = [](int) { return frame(frame_type::continuation, 0, 1, literal("x", "y")); };
@@ -87,6 +88,7 @@ auto floods() -> std::vector<flood> {
       {"pings", repeated(1'000, ping), calm_down},
       {"settings", repeated(1'000, settings), calm_down},
       {"rapid reset", repeated(1'000, reset), calm_down},
+      {"priorities", repeated(1'000, priority), calm_down},
       {"empty frames of data", post_frame(1, "/read") + repeated(1'000, empty_data), calm_down},
       {"small updates of a window", get_frame(1, "/wait") + repeated(1'000, small_window), calm_down},
       {"CONTINUATION without an end", head + repeated(1'000, continuation), calm_down},
