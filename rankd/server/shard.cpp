@@ -14,6 +14,7 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rankd::detail {
 namespace {
@@ -118,8 +119,11 @@ auto shard::listen(const braid::socket_address& address, port_use port, std::fun
 
 auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
   if (!context_.options().tls) return std::nullopt;
+  std::vector<std::string> protocols{"http/1.1"};
+  if (context_.options().http.http2.enabled && braid::http_server::has_http2())
+    protocols.insert(protocols.begin(), "h2");
   auto made = braid::tls_context::server(
-      {.identity = *context_.options().tls, .protocols = {"http/1.1"}, .handshakes = &runtime_->blocking()});
+      {.identity = *context_.options().tls, .protocols = protocols, .handshakes = &runtime_->blocking()});
   if (!made) return braid::fail(made.error());
   return std::move(*made);
 }

@@ -62,6 +62,9 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
   add_milliseconds(command, "--header-timeout-ms", server.http.head_timeout, "Time to receive the head of a request");
   add_milliseconds(command, "--body-timeout-ms", server.http.body_timeout, "Time to receive its body");
   add_milliseconds(command, "--idle-timeout-ms", server.http.idle_timeout, "Time between two requests of a connection");
+  command.add_flag_callback(
+      "--no-http2", [&server] { server.http.http2.enabled = false; },
+      "Speak HTTP/1.1 only; otherwise clients choose HTTP/2 by ALPN, or by their first bytes");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
                    "Deadline, from their arrival, of requests that name no deadline");
 }

@@ -1,8 +1,10 @@
 // tests/rankd/server/serve_tls_test.cpp: the same interface through TLS.
 #include <rankd/server/rank_server.hpp>
 
+#include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
+#include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <tests/rankd/server/serve_world.hpp>
@@ -10,8 +12,10 @@
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/tls_scene.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -44,7 +48,30 @@ auto ask(braid::loop& on, std::string url) -> braid::task<std::string> {
   co_return got ? got->body : got.error().message();
 }
 
+/// Returns the protocol that a client of both versions of HTTP and this server agree on.
+auto agreed_protocol(braid::loop& on, std::uint16_t port) -> braid::task<std::string> {
+  const auto trusted = braid::tls_context::client({.authorities = pem(tls_people::known().authority.certificate),
+                                                   .protocols = {"http/1.1", "h2"}})
+                           .value();
+  auto connecting = braid::stream_socket::connect(on, braid::socket_address::loopback(port));
+  braid::result<braid::stream_socket> socket = co_await std::move(connecting);
+  auto shaking = braid::tls_stream::connect(trusted, std::move(*socket), "localhost");
+  const braid::result<braid::tls_stream> stream = co_await std::move(shaking);
+  co_return stream ? std::string(stream->protocol()) : stream.error().message();
+}
+
 }  // namespace
+
+TEST_CASE("HTTP/2 is preferred over TLS, unless it is switched off") {
+  if (!braid::http_server::has_http2()) return;
+  const auto on = braid::runtime::create({.workers = 1}).value();
+  serve_world both(guarded());
+  CHECK(on->run(agreed_protocol(on->io(), both.server().address().port())) == "h2");
+  serve_options options = guarded();
+  options.http.http2.enabled = false;
+  serve_world old(options);
+  CHECK(on->run(agreed_protocol(on->io(), old.server().address().port())) == "http/1.1");
+}
 
 TEST_CASE("a client that trusts the server's authority gets the same bytes as without TLS") {
   serve_world plain;
