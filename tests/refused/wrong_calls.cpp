@@ -52,7 +52,7 @@ struct derived_throwing : throwing {};
 // says: expected a callable and its arguments, got no callable
 [[maybe_unused]] void nothing_at_all(pool& workers) { spawn(workers).detach(); }
 
-// says: can neither be copied nor moved into the job
+// says: one of them allows neither: pass it by std::move
 [[maybe_unused]] void not_movable(pool& workers, fixed& place) { spawn(workers, hold, place).detach(); }
 
 // says: the destructor of one of them may throw: declare it noexcept
@@ -110,7 +110,7 @@ struct derived_throwing : throwing {};
 // says: got an object that cannot be called
 [[maybe_unused]] void posted_number(pool& workers) { static_cast<void>(post(workers, 4L)); }
 
-// says: can neither be copied nor moved into the job
+// says: one of them allows neither: pass it by std::move
 [[maybe_unused]] void posted_fixed(pool& workers, fixed& work) { static_cast<void>(post(workers, work)); }
 
 // says: the destructor of one of them may throw: declare it noexcept
@@ -141,7 +141,7 @@ struct derived_throwing : throwing {};
 // says: expected a function, a lambda or another callable as the continuation
 [[maybe_unused]] void task_for_continuation(future<int> ahead) { std::move(ahead).then(later(1)).detach(); }
 
-// says: the continuation must be copyable or movable
+// says: the continuation is copied or moved into the future, and allows neither
 [[maybe_unused]] void fixed_continuation(future<void> ahead, fixed& work) { std::move(ahead).then(work).detach(); }
 
 // says: its destructor may throw: declare it noexcept
@@ -186,7 +186,7 @@ struct derived_throwing : throwing {};
 // says: expected two callables or more
 [[maybe_unused]] void forked_alone() { fork_join(nothing); }
 
-// says: a fork would not run the task that its function returns
+// says: a fork runs functions, and would not run the task that one returns
 [[maybe_unused]] void forked_task() {
   fork_join(nothing, [] { return later(1); });
 }

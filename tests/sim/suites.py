@@ -89,7 +89,7 @@ def programs(build, is_short):
         files = "--source-file=" + ",".join(f"*/{stem}.cpp" for stem in SHORT[folder])
         yield folder, [str(build / "tests" / folder / "all_test")] + ([out] if out else []) + ([files] if is_short else [])
     for file in sorted((ROOT / "examples").glob("[0-9]*.cpp")):
-        if (build / "examples" / file.stem).exists():
+        if (build / "examples" / file.stem).exists() and not re.search(PROCESS, file.read_text()):
             yield f"examples/{file.stem}", [str(build / "examples" / file.stem)]
 
 

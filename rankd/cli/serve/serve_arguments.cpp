@@ -170,9 +170,7 @@ void add_clients(CLI::App& command, serve_command_options& options) {
       ->type_name("FILE");
   command
       .add_option("--allow-host", options.server.allowed_hosts,
-                  "Host name for which a server without --token-file also answers, besides IP addresses and localhost; "
-                  "`*`: any; "
-                  "may be repeated")
+                  "Host name for which a server without --token-file answers; `*`: any; may be repeated")
       ->check(check_host_name)
       ->type_name("NAME");
 }

@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 1dfd0ac3646d8f2af17acce210750a7f6d08ea52215a19b072f48bb77d0b038a
+// digest ops 3bd39de5116464b1c15ef0a361ecd9347e48c5da2a8a4813dc73849ed78bb349
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
