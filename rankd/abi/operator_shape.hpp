@@ -19,7 +19,7 @@ inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
 inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 
 /// The effect of an operator on its input rows. An operator with any effect may write columns. The first four effects
-/// apply to the rows that the operator is called on. The rows of options added by `input` are only read.
+/// apply to the rows that the operator is called on. Other inputs, which `input` adds as options, are only read.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
   filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order

@@ -97,8 +97,9 @@ void add_rank(CLI::App& app, action& chosen) {
                    "Show the rows that a node returns, with some keys or all; at most 8 nodes")
       ->check(check_not_empty)
       ->type_name("NODE[:KEY,…]");
-  auto* json =
-      command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
+  auto* json = command->add_flag_callback(
+                          "--json", [] {}, "Print JSON; the default without --table and --explain")
+                   ->excludes("--table");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command->callback([options, json, &chosen] {

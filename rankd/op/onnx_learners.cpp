@@ -252,7 +252,7 @@ auto transformed(const onnx_call& call, slot_list scores, std::string_view trans
   if (transform == "SOFTMAX") scores = softened(call, scores, onnx_type::floats);
   if (transform != "NONE" && transform != "LOGISTIC" && transform != "SOFTMAX") {
     call.refuse("bad_value", "post_transform", shown(transform) + " is not supported",
-                "convert with NONE, LOGISTIC or SOFTMAX");
+                "convert the model with the post_transform NONE, LOGISTIC or SOFTMAX");
     return std::nullopt;
   }
   return onnx_rows{onnx_type::floats, 2, std::move(scores)};

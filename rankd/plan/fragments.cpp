@@ -148,7 +148,7 @@ class use_reader {
     if (name == nullptr || draft_.problems.size() != problems_before) return;
     const auto number = draft_.known.nodes.find(*name);
     if (!number || std::ranges::find(use.nodes, *number) == use.nodes.end())
-      reader.report("result", "unknown_node", quote_name(*name) + " is not a node of this use");
+      reader.report("result", "unknown_node", quote_name(*name) + " is not in `nodes` of this use of the fragment");
     else
       use.result = *number;
   }

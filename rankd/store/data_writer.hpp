@@ -42,7 +42,7 @@ class data_writer {
   /// Returns the number of bytes that were put since the last save. Unsaved bytes are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
-  /// Makes the stored records and a note durable.
+  /// Makes all records that were stored so far durable, together with `note`, which a later opening can read.
   /// Blocks: on the disk.
   auto save(std::string_view note) -> braid::result<void>;
 

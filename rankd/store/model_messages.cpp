@@ -275,8 +275,8 @@ auto has_labels(const tensor_in_answer& tensor) -> bool {
   return type.starts_with("INT") || type.starts_with("UINT") || type == "BYTES";
 }
 
-/// Copies columns of a tensor to the places of their scores. Returns a description of an error in the tensor, or
-/// nothing.
+/// Copies the chosen columns of a tensor into the scores, which are stored one column after the other. Returns a
+/// description of an error in the tensor, or nothing.
 auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_range rows, const tensor_columns& chosen,
                  std::span<double> into) -> std::string {
   const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");

@@ -62,8 +62,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   return leave(self);
 }
 
-/// Ends a worker that has no jobs after the pool has become quiescent, without another poll of the queues. The worker
-/// sees all writes before the stop, as it would after a poll.
+/// Ends a worker of a quiescent pool. The queues are known to be empty, so they are not polled again. The worker sees
+/// all writes before the stop, as it would after a poll.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {

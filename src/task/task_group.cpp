@@ -147,7 +147,7 @@ void task_group::wait_for_all() noexcept {
 }
 
 /// Waits for the group on a worker: runs the group's own functions first, then forks of other workers. If nothing
-/// happens for long, runs any work that may block the group.
+/// happens for long, runs other work that a function of the group may wait for.
 void task_group::wait_on(worker& self) noexcept {
   end_of_all end(*this);
   detail::fork_patience some(self.exchange->looks());

@@ -279,7 +279,8 @@ struct runtime_list {
   static void set_first(runtime* first) noexcept;
 };
 
-/// Closes the runtime of the process at the end of its static objects. Its workers remain and refuse work.
+/// Closes the runtime of the process when static objects are destroyed. The workers of the runtime remain and refuse
+/// work.
 struct runtime_end {
   /// Frees the loops of the runtime, which have file descriptors. Requires that the runtime was shut down.
   BRAID_API static void close(runtime& ended) noexcept;

@@ -156,7 +156,7 @@ auto test_runner::state::answer(const bound_plan& plan, const rank_request& requ
     return failed_by(braid::diagnostics({.code = "no_experiments",
                                          .pointer = "/experiments",
                                          .message = "a test of a plan cannot choose arms of experiments",
-                                         .hint = "write the values that the arm sets into param_overrides",
+                                         .hint = "list in `param_overrides` the values that the arm sets",
                                          .node = {},
                                          .source = "request"}));
   const auto missing = check_needs(request, find_route(plan, request.params)->needs, declared_);

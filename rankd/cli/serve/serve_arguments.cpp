@@ -60,7 +60,7 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(256, 1 << 20))
       ->capture_default_str();
   add_milliseconds(command, "--header-timeout-ms", server.http.head_timeout, "Time to receive the head of a request");
-  add_milliseconds(command, "--body-timeout-ms", server.http.body_timeout, "Time to receive its body");
+  add_milliseconds(command, "--body-timeout-ms", server.http.body_timeout, "Time to receive the body of a request");
   add_milliseconds(command, "--idle-timeout-ms", server.http.idle_timeout, "Time between two requests of a connection");
   command.add_flag_callback(
       "--no-http2", [&server] { server.http.http2.enabled = false; },

@@ -51,7 +51,7 @@ auto run_studio(serve_command_options options) -> exit_status {
 }  // namespace
 
 void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("studio", "Work on a project with the page of plans, on this machine");
+  auto* command = app.add_subcommand("studio", "Edit and try a project's plans in a browser, on this machine");
   auto options = std::make_shared<serve_command_options>();
   options->server.loops = 1;
   options->server.shows_page = true;

@@ -21,8 +21,8 @@
 
 namespace rankd {
 
-/// The nodes that run for some requests of a plan, and their graph. The graph also contains the nodes that do not run,
-/// but without edges. So a node has the same number in every route.
+/// A route: the nodes of a plan that run for requests which take the same branches, and the graph of these nodes. The
+/// graph also contains the other nodes, without edges, so a node has the same number in every route.
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 

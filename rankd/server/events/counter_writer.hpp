@@ -29,10 +29,10 @@ struct counter_counts {
   std::uint64_t lost = 0;  ///< the queue was full, or Redis failed or refused them
 };
 
-/// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. At most
-/// once: steps that are being sent when a connection ends are lost, and counted; the log of events has them. Failures
-/// are logged (`counters_failed`), once until a step is written again. Threads: any. Lifetime: rules and log outlive
-/// it.
+/// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. A step is
+/// sent at most once: steps that are being sent when a connection ends are counted as lost, but remain in the log of
+/// events. After a failure is logged (`counters_failed`), no other failure is logged until steps are written again.
+/// Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps

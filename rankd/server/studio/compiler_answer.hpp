@@ -1,5 +1,5 @@
-// rankd/server/studio/compiler_answer.hpp: a line of the compiler of plans, cut into members that stay as they are
-// written.
+// rankd/server/studio/compiler_answer.hpp: an answer of the plan compiler: one line with a JSON object, split into
+// members whose text is not changed.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -15,7 +15,7 @@ namespace braid::detail {
 /// Protocol: docs/design/static_graph.md
 class walk_count {
  public:
-  /// Begins a walk with a node that another walk has left. Not called for the first walk of a run.
+  /// Begins a walk at a ready node that another walk left to other threads. Not called for the first walk of a run.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
   /// Ends a walk. `children` is the number of its nodes that other threads have taken. It is negative if the walk ran

@@ -92,7 +92,7 @@ auto bind_concat(const plan_node& node, const bind_context& context) -> braid::c
     problems.add(wrong_sources("unused_param", sources->pointer, "`sources` requires `out_key`"));
   else if (out_key != nullptr && sources == nullptr)
     problems.add(wrong_sources("missing_field", braid::json_pointer(node.pointer, "params"),
-                               "the field `sources` is missing: `out_key` stores these names"));
+                               "the field `sources` is missing; it has the names that are stored in `out_key`"));
   else if (sources != nullptr && sources->names.size() > 2)
     problems.add(wrong_sources("too_many_items", sources->pointer, "`sources` has more than two names"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
