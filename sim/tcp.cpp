@@ -258,7 +258,7 @@ auto tcp_socket::send(int descriptor, const message& given) -> ssize_t {
     if (is_open) {
       const std::size_t count = std::min(size - sent, room());
       if (count > 0 && sent == 0 && count == size) {
-        send_bytes(std::move(data));
+        send_bytes(std::exchange(data, {}));
       } else if (count > 0) {
         const auto first = data.begin() + static_cast<std::ptrdiff_t>(sent);
         send_bytes(bytes(first, first + static_cast<std::ptrdiff_t>(count)));
@@ -316,8 +316,8 @@ void tcp_socket::close() {
   input_ = {};
   read_ = 0;
   if (peer_ != nullptr && peer_->is_closed_) {  // otherwise they would keep each other
-    peer_->peer_.reset();
-    peer_.reset();
+    peer_->peer_ = nullptr;
+    peer_ = nullptr;
   }
   internet_socket::close();
 }
@@ -365,7 +365,8 @@ void tcp_socket::take_input(std::size_t count) {
     input_.clear();
     read_ = 0;
   }
-  if (connection_ != 0 && (read_since_window_ += count) >= window_step)
+  if (connection_ != 0) read_since_window_ += count;
+  if (connection_ != 0 && read_since_window_ >= window_step)
     send_packet(word::window, connection_, {}, std::exchange(read_since_window_, 0));
   if (peer_ == nullptr || !peer_->is_writable() || (could_write && !peer_->was_full_)) return;
   peer_->was_full_ = false;
