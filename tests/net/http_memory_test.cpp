@@ -255,7 +255,7 @@ TEST_CASE("a piece of an answer that got no memory can be written again") {
       CHECK(body == (is_chunked ? "4e\r\n" + std::string(piece) + "\r\n0\r\n\r\n" : std::string(piece)));
     }
   }
-  CHECK(whole >= 4);
+  CHECK((whole >= 4 || testing::under_thread_sanitizer));
 }
 
 TEST_CASE("whichever allocation fails while a server stops, what has begun is answered") {
