@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view last_line = "# EOF\n";
 
-/// Returns whether the socket's peer is this process. Any process may have taken the name in the abstract namespace
-/// first.
+/// Returns whether the socket's peer is `process`. Another process may have taken the socket's name in the abstract
+/// namespace first.
 auto belongs_to(int socket, int process) -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;

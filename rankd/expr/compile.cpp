@@ -90,7 +90,8 @@ class form_finder {
     }
   }
 
-  /// Returns the form of the alternatives of a node that selects one of them.
+  /// Returns the form that the alternatives of a choosing node need: that of the node itself, or `floating` if only the
+  /// presence of the value is needed.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }

@@ -70,7 +70,7 @@ auto counted_sorted_set::find(std::string_view member) const noexcept -> std::op
 }
 
 void counted_sorted_set::set(std::string_view member, double score) {
-  // Everything that allocates comes first, so that without memory nothing has changed.
+  // Allocates everything first. If an allocation fails, the value is unchanged.
   item made{.text = std::string(member), .score = score};
   make_room(items);
   make_room(by_text);

@@ -139,7 +139,8 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Returns whether an equal question of the same request may use this read: it is running, or has an answer.
+  /// Returns whether this read can serve an equal question of the same request. It can while it runs, and after it has
+  /// ended with an answer.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;

@@ -53,8 +53,8 @@ void task_walk::enter(scope& found, std::size_t around) {
   found_.push_back(&found);
 }
 
-/// Visits the waits and nested scopes of a scope. The function that a stop callback calls shows its kind; unknown
-/// functions belong to the program.
+/// Visits the waits and nested scopes of a scope. Both are registered as stop callbacks, and the function of the
+/// callback shows which of them it is. Callbacks with other functions belong to the program.
 void task_walk::visit(scope& at, std::size_t place) {
   const auto look = [&](stop_callback& each) {
     if (each.code() == &scope::parent_stopped) return enter(static_cast<scope&>(each), place);

@@ -60,8 +60,8 @@ class BRAID_API driver {
   /// Returns whether the driver has its own work. If so, jobs of the worker must not block to wait for other threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
-  /// Sleeps as `park_until` does, but also returns if there is work for `work`. It does not run that work, because
-  /// other threads still consider the worker asleep.
+  /// Sleeps as `park_until` does, but also returns if the driver has something to do. The caller must call `work`
+  /// itself, after the worker counts as busy again: during the sleep, other threads consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
   /// Returns whether there is work for `work`.

@@ -140,8 +140,8 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   return std::move(*asked);
 }
 
-/// Waits until a request is admitted, and runs its plan. In between, the loop reads requests that arrived at the same
-/// time, so that the gate counts them.
+/// Waits until a request is admitted, yields once, and then runs the plan. During the yield, the loop reads requests
+/// that arrived at the same time, so that the gate counts them.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void> {
   request_record& record = request.record;
   const plan_budget& budget = request.plan->budget;

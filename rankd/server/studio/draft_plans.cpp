@@ -22,7 +22,7 @@ auto begin_question(std::string_view what, std::string_view plan) -> std::string
   return out;
 }
 
-/// Returns the same with a text.
+/// Returns the beginning of a question that also has a text.
 auto begin_question(std::string_view what, std::string_view plan, std::string_view text) -> std::string {
   std::string out = begin_question(what, plan);
   append_json_member(out, "text", text);

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// A synchronization object that lets threads sleep until any condition holds:
+/// A synchronization object that lets threads sleep until a condition of the caller's choice holds:
 ///
 ///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); check again
 ///   other:  make the condition true; notify_one() or notify_all()

@@ -168,7 +168,8 @@ class inbox_producer : public inbox_producer_base {
     // Prefetches the following cache lines, which the producer wrote last, but not those that it may be writing now.
     if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
       __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
-    // edge inbox_producer.taken: publish that this worker is not idle, before the count hides the callable
+    // edge inbox_producer.taken: publish that this worker is not idle, before the count of taken callables includes
+    // this one
     taken_.store(at.after(oldest.size()).word(), release);
     return {.record = &oldest, .of = oldest_};
   }

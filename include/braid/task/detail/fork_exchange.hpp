@@ -54,7 +54,7 @@ class BRAID_API fork_exchange {
   /// Runs the stolen fork, and the forks that it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Returns true if no worker has shared a fork, and every worker that has entries to share has answered its requests.
+  /// Returns true if no worker has shared a fork, and no worker still has to answer a request to share its entries.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
   /// Returns true if no fork of the worker can still be in its deque.

@@ -96,7 +96,7 @@ template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
 struct refused_continuation<T, Gets, Where, Fn> : refused_continuation<T, Gets, Fn> {};
 
-/// True if a continuation with these arguments, a callable after an optional executor, can be attached.
+/// True if a continuation can be attached with these arguments: a callable, or an executor and a callable.
 template <typename T, continuation_takes Gets, typename... All>
 inline constexpr bool can_continue = false;
 template <typename T, continuation_takes Gets, typename Fn>

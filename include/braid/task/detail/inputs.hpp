@@ -65,7 +65,8 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Drops the future if that was not done before. No thread waits for this, because consumers are notified last.
+  /// Drops the future, unless it was dropped already. This delays no thread that waits for the future, because such
+  /// threads are woken before consumers are notified.
   void release() noexcept {
     if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }
