@@ -18,6 +18,7 @@
 
 #include <concepts>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -373,8 +374,15 @@ TEST_CASE("a task runs on the scheduler of the receiver") {
   completion on_worker;
   bool was_there = false;
   on_worker.then = [&] { was_there = workers.is_current(); };
-  auto second = execution::connect(as_sender(give(5)), with_scheduler(on_worker, value, {}, scheduler_of(workers)));
+  std::latch started(1);  // if the task ended before, the operation would complete in `start`
+  auto give_later = [&]() -> task<int> {
+    started.wait();
+    co_return 5;
+  };
+  auto second =
+      execution::connect(as_sender(give_later()), with_scheduler(on_worker, value, {}, scheduler_of(workers)));
   execution::start(second);
+  started.count_down();
   REQUIRE(eventually([&] { return on_worker.count() == 1; }));
   CHECK(value == 5);
   CHECK(was_there);

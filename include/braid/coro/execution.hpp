@@ -205,9 +205,9 @@ class [[nodiscard]] future_sender {
 };
 
 /// Returns a sender that completes with the value of the future, with its exception, or as stopped if the work ended as
-/// stopped. It completes on the thread that fulfils the future. A stop is passed to the work as `future::request_stop`
-/// does, and the operation completes when the work has ended. A future of a promise ignores the stop. Cost: no
-/// allocation.
+/// stopped. It completes on the thread that fulfils the future, or in `start` if the future is fulfilled already. A
+/// stop is passed to the work as `future::request_stop` does, and the operation completes when the work has ended. A
+/// future of a promise ignores the stop. Cost: no allocation.
 template <typename T>
 [[nodiscard]] auto as_sender(future<T> from) noexcept {
   BRAID_EXPECTS(from.valid(), "this future has no state: it was default-constructed, moved from, or consumed");
@@ -216,7 +216,7 @@ template <typename T>
 
 /// Returns a sender that spawns the task when it is started. With `where`, a home or an executor, it spawns as `spawn`
 /// does. Without `where`, it spawns on the scheduler of the receiver, which must be a scheduler of braid. It completes
-/// as the sender of the future of `spawn` does.
+/// as the sender of the future of `spawn` does: in `start`, if the task has ended by then on another thread.
 /// Errors: also std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
