@@ -90,7 +90,7 @@ class http2_connection : public served_connection {
 
  protected:
   http2_connection(http_service& service, const stream_socket& socket);
-  ~http2_connection();
+  virtual ~http2_connection();
 
   /// Parses what has arrived. Returns false if nothing more is to be read.
   [[nodiscard]] auto parse(std::string_view bytes) -> bool;
