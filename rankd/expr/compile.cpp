@@ -90,8 +90,7 @@ class form_finder {
     }
   }
 
-  /// Returns the form that the alternatives of a choosing node need: that of the node itself, or `floating` if only the
-  /// presence of the value is needed.
+  /// Returns the form that the alternatives of a choosing node need: its own; `floating` if only presence is needed.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
