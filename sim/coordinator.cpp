@@ -30,7 +30,7 @@ auto to_seconds(std::int64_t time) -> std::string {
   return text.data();
 }
 
-/// Parses the address of a machine, which must not be one that means every machine or each one itself.
+/// Parses the address of a machine. Refuses addresses that mean all machines, and loopback addresses.
 auto parse_address(const std::string& text, wire_address& read) -> bool {
   read.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   if (::inet_pton(AF_INET, text.c_str(), read.ip.data() + 12) == 1) return read.ip[12] != 127 && read.ip[12] != 0;
@@ -125,7 +125,7 @@ auto coordinator::find(const std::string& name) const -> std::optional<machine_n
   return static_cast<machine_number>(found - machines_.begin());
 }
 
-// --- what the links ask ---
+// --- functions for the links ---
 
 void coordinator::schedule(std::int64_t at, std::function<void()> run) {
   actions_.push_back({at, next_action_++, std::move(run)});
@@ -414,7 +414,7 @@ auto coordinator::output_of(machine_number machine) const -> std::string {
   return read_file(machines_[machine]->output, 0);
 }
 
-/// Prints the lines that a machine has written since, each with the machine's name.
+/// Prints the lines that a machine has written since the last call. Each line begins with the name of the machine.
 void coordinator::show_output(machine& of, bool is_last) {
   if (where_ == output::kept) return;
   const std::string text = read_file(of.output, of.shown);

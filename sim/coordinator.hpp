@@ -1,4 +1,5 @@
-// sim/coordinator.hpp: runs the machines of a world. It has the token while no machine has it, and keeps the time.
+// sim/coordinator.hpp: runs the machines of a world. The coordinator has the token while no machine has it, and keeps
+// the time.
 #pragma once
 
 #include <sim/links.hpp>
@@ -13,7 +14,7 @@
 
 namespace sim {
 
-/// What a world needs to know about a machine.
+/// The settings of a machine.
 struct machine_plan {
   std::string name;
   std::vector<std::string> words;  ///< the program with its arguments
@@ -35,26 +36,26 @@ struct grant {
 
 class coordinator final : private link_owner {
  public:
-  /// `options` are those of every machine; its program is ignored.
+  /// Constructs a world without machines. `options` apply to every machine; the program in them is ignored.
   coordinator(const run_options& options, output where);
   coordinator(const coordinator&) = delete;
   auto operator=(const coordinator&) -> coordinator& = delete;
   ~coordinator();
 
-  /// Adds a machine, which starts when the world runs. Returns a sentence, which is empty if it was added.
+  /// Adds a machine, which starts when the world runs. Returns an error message, or an empty text.
   auto add(const machine_plan& plan) -> std::string;
   [[nodiscard]] auto find(const std::string& name) const -> std::optional<machine_number>;
   [[nodiscard]] auto machine_count() const -> std::size_t { return machines_.size(); }
 
-  /// Calls a function at a time after the start of the world, or now if it is over.
+  /// Calls a function at a time after the start of the world. Calls it at once if this time has passed.
   void at(std::int64_t time_ns, std::function<void()> action);
   void cut(machine_number from, machine_number to) { links_.cut(from, to); }
   void heal(machine_number from, machine_number to) { links_.heal(from, to); }
-  /// Ends a machine as a loss of power does: nobody tells the other machines.
+  /// Ends a machine as a loss of power does: its peers are not notified.
   void crash(machine_number machine);
-  /// Ends the process of a machine; its system resets the connections.
+  /// Kills the process of a machine. The system of the machine resets the connections.
   void kill(machine_number machine);
-  /// Starts the program again. Does nothing if it runs.
+  /// Starts the program of a machine again. Does nothing if the program runs.
   void restart(machine_number machine);
 
   /// Runs the world up to a time after its start, or until a program fails.

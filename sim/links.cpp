@@ -1,5 +1,5 @@
-// sim/links.cpp: sends packets between machines. A stream keeps its order, and what a cut holds up is sent when the
-// link is whole again; datagrams and first packets of connections are lost.
+// sim/links.cpp: sends packets between machines. The packets of a connection stay in order; those that a cut holds back
+// are sent when the link is whole again. Datagrams and first packets of connections are lost at a cut.
 #include <sim/links.hpp>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ constexpr std::int64_t first_retry = second / 5;
 constexpr std::int64_t max_retry = 120 * second;
 constexpr std::int64_t patience = 924 * second;  // after which Linux gives up a connection
 
-/// Returns the first time at or after `now` at which data that is not acknowledged since `since` is sent again.
+/// Returns the first time at or after `now` at which unacknowledged data is sent again. The data was sent first at
+/// `since`.
 auto next_retry(std::int64_t since, std::int64_t now) -> std::int64_t {
   std::int64_t at = since;
   for (std::int64_t pause = first_retry; at < now; pause = std::min(2 * pause, max_retry)) at += pause;
@@ -146,7 +147,7 @@ void links::route_stream(std::uint64_t number, std::size_t side, packet sent) {
   transmit(number, side, std::move(sent));
 }
 
-/// Sends a packet of a connection after those that were sent before, or holds it if the link is cut.
+/// Sends a packet of a connection after the earlier packets, or holds it back if the link is cut.
 void links::transmit(std::uint64_t number, std::size_t side, packet sent) {
   connection& of = connections_.at(number);
   direction& sender = of.sides[side];
@@ -173,7 +174,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
     if (what == word::reset || what == word::refused) connections_.erase(number);
     return;
   }
-  // The process is gone. Its system answers for it, unless the machine has no power.
+  // The process has ended. The system of the machine answers for it, unless the machine has no power.
   if (!owner_.has_power(receiver.machine)) {
     if (what == word::data || what == word::end) hold(number, side, std::move(arrived));
     return;
@@ -183,7 +184,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
   connections_.erase(number);
 }
 
-/// Keeps a packet that is not acknowledged. Its sender gives up after a long time.
+/// Keeps a packet that was not acknowledged. The sender gives up after a long time.
 void links::hold(std::uint64_t number, std::size_t side, packet held) {
   direction& sender = connections_.at(number).sides[side];
   sender.held.push_back(std::move(held));
@@ -201,7 +202,7 @@ void links::give_up(std::uint64_t number, std::size_t side, std::int64_t since) 
   connections_.erase(found);
 }
 
-/// Sends what was held up by links that are whole again.
+/// Sends the packets that were held back by links that are whole again.
 void links::send_held() {
   for (auto& [number, of] : connections_) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -215,7 +216,7 @@ void links::send_held() {
   }
 }
 
-/// Sends a message of the system, which no cut holds up.
+/// Sends a message of the simulated system. Cuts do not hold back such messages.
 void links::tell(machine_number machine, word what, std::uint64_t number, std::int64_t delay) {
   owner_.schedule(owner_.now() + delay, [this, machine, what, number] {
     if (owner_.is_running(machine)) owner_.deliver(machine, {.head = {.what = what, .connection = number}, .data = {}});

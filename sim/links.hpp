@@ -32,7 +32,7 @@ struct packet {
   std::vector<char> data;
 };
 
-/// What the network needs to know about the world.
+/// The functions of a world that the network calls.
 class link_owner {
  public:
   [[nodiscard]] virtual auto now() const -> std::int64_t = 0;
@@ -63,9 +63,9 @@ class links {
   void end_process(machine_number machine);
   /// Resets the connections of a process that was killed.
   void reset_process(machine_number machine);
-  /// Forgets a machine that lost its power: nobody tells the other sides of its connections.
+  /// Drops the connections of a machine that has lost its power, without a notice to their other sides.
   void lose_machine(machine_number machine);
-  /// Lets a machine that has power again answer packets of old connections by resets.
+  /// Lets a machine that has power again answer packets of old connections with resets.
   void return_machine(machine_number machine);
 
   [[nodiscard]] auto faults() const -> const std::array<std::uint32_t, fault_count>& { return faults_; }

@@ -1,5 +1,5 @@
-// sim/machine.cpp: a machine of a world. It talks to the coordinator through one socket: it sends packets while it has
-// the token, and reads packets after it got the token.
+// sim/machine.cpp: a machine of a world. It is connected to the coordinator by one socket. It sends packets while it
+// has the token, and reads packets after it was granted the token.
 #include <sim/machine.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using connections =
     std::map<std::uint64_t, tcp_socket*, std::less<>, arena<std::pair<const std::uint64_t, tcp_socket*>>>;
 
-/// What the coordinator has granted, and the connections to other machines.
+/// The state of a machine: its grant of the token, and its connections to other machines.
 struct machine_state {
   nanoseconds limit = 0;
   std::uint64_t turns = 0;

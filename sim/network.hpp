@@ -108,7 +108,7 @@ class tcp_socket final : public internet_socket {
   [[nodiscard]] auto backlog() const -> std::size_t { return backlog_; }
   /// Returns the state of the connection, as TCP_INFO reports it.
   [[nodiscard]] auto system_state() const -> int;
-  /// Bytes that the other side has not read.
+  /// Returns the number of bytes that the other side has not read.
   [[nodiscard]] auto unsent() const -> std::size_t { return peer_ == nullptr ? unread_by_machine_ : peer_->pending_; }
 
   auto listen(int backlog) -> int;
@@ -125,7 +125,7 @@ class tcp_socket final : public internet_socket {
   void end_input();
   void reset();
 
-  // What another machine of the world brings
+  // Functions for packets from other machines of the world.
   [[nodiscard]] auto is_full() const -> bool { return accepted_.size() > backlog_; }
   /// Adds the server's side of a connection to those that wait for accept.
   auto welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket*;

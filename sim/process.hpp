@@ -28,7 +28,7 @@ auto find_program(run_options& options) -> std::string;
 /// Whether the output of a run is printed, or stored for later.
 enum class output { shown, kept };
 
-/// What a machine of a world has in addition to a process.
+/// The properties of a process that is a machine of a world.
 struct machine_seat {
   int socket = -1;     ///< to the coordinator
   int output = -1;     ///< a file that collects what the program writes

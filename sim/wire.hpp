@@ -6,8 +6,8 @@
 
 namespace sim {
 
-/// What a message says. A machine sends `pause` when it returns the token, and the coordinator `go` when it grants it.
-/// All others are packets, which the coordinator passes on.
+/// The kinds of messages. A machine sends `pause` when it returns the token, and the coordinator sends `go` when it
+/// grants the token. All others are packets, which the coordinator passes on.
 enum class word : std::uint32_t {
   pause,
   go,
@@ -30,7 +30,7 @@ static_assert(word_names.size() == static_cast<std::size_t>(word::count));
 
 constexpr auto name(word shown) -> const char* { return word_names[static_cast<std::size_t>(shown)]; }
 
-/// An address of the internet as it is sent: 16 bytes of version 6, into which version 4 is mapped.
+/// An IP address in a message: 16 bytes. An IPv4 address is stored as an IPv4-mapped IPv6 address.
 struct wire_address {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
@@ -53,11 +53,12 @@ struct wire_message {
 /// The descriptor of a machine's connection to the coordinator, which the program cannot close.
 inline constexpr int world_descriptor = 1000;
 
-/// The time of the world at which it begins: larger than the real time since the machine's start, which /proc shows.
+/// The time at which a world begins. It is larger than the real time since the start of the computer, which /proc
+/// shows.
 inline constexpr std::int64_t start_time = 100'000'000'000'000'000;
 
-/// The clock of a machine, which runs faster or slower than that of the world by millionths. Returns the earliest
-/// world time at which the clock shows `local`.
+/// Converts a time of a machine to the time of the world. The clock of a machine drifts by `drift_ppm` millionths.
+/// Returns the earliest time of the world at which the clock shows `local`.
 constexpr auto to_world(std::int64_t local, std::int32_t drift_ppm) -> std::int64_t {
   __extension__ using wide = __int128;
   if (drift_ppm == 0 || local == INT64_MAX) return local;
@@ -66,7 +67,7 @@ constexpr auto to_world(std::int64_t local, std::int32_t drift_ppm) -> std::int6
   return start_time + static_cast<std::int64_t>(elapsed);
 }
 
-/// Returns what the clock of a machine shows at a time of the world.
+/// Returns the time that the clock of a machine shows at a time of the world.
 constexpr auto to_local(std::int64_t world, std::int32_t drift_ppm) -> std::int64_t {
   __extension__ using wide = __int128;
   if (drift_ppm == 0 || world == INT64_MAX) return world;

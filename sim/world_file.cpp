@@ -1,4 +1,4 @@
-// sim/world_file.cpp: reads a world from TOML, and reports all that is wrong with it.
+// sim/world_file.cpp: reads a world from TOML, and reports all errors in the file.
 #include <sim/world_file.hpp>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 #include <string_view>
 #include <utility>
 
-// As in rankd/registry/toml.cpp: toml++ finds some faults a line later than it asserts their absence.
+// Assertions of toml++ would end the program, because it detects some syntax errors a line too late (as in
+// rankd/registry/toml.cpp).
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0
@@ -46,7 +47,7 @@ auto parse_duration(std::string_view text) -> std::optional<std::int64_t> {
   return std::nullopt;
 }
 
-/// Returns the number of letters in which two words differ.
+/// Returns the edit distance of two words.
 auto distance(std::string_view left, std::string_view right) -> std::size_t {
   std::vector<std::size_t> row(right.size() + 1);
   for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
@@ -199,7 +200,7 @@ class world_reader {
     plan_.machines.push_back(std::move(made));
   }
 
-  /// Checks what a machine from C++ must fulfil as well.
+  /// Checks the rules for machines that also hold for machines that C++ code adds.
   void check_machine(const toml::table& table, const machine_plan& made) {
     const std::string problem = probe_.add(made);
     const bool is_address = problem.find("address") != std::string::npos && table.contains("address");

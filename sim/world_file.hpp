@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// Something that happens in a world at a time.
+/// An event of a world: what happens, and at which time.
 struct world_event {
   enum class kind : std::uint8_t { cut, heal, crash, kill, restart } what = kind::cut;
   std::int64_t at_ns = 0;
@@ -17,7 +17,7 @@ struct world_event {
   bool is_one_way = false;
 };
 
-/// What a file says. Options are words of the command line.
+/// The content of a world file. Options are stored as words of the command line.
 struct world_plan {
   std::string file;
   std::vector<std::string> options;
@@ -26,16 +26,16 @@ struct world_plan {
   std::vector<world_event> events;
 };
 
-/// Something wrong with a line of the file.
+/// An error in a line of a world file.
 struct world_problem {
   unsigned line = 0;  ///< 0: the file cannot be read
   std::string sentence;
 };
 
-/// Reads a file. Returns all problems in the order of their lines.
+/// Reads a file. Returns all errors in the order of their lines.
 auto read_world(const std::string& file, world_plan& plan) -> std::vector<world_problem>;
 
-/// Adds the machines and events of a plan. Returns a sentence, which is empty if all were added.
+/// Adds the machines and events of a plan to a world. Returns an error message, or an empty text.
 auto build_world(const world_plan& plan, coordinator& world) -> std::string;
 
 }  // namespace sim

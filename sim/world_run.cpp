@@ -30,7 +30,7 @@ void print_grant(const char* which, const coordinator& world, const world_plan& 
                static_cast<unsigned long long>(shown.hash));
 }
 
-/// Returns true if two runs of a seed were the same, and prints where they differ otherwise.
+/// Returns true if two runs with one seed were equal. Otherwise prints their first difference.
 auto are_equal(const coordinator& first, const coordinator& second, const world_plan& plan, std::uint64_t seed)
     -> bool {
   if (first.hash() == second.hash() && first.exit_status() == second.exit_status()) return true;

@@ -1,4 +1,4 @@
-// rankd/op/decoding.cpp: JSON by simdjson, base64, and numbers out of bytes.
+// rankd/op/decoding.cpp: decodes JSON, base64 and packed numbers.
 #include <rankd/op/detail/decoding.hpp>
 
 #include <rankd/registry/row_id.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// Returns the six bits that a letter stands for in either alphabet of RFC 4648, or 64.
+/// Returns the value of a letter in either alphabet of RFC 4648, or 64 if the letter is in neither.
 constexpr auto bits_of(char letter) noexcept -> std::uint32_t {
   if (letter >= 'A' && letter <= 'Z') return static_cast<std::uint32_t>(letter - 'A');
   if (letter >= 'a' && letter <= 'z') return static_cast<std::uint32_t>(letter - 'a') + 26;
@@ -51,7 +51,7 @@ auto from_base64(std::string_view text, braid::arena& memory) -> std::optional<s
 
 constexpr auto is_base64(text_format format) noexcept -> bool { return format >= text_format::base64_float32; }
 
-/// Returns the format of the bytes of base64, or the format itself.
+/// Returns the format of the bytes that base64 encodes. Returns any other format unchanged.
 constexpr auto bytes_format(text_format format) noexcept -> text_format {
   constexpr auto distance = static_cast<int>(text_format::base64_float32) - static_cast<int>(text_format::float32);
   return is_base64(format) ? static_cast<text_format>(static_cast<int>(format) - distance) : format;
@@ -65,7 +65,8 @@ auto item_of(std::string_view bytes, std::size_t index) noexcept -> T {
   return value;
 }
 
-/// Returns so many numbers as the bytes of a vector; nothing if there are more, fewer, or some that are not finite.
+/// Converts `dimensions` packed numbers to the bytes of a vector. Returns nothing if the number of numbers differs, or
+/// if one of them is not finite.
 template <typename T>
 auto to_vector(std::string_view bytes, std::size_t dimensions, braid::arena& memory)
     -> std::optional<std::string_view> {
@@ -76,7 +77,7 @@ auto to_vector(std::string_view bytes, std::size_t dimensions, braid::arena& mem
   return memory.copied(std::string_view(made));
 }
 
-/// Returns numbers of that format as the bytes of a vector.
+/// Converts packed numbers of a format to the bytes of a vector.
 auto to_vector(text_format format, std::string_view bytes, std::size_t dimensions, braid::arena& memory)
     -> std::optional<std::string_view> {
   switch (format) {
@@ -117,7 +118,7 @@ auto to_text(dom::element value, braid::arena& memory) -> std::optional<std::str
   }
 }
 
-/// Returns whether there is such a member.
+/// Finds a member by its name or JSON pointer. Returns false if there is no such member.
 auto find_member(dom::element document, std::string_view name, dom::element& out) -> bool {
   const bool is_pointer = name.empty() || name.starts_with('/');
   const auto found = is_pointer ? document.at_pointer(name) : document.at_key(name);
@@ -129,15 +130,15 @@ auto find_member(dom::element document, std::string_view name, dom::element& out
 struct text_decoder::json_parser {
   dom::parser parser;
 
-  /// Returns whether the text is one JSON value. Throws std::bad_alloc if memory runs out.
+  /// Parses a text. Returns whether it is one JSON value. Throws std::bad_alloc if memory runs out.
   auto read(std::string_view text, dom::element& out) -> bool {
     const auto error = parser.parse(text.data(), text.size()).get(out);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();
     return error == simdjson::SUCCESS;
   }
 
-  /// Offers the strings and the integers of an array to `add`, which returns whether it accepts one, until it has
-  /// accepted `count`. Returns the number of other items, and 1 if the text is not an array.
+  /// Passes the strings and integers of an array to `add` until `add` has accepted `count` items. Returns the number of
+  /// items that were not accepted, or 1 if the text is not an array.
   template <typename Add>
   auto read_ids(std::string_view text, std::size_t count, braid::arena& memory, Add add) -> std::uint64_t {
     dom::element document;

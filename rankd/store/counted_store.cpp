@@ -30,7 +30,7 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
-/// What events have made of one key, as a question about a list or set sees it.
+/// The values that events have made of one key, for a question about a list or a set.
 enum class found_kind : std::uint8_t {
   absent,  // nothing, or a hash, which does not hide what was loaded
   other,   // another kind of value than the one that is asked for
@@ -42,7 +42,7 @@ auto compare_kinds(const counted_value& value, read_kind kind) -> found_kind {
   return detail::suits(value.kind(), kind) ? found_kind::right : found_kind::other;
 }
 
-/// Returns the elements of a list that are ids, the first ones.
+/// Returns the first elements of a list that are ids.
 auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena, std::uint64_t& malformed)
     -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(std::min<std::size_t>(first, list.elements.size()));
@@ -53,21 +53,21 @@ auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena
   return out.first(used);
 }
 
-/// Answers about collections under the keys that events have made, and lists the positions of the other keys, which the
-/// store behind answers.
+/// Answers questions about collections that events have made. Lists the positions of the other keys, which the inner
+/// store answers.
 template <typename Item>
 struct first_answers {
   std::span<std::span<const Item>> of_key;
   std::vector<std::uint32_t> others = {};
   std::uint64_t malformed = 0;
 
-  /// Puts the answers of the store behind in their places.
+  /// Stores the answers of the inner store at their positions.
   void complete(std::span<const std::span<const Item>> under) const {
     for (std::size_t at = 0; at < others.size(); ++at) of_key[others[at]] = under[at];
   }
 };
 
-/// Returns those of `all` at the given positions.
+/// Returns the items at the given positions.
 template <typename T>
 auto picked(std::span<const T> all, const std::vector<std::uint32_t>& places, braid::arena& arena)
     -> std::span<const T> {

@@ -9,11 +9,12 @@
 
 namespace rankd {
 
-/// Answers as the store behind it, except for what events have made: their field of a hash hides the loaded field of
-/// that name, and their list, set or sorted set hides what was loaded under its key: a question about another kind of
-/// value fails with store_errc::wrong_type, as in Redis. A hash does not hide another kind of value that was loaded.
-/// Threads: as the store behind it. Cost: without such values a relaxed load for each batch; with some a lock for each
-/// key, or field of it.
+/// A layer that overlays the values of a store with those that events have made. A field of a hash that events have
+/// made hides the loaded field with this name. A list, set or sorted set that events have made hides what was loaded
+/// under its key; a question about another kind of value then fails with store_errc::wrong_type, as in Redis. A hash
+/// does not hide a loaded value of another kind.
+/// Threads: as the inner store. Cost: a relaxed load for each batch if events have made no values; otherwise a lock for
+/// each key, or for each field of a hash.
 class counted_store final : public store_layer {
  public:
   counted_store(std::shared_ptr<store> behind, std::shared_ptr<const counted_values> counted) noexcept

@@ -14,8 +14,8 @@ constexpr std::size_t scored_overhead = 48;  // a string, a score and a position
 
 auto name_of(const std::pair<std::string, std::string>& field) -> std::string_view { return field.first; }
 
-/// Makes room for one more. There are many values, and most stay small: room for twice as many would be most of the
-/// memory.
+/// Makes room for one more element. Most of the many values stay small, so a small vector grows by one element instead
+/// of doubling.
 template <typename T>
 void make_room(std::vector<T>& all) {
   constexpr std::size_t small = 8;

@@ -68,7 +68,7 @@ struct counted_sorted_set {
 
   /// Returns the position of a member; nothing if it is absent. Cost: a binary search.
   [[nodiscard]] auto find(std::string_view member) const noexcept -> std::optional<std::size_t>;
-  /// Adds a member, or gives it another score. Cost: linear.
+  /// Adds a member, or changes its score. Cost: linear.
   void set(std::string_view member, double score);
   void remove(std::string_view member);
   /// Removes the members with the lowest scores until `max_items` are left.
@@ -83,13 +83,13 @@ struct counted_sorted_set {
   void remove_first(std::size_t count);
 };
 
-/// A value of a key with the time at which it ends. It is read as a `record_view` is.
+/// The value of a key, and the time at which it expires. It is read in the same way as a `record_view`.
 struct counted_value {
   std::chrono::milliseconds ends{0};  ///< since 1970; zero: it stays
   std::variant<counted_hash, counted_list, counted_set, counted_sorted_set> data = {};
 
   [[nodiscard]] auto kind() const noexcept -> record_kind;
-  /// Returns the number of fields, elements or members. A value without any is absent, as in Redis.
+  /// Returns the number of fields, elements or members. An empty value counts as absent, as in Redis.
   [[nodiscard]] auto count() const noexcept -> std::size_t;
   /// Returns the memory of fields, elements and members in bytes, estimated from their lengths.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t;

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t value_overhead = 160;  // a node of the map, its bucket and its parts
-/// More than a step adds to a value, so that there is room for it.
+/// An amount of memory that is larger than what one step adds to a value.
 constexpr std::size_t spare_bytes = 4'096;
 
 auto bytes_of(const std::string& key, const counted_value& value) -> std::size_t {

@@ -23,15 +23,15 @@
 
 namespace rankd {
 
-/// The values that events have made of one endpoint. A value that has ended is absent for readers at once, and its
-/// memory is free after the next sweep. The keys are spread over shards, each with a mutex. The mutex is held for the
-/// work on one value, and by a sweep for all values of a shard; nothing under it waits for a disk.
+/// The values that events have made of one endpoint. Readers treat an expired value as absent at once; the next sweep
+/// frees its memory. The keys are spread over shards, each with a mutex. The mutex is held while one value is used, and
+/// by a sweep for all values of a shard. No thread waits for a disk while it holds the mutex.
 /// Threads: any number may read; one at a time changes.
 class counted_values {
  public:
   using clock = std::function<std::chrono::milliseconds()>;
 
-  /// Readers call `now`; if it is empty, they use the time of the system.
+  /// Constructs an empty set of values. Readers call `now`; if it is empty, they use the system's time.
   explicit counted_values(std::size_t max_bytes, clock now = {});
 
   enum class outcome : std::uint8_t {
@@ -40,9 +40,9 @@ class counted_values {
     full,     ///< there is no room for another value, or for a longer list or set
   };
 
-  /// Calls `change` with the value of a key, or with an empty hash if it is absent or has ended at `now`. If `change`
-  /// returns false, it has changed nothing. A value that is empty then is removed. Hashes may grow beyond the memory,
-  /// as their fields are few.
+  /// Calls `change` with the value of a key, or with an empty hash if the value is absent or has expired by `now`. If
+  /// `change` returns false, it must not have changed the value. A value that is empty afterwards is removed. Hashes
+  /// may grow beyond the limit of the memory, because they have few fields.
   auto update(const std::string& key, std::chrono::milliseconds now, const std::function<bool(counted_value&)>& change)
       -> outcome;
   /// Inserts a value from a snapshot.
@@ -57,7 +57,7 @@ class counted_values {
   /// kind of value.
   [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const
       -> std::optional<std::span<const hash_field>>;
-  /// Calls `see` with the value of a key, while no thread may change it, unless it is absent.
+  /// Calls `see` with the value of a key, unless the value is absent. No thread may change the value during the call.
   template <typename See>
   void read(const std::string& key, See see) const {
     const shard& in = find_shard(key);
@@ -65,7 +65,7 @@ class counted_values {
     if (const counted_value* value = find(in, key)) see(*value);
   }
 
-  /// Calls `see` for each value, in any order. Threads: no thread may change it meanwhile; others may read.
+  /// Calls `see` for each value, in any order. Threads: no thread may change a value during the call; others may read.
   void for_each(const std::function<void(const std::string&, const counted_value&)>& see) const;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
@@ -92,7 +92,8 @@ class counted_values {
   std::array<shard, shard_count> shards_;
   std::size_t max_bytes_;
   clock now_;
-  // Written by the changing thread; a reader of a number too old asks a shard, or not.
+  // Written by the thread that changes values. A reader that sees an old number looks into a shard needlessly, or
+  // misses a value that was just made.
   braid::atomic<std::size_t> size_{0};
   braid::atomic<std::size_t> bytes_{0};
 };

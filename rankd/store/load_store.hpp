@@ -23,7 +23,7 @@ namespace rankd {
 
 class embedded_store;
 
-/// What a load does with keys that are in the store but not in the files.
+/// Selects what a load does with keys that are in the store but not in the files.
 enum class load_mode : std::uint8_t {
   merge,    ///< they stay; a key that the files name takes the value given there
   replace,  ///< they are deleted

@@ -1,4 +1,4 @@
-// src/net/http2.cpp: the bytes of a connection of HTTP/2, over a plain socket or TLS.
+// src/net/http2.cpp: reads and writes the bytes of an HTTP/2 connection, over a plain socket or TLS.
 #include "http2.hpp"
 
 #include "http2_connection.hpp"
@@ -118,7 +118,8 @@ class http2_connection_over final : public http2_connection {
     }
   }
 
-  /// Lets the client read the end: a connection that is closed while bytes arrive is reset, and what was sent is lost.
+  /// Lets the client read the end of the output. If a connection is closed while bytes arrive, TCP resets the
+  /// connection, and the client loses what was sent.
   auto linger() -> task<void> {
     cut_after(service_->options.linger_timeout);
     static_cast<void>(co_await end_writing(*stream_));

@@ -1,4 +1,4 @@
-// src/net/http2.hpp: serving a connection that speaks HTTP/2.
+// src/net/http2.hpp: serves a connection whose client speaks HTTP/2.
 #pragma once
 
 #include "http_service.hpp"
@@ -13,20 +13,20 @@
 
 namespace braid::detail {
 
-/// What a client sends first on a connection of HTTP/2. Source: RFC 9113, section 3.4.
+/// The first bytes that a client sends on an HTTP/2 connection. Source: RFC 9113, section 3.4.
 inline constexpr std::string_view http2_preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Whether a connection begins with HTTP/2.
+/// Whether a connection begins with the preface of HTTP/2; `more` if too few bytes have arrived to decide.
 enum class http2_guess : std::uint8_t { no, yes, more };
 
-/// Returns what the first bytes of a connection say; `more` if they are a part of the preface.
+/// Returns whether the first bytes of a connection are the preface; `more` if they are only a part of it.
 [[nodiscard]] auto guess_http2(std::string_view input) noexcept -> http2_guess;
 
-/// Returns whether connections of that server may speak HTTP/2: it is enabled, and libnghttp2 can be loaded.
+/// Returns whether connections of a server may use HTTP/2: the option is enabled, and libnghttp2 can be loaded.
 [[nodiscard]] auto speaks_http2(const http_service& service) -> bool;
 
-/// Serves until either side is done. `received` are bytes that were read from the stream before. Requires
-/// `speaks_http2`.
+/// Serves requests until either side ends the connection. `received` are bytes that were read from the stream before.
+/// Requires `speaks_http2`.
 [[nodiscard]] auto serve_http2(http_service& service, stream_socket stream, std::string received) -> task<void>;
 [[nodiscard]] auto serve_http2(http_service& service, tls_stream stream, std::string received) -> task<void>;
 

@@ -1,4 +1,5 @@
-// src/net/http2_connection.cpp: what frames mean for the requests of a connection, its deadlines and its end.
+// src/net/http2_connection.cpp: passes frames to the requests of a connection, and ends the connection at its
+// deadlines.
 #include "http2_connection.hpp"
 
 #if defined(BRAID_NGHTTP2)
@@ -28,7 +29,7 @@ auto as_text(const std::uint8_t* bytes, std::size_t size) noexcept -> std::strin
 
 }  // namespace
 
-// What a client costs
+// The account of a client.
 
 auto http2_account::charge(time_point now) noexcept -> bool {
   using std::chrono::milliseconds;
@@ -43,7 +44,7 @@ auto http2_account::charge(time_point now) noexcept -> bool {
 
 void http2_account::add() noexcept { saved_ = std::min(saved_ + 1, max_saved); }
 
-/// A client numbers its streams 1, 3, 5 and so on. It may leave numbers out, but not use them later.
+/// Clients number their streams 1, 3, 5 and so on. A client may skip numbers, but must not use them later.
 auto http2_stream_numbers::add(std::uint32_t id) noexcept -> bool {
   const std::uint32_t half = id / 2;
   if (half < last_) return last_ - half >= kept || used_[half % kept];
@@ -68,7 +69,8 @@ struct http2_connection::callbacks {
   }
   static auto at(void* data) noexcept -> http2_connection& { return *static_cast<http2_connection*>(data); }
 
-  /// Refuses numbers that go back, and frames of streams that the client has reset, which libnghttp2 ignores.
+  /// Refuses numbers that are lower than an earlier one, and frames of streams that the client has reset. libnghttp2
+  /// ignores such frames.
   static auto begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* data) noexcept -> int {
     if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA) return 0;
     const auto id = static_cast<std::uint32_t>(head->stream_id);
@@ -180,7 +182,7 @@ void http2_connection::open_session() {
   }
 }
 
-// Frames
+// Frames that arrive, and frames that are sent.
 
 auto http2_connection::parse(std::string_view bytes) -> bool {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -193,8 +195,8 @@ auto http2_connection::parse(std::string_view bytes) -> bool {
   return false;
 }
 
-/// Called when libnghttp2 reads nothing more: after a fault of the client, or when one side has said goodbye and
-/// everything was answered.
+/// Called if libnghttp2 reads no more frames: after an error of the client, or if one side has sent GOAWAY and all
+/// requests are answered.
 void http2_connection::session_ends() noexcept {
   if (!has_said_goodbye_ && !has_left_ && !std::exchange(is_refused_, true)) add_to_count(service_->counts.refused);
   lose_streams();
@@ -257,7 +259,7 @@ void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (service_->stopping && !is_retired_) retire();
 }
 
-/// Owns the stream, so that it ends with its task.
+/// Owns the stream, so the stream ends with this task.
 auto http2_connection::serve(std::unique_ptr<http2_stream> stream) -> task<void> {
   auto serving = stream->serve();
   co_await std::move(serving);
@@ -308,7 +310,7 @@ void http2_connection::collect_output() {
   }
 }
 
-// Deadlines, and the end
+// The deadlines and the end of a connection.
 
 void http2_connection::rest() noexcept {
   if (running_ > 0 || is_linked()) return;
@@ -323,8 +325,8 @@ void http2_connection::close_idle() noexcept {
   end_reads();
 }
 
-/// Asks the client for no more requests. Those that it has sent by then are answered: its answer to the ping follows
-/// them.
+/// Asks the client to send no more requests, by GOAWAY and a ping. Requests that arrive before the answer to the ping
+/// were sent before the client knew, and are answered.
 void http2_connection::retire() noexcept {
   if (is_linked()) unlink();
   if (std::exchange(is_retired_, true)) return;
@@ -335,7 +337,7 @@ void http2_connection::retire() noexcept {
   wake();
 }
 
-/// Begins no more requests.
+/// Refuses new requests, by GOAWAY with the number of the last request.
 void http2_connection::say_goodbye() noexcept {
   goodbye_at_ = time_point::max();
   if (is_refused_ || std::exchange(has_said_goodbye_, true)) return;
@@ -383,7 +385,7 @@ void http2_connection::cut_after(duration span) noexcept {
   arm_for(*cut_at_);
 }
 
-/// Bytes that have arrived by now are still read.
+/// Ends the wait for bytes. Bytes that have already arrived are still read.
 void http2_connection::end_reads() noexcept {
   socket_->end_read_waits();
   cut_after(std::max(service_->options.linger_timeout, min_wait_before_cut));
@@ -412,7 +414,7 @@ void http2_connection::lose_streams() noexcept {
   streams_.for_each([](http2_stream& each) { each.closed(); });
 }
 
-/// Ends the wait for bytes of a connection that has nothing more to do.
+/// Ends the wait for bytes if the connection has nothing more to do.
 void http2_connection::check_end() noexcept {
   if (is_reading_over_) return;
   const bool is_over = calls_->session_want_read(session_) == 0;

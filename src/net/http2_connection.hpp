@@ -1,4 +1,5 @@
-// src/net/http2_connection.hpp: a connection of HTTP/2: its streams, its deadlines, and what a client may cost.
+// src/net/http2_connection.hpp: an HTTP/2 connection: its streams, its deadlines, and an account that limits what a
+// client may cost.
 #pragma once
 
 #include "http2_stream.hpp"
@@ -25,13 +26,13 @@
 
 namespace braid::detail {
 
-/// An account of what a client does that costs the server something and asks for nothing: each such frame is charged,
-/// time and answered requests refill it.
+/// Counts the frames of a client that cost the server time but request nothing. Each such frame is charged to the
+/// account; time and answered requests refill the account.
 class http2_account {
  public:
   explicit http2_account(time_point now) noexcept : refilled_(now) {}
 
-  /// Returns false if the account is overdrawn.
+  /// Charges one frame. Returns false if the account is overdrawn.
   [[nodiscard]] auto charge(time_point now) noexcept -> bool;
   void add() noexcept;
 
@@ -43,12 +44,12 @@ class http2_account {
   time_point refilled_;
 };
 
-/// The numbers of the streams that a client has used last.
+/// The numbers of the streams that a client has opened last.
 class http2_stream_numbers {
  public:
-  /// Notes a stream. Returns false if its number is less than that of a later stream, and was not used before.
+  /// Records a stream. Returns false if its number is lower than that of a later stream, and was not used before.
   [[nodiscard]] auto add(std::uint32_t id) noexcept -> bool;
-  /// Notes that the client has reset a stream.
+  /// Records that the client has reset a stream.
   void reset(std::uint32_t id) noexcept { reset_[id / 2 % kept] = is_kept(id); }
   [[nodiscard]] auto was_reset(std::uint32_t id) const noexcept -> bool { return is_kept(id) && reset_[id / 2 % kept]; }
 
@@ -64,8 +65,9 @@ class http2_stream_numbers {
   std::uint32_t last_ = 0;   // half the number
 };
 
-/// All of a connection but the bytes' way, which `http2_connection_over` knows. libnghttp2 reads and writes the frames.
-/// Its callbacks only note what has arrived; handlers are called afterwards. States: docs/design/http.md
+/// An HTTP/2 connection. The derived class `http2_connection_over` adds the transport, plain or TLS. libnghttp2 parses
+/// and formats the frames. Its callbacks only record what has arrived, and handlers are called afterwards. States:
+/// docs/design/http.md
 class http2_connection : public served_connection {
  public:
   http2_connection(const http2_connection&) = delete;
@@ -74,33 +76,33 @@ class http2_connection : public served_connection {
   void close_idle() noexcept override;
   void retire() noexcept override;
 
-  // For its streams.
+  // Functions for streams.
   [[nodiscard]] auto service() const noexcept -> http_service& { return *service_; }
   [[nodiscard]] auto calls() const noexcept -> const nghttp2_calls& { return *calls_; }
   [[nodiscard]] auto session() const noexcept -> nghttp2_session* { return session_; }
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return *socket_; }
-  /// Notifies the task that writes.
+  /// Wakes the task that writes.
   void wake() noexcept { output_waits_.notify(); }
   void pace() noexcept { is_paced_ = true; }
   [[nodiscard]] auto find(std::int32_t id) const noexcept -> http2_stream*;
   void begins(http2_stream& stream) noexcept;
   void ends(http2_stream& stream) noexcept;
-  /// A request was answered, and the client has received the answer as far as it is known.
+  /// Called if a request was answered, and the answer was sent.
   void answered() noexcept { account_.add(); }
 
  protected:
   http2_connection(http_service& service, const stream_socket& socket);
   virtual ~http2_connection();
 
-  /// Parses what has arrived. Returns false if nothing more is to be read.
+  /// Parses bytes that have arrived. Returns false if the connection must not read any more.
   [[nodiscard]] auto parse(std::string_view bytes) -> bool;
   /// Starts the handlers of the requests that have arrived.
   void start_ready(scope& scope);
-  /// Fills `output_`.
+  /// Fills `output_` with the frames that are ready.
   void collect_output();
-  /// Called when the connection waits for frames: it counts as idle if it has no requests.
+  /// Called before the connection waits for frames. A connection without requests then counts as idle.
   void rest() noexcept;
-  /// The wait for bytes has been ended. Returns false if the connection ends.
+  /// Called if the wait for bytes was ended by this side. Returns false if the connection ends.
   [[nodiscard]] auto continues_to_read() noexcept -> bool;
   void input_ends() noexcept;
   void lose_streams() noexcept;
@@ -108,7 +110,7 @@ class http2_connection : public served_connection {
   void wait_for_write() noexcept;
   void stop_waiting_for_write() noexcept { write_deadline_ = time_point::max(); }
   void cut_after(duration span) noexcept;
-  /// A read has ended, so that it need not be cut.
+  /// Called after a read has ended, so that its deadline does not cut the connection.
   void read_ended() noexcept {
     cut_at_.reset();
     now_ = service_->on.now();

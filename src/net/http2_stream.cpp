@@ -1,4 +1,4 @@
-// src/net/http2_stream.cpp: the head, body and answer of one request of HTTP/2.
+// src/net/http2_stream.cpp: the head, body and answer of one HTTP/2 request.
 #include "http2_stream.hpp"
 
 #include "http2_connection.hpp"
@@ -20,7 +20,7 @@
 namespace braid::detail {
 namespace {
 
-/// Fields that concern a connection of HTTP/1.1, which HTTP/2 forbids. Source: RFC 9113, section 8.2.2.
+/// Fields that concern an HTTP/1.1 connection, and that HTTP/2 forbids. Source: RFC 9113, section 8.2.2.
 constexpr std::array<std::string_view, 3> fields_of_connections{"upgrade", "keep-alive", "proxy-connection"};
 
 auto is_of_connections(std::string_view name) noexcept -> bool {
@@ -46,7 +46,7 @@ auto read_output(nghttp2_session* /*session*/, std::int32_t id, std::uint8_t* ro
 
 }  // namespace
 
-// Heads
+// The heads of requests.
 
 void http2_head::reset() noexcept {
   for (std::string* const each : {&method_, &target_, &authority_, &host_, &cookie_, &fields_}) each->clear();
@@ -63,7 +63,8 @@ void http2_head::add(std::string_view name, std::string_view value, const http_l
   size_ += name.size() + value.size() + 4;
   if (size_ > limits.head_bytes) error_ = error_.value_or(http_errc::head_too_large);
   if (error_) return;
-  // libnghttp2 has checked that; a line end would make a field out of a value.
+  // libnghttp2 has already refused such values. The check stays, because a line end would turn a part of the value into
+  // a field.
   if (find_control(value.data(), 0, value.size()) != value.size()) error_ = http_errc::bad_line_end;
   if (error_) return;
   if (name == ":method") {
@@ -98,7 +99,7 @@ auto http2_head::text(bool has_body) const -> std::string {
   return out += "\r\n";
 }
 
-// Waits
+// Waits with a deadline.
 
 void http2_wait::deadline_timer::fired(timer& self) noexcept {
   http2_wait& late = *static_cast<deadline_timer&>(self).owner;
@@ -122,7 +123,7 @@ auto http2_wait::until(time_point deadline) -> task<bool> {
   co_return !is_late_;
 }
 
-// The course of a stream
+// A stream, from its request to the end of its answer.
 
 http2_stream::http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body)
     : http_call(connection.service()),
@@ -220,14 +221,15 @@ void http2_stream::answer_sent() noexcept {
 
 auto http2_stream::peer() const -> result<socket_address> { return connection_->socket().peer_address(); }
 
-// The body of the request
+// The body of the request.
 
 void http2_stream::received(std::string_view data) {
   received_ += data.size();
   const bool is_too_much = received_ > max_body_;
   if (is_too_much && !work_->body_error) work_->body_error = http_errc::body_too_large;
   if (ignores_input_ || is_too_much) {
-    // The window of the stream stays closed; that of the connection belongs to other streams as well.
+    // The window of this stream stays closed. The window of the connection is opened again, because other streams share
+    // it.
     connection_->calls().session_consume_connection(connection_->session(), data.size());
   } else {
     input_ += data;
@@ -259,7 +261,7 @@ void http2_stream::input_is_lost() noexcept {
   input_waits_.notify();
 }
 
-/// Lets the client send as many bytes more.
+/// Lets the client send `bytes` more bytes.
 void http2_stream::give_back(std::size_t bytes) noexcept {
   if (bytes == 0) return;
   const nghttp2_calls& calls = connection_->calls();
@@ -270,7 +272,7 @@ void http2_stream::give_back(std::size_t bytes) noexcept {
   connection_->wake();
 }
 
-/// Drops what the handler has not read, and what will arrive.
+/// Drops the bytes that the handler has not read, and bytes that arrive later.
 void http2_stream::discard_input() noexcept {
   ignores_input_ = true;
   if (!input_.empty()) connection_->calls().session_consume_connection(connection_->session(), input_.size());
@@ -313,7 +315,7 @@ auto http2_stream::read_body() -> task<result<std::string_view>> {
   }
 }
 
-// The answer
+// The answer.
 
 class http2_stream::sending {
  public:
@@ -334,7 +336,7 @@ class http2_stream::sending {
   http2_stream* stream_;
 };
 
-/// Sends the head. `has_output`: a body follows.
+/// Sends the head of the answer. If `has_output`, a body follows.
 void http2_stream::submit(http_status status, std::string_view type, std::optional<std::uint64_t> length,
                           bool has_output) {
   std::array<char, 20> digits{};
@@ -417,7 +419,7 @@ void http2_stream::switch_protocol(std::string_view /*fields*/) {
   BRAID_EXPECTS(false, "a stream of HTTP/2 cannot switch to another protocol");
 }
 
-/// Has libnghttp2 ask for output again.
+/// Makes libnghttp2 request output again.
 void http2_stream::resume() noexcept {
   if (is_closed_) return;
   if (std::exchange(is_deferred_, false))

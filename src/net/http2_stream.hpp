@@ -1,4 +1,4 @@
-// src/net/http2_stream.hpp: one request of a connection of HTTP/2, its body and its answer.
+// src/net/http2_stream.hpp: one request of an HTTP/2 connection, with its body and its answer.
 #pragma once
 
 #include "http_call.hpp"
@@ -21,20 +21,20 @@ namespace braid::detail {
 
 class http2_connection;
 
-/// Collects the fields of a request, and writes the head that it would have in HTTP/1.1. The parser of HTTP/1.1 then
-/// applies the same rules and limits to it.
+/// Collects the fields of a request, and formats the head that the request would have in HTTP/1.1. The HTTP/1.1 parser
+/// then applies the same rules and limits to the head.
 class http2_head {
  public:
   void reset() noexcept;
   void add(std::string_view name, std::string_view value, const http_limits& limits);
 
-  /// Returns the head. `has_body`: the client will send a body.
+  /// Returns the head. If `has_body`, the client will send a body.
   [[nodiscard]] auto text(bool has_body) const -> std::string;
   /// Returns the fields of trailers as the end of a chunked body.
   [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
-  /// Returns a fault that the text cannot show.
+  /// Returns an error that the formatted head does not show.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
-  /// Returns the size of all fields, also of those that were dropped because there were too many.
+  /// Returns the size of all fields, including those that were dropped because there were too many.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:
@@ -51,7 +51,7 @@ class http2_head {
   std::optional<http_errc> error_;
 };
 
-/// A task of a stream that waits for something, but not longer than until a deadline.
+/// The wait of a task of a stream, with a deadline.
 class http2_wait {
  public:
   explicit http2_wait(loop& on) noexcept : loop_(&on) {}
@@ -78,28 +78,29 @@ class http2_wait {
   bool is_late_ = false;
 };
 
-/// A request from its head until its answer was sent. The task that serves it owns it. States: docs/design/http.md
+/// A request, from its head until its answer was sent. The task that serves the request owns this object. States:
+/// docs/design/http.md
 class http2_stream final : public http_call, public list_hook {
  public:
   http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body);
   ~http2_stream();
 
-  /// Has the handler answer, and waits until the answer was sent.
+  /// Calls the handler, and waits until the answer was sent.
   auto serve() -> task<void>;
 
-  // Called by the connection when something has arrived.
+  // Called by the connection if bytes of the body have arrived.
   void received(std::string_view data);
   void received_trailers(const http2_head& fields);
   void input_ends() noexcept;
-  /// The client will send nothing more, and answers can still be sent.
+  /// Called if the client will send nothing more. Answers can still be sent.
   void input_is_lost() noexcept;
-  /// Neither side can send anything more.
+  /// Called if neither side can send anything more.
   void closed() noexcept;
-  /// The answer was sent to its end.
+  /// Called if the whole answer was sent.
   void answer_sent() noexcept;
   [[nodiscard]] auto id() const noexcept -> std::int32_t { return id_; }
 
-  // For http_exchange.
+  // Functions for `http_exchange`.
   [[nodiscard]] auto peer() const -> result<socket_address> override;
   [[nodiscard]] auto has_whole_body() const noexcept -> bool override { return has_ended_ || ignores_input_; }
   auto read_body_now() -> std::optional<std::string_view> override;
@@ -110,15 +111,15 @@ class http2_stream final : public http_call, public list_hook {
   auto write(std::string_view piece) -> task<result<void>> override;
   void switch_protocol(std::string_view fields) override;
 
-  /// Copies bytes of the answer into a frame. Returns nothing if there are none yet.
+  /// Copies bytes of the answer into a frame. Returns nothing if no bytes are ready.
   [[nodiscard]] auto take_output(char* room, std::size_t size) noexcept -> std::optional<std::size_t>;
-  /// Returns whether `take_output` has returned everything.
+  /// Returns whether `take_output` has returned all bytes of the answer.
   [[nodiscard]] auto is_output_over() const noexcept -> bool {
     return answer_ == answer::whole && output_at_ == work_->output.size() && piece_.empty();
   }
 
  private:
-  /// Marks that a piece of the answer is being sent. If a stop interrupts that, the answer is broken.
+  /// A guard that marks that a piece of the answer is being sent. If a stop interrupts the write, the answer is broken.
   class sending;
 
   auto answer_request() -> task<void>;

@@ -1,4 +1,5 @@
-// src/net/http_call.cpp: what a server does with a request, whichever version of HTTP carries it.
+// src/net/http_call.cpp: routes a request, calls its handler, and writes the answers of the server itself, for all
+// versions of HTTP.
 #include "http_call.hpp"
 
 #include <braid/base/detail/memory_shortage.hpp>
@@ -15,7 +16,7 @@
 
 namespace braid::detail {
 
-/// Returns how many bytes the body of this request may have. Most requests have no body, and no route is looked for.
+/// Returns the maximum size of this request's body. If the request has no body, as most have, no route is looked up.
 auto http_call::max_body() const noexcept -> std::uint64_t {
   const std::uint64_t usual = service_->options.limits.body_bytes;
   if (head().body.how == http_framing::kind::none) return usual;
@@ -23,7 +24,7 @@ auto http_call::max_body() const noexcept -> std::uint64_t {
   return route == nullptr ? usual : route->body_bytes.value_or(usual);
 }
 
-/// Looks for the handler of a request whose head has arrived, and forgets the answer before.
+/// Finds the route of a request whose head has arrived, and resets the state of the previous answer.
 void http_call::find_route() {
   work_->match = service_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
@@ -44,7 +45,7 @@ void http_call::refuse(http_errc error) {
   say(status_of(error), error);
 }
 
-/// An answer of the server's own.
+/// Sends an answer that no handler has written, such as an error.
 void http_call::say(http_status status, std::error_code error) {
   http_server::refusal_text text;
   if (service_->options.format_refusal)
@@ -55,8 +56,8 @@ void http_call::say(http_status status, std::error_code error) {
   reply(status, text.type, text.body);
 }
 
-/// The request in a trace of the process. Paths without a handler are of the client's choice, so that there might be
-/// any number of names.
+/// Returns the activity that represents the request in a trace. Paths without a handler are not named, because clients
+/// choose them, and each name uses memory.
 auto http_call::shown() const noexcept -> trace::activity {
   if (!trace::is_on() || !service_->options.activities) return {};
   try {
@@ -68,13 +69,14 @@ auto http_call::shown() const noexcept -> trace::activity {
   }
 }
 
-/// Returns the name of the route, or else its pattern; empty if no route fits the request.
+/// Returns the name of the route, or its pattern if it has no name. Returns an empty text if no route matches the
+/// request.
 auto http_call::route() const noexcept -> std::string_view {
   const http_router::route_options* const options = match().options();
   return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
 }
 
-/// Stops the handler at the deadline of its route.
+/// Runs the handler, and stops it at the deadline of its route.
 auto http_call::limited(task<void> handler, duration deadline) -> task<void> {
   task<result<void>> within = with_timeout(deadline, std::move(handler));
   if (const result<void> ended = co_await std::move(within); !ended) {

@@ -1,4 +1,4 @@
-// src/net/http_call.hpp: one request and its answer, whichever version of HTTP carries them.
+// src/net/http_call.hpp: one request and its answer, for all versions of HTTP.
 #pragma once
 
 #include "http_service.hpp"
@@ -23,17 +23,18 @@ namespace braid::detail {
   return !is_informational(status) && static_cast<int>(status) <= 999;
 }
 
-/// The implementation of `http_exchange`: what a handler sees, how it is called, and what the server answers by itself.
-/// The versions of HTTP differ in how bytes arrive and leave.
+/// The implementation of `http_exchange`. It routes a request, calls the handler, and writes the answers of the server
+/// itself. The derived classes read and write the bytes of one version of HTTP.
 class http_call {
  public:
   http_call(const http_call&) = delete;
   auto operator=(const http_call&) -> http_call& = delete;
 
-  // For http_exchange.
+  // Functions for `http_exchange`.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return work_->parser.head(); }
   [[nodiscard]] auto match() const noexcept -> const http_router::match& { return work_->match; }
-  /// Returns the name of the route, or else its pattern; empty if no route fits the request.
+  /// Returns the name of the route, or its pattern if it has no name. Returns an empty text if no route matches the
+  /// request.
   [[nodiscard]] auto route() const noexcept -> std::string_view;
   [[nodiscard]] virtual auto peer() const -> result<socket_address> = 0;
 
@@ -50,25 +51,25 @@ class http_call {
   virtual void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) = 0;
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
-  // For streams of events, and for WebSockets.
+  // Functions for event streams and WebSockets.
   [[nodiscard]] auto counts() noexcept -> http_server::totals& { return service_->counts; }
   [[nodiscard]] auto is_server_stopping() const noexcept -> bool { return service_->stopping; }
   [[nodiscard]] auto linger_timeout() const noexcept -> duration { return service_->options.linger_timeout; }
-  /// Answers 101 with these fields, and with those of `set_field`. Then `read_body` and `write` pass bytes as they are.
-  /// Requires HTTP/1.1, and that the whole body of the request has arrived.
+  /// Answers with status 101, these fields and the fields of `set_field`. Afterwards `read_body` and `write` pass bytes
+  /// unchanged. Requires HTTP/1.1, and that the whole body of the request has arrived.
   virtual void switch_protocol(std::string_view fields) = 0;
   void restart_body_timeout() noexcept { work_->body_deadline.reset(); }
 
  protected:
   enum class answer : std::uint8_t { none, whole, pieces, broken };
 
-  /// How a handler ended, or the task that is still to be awaited.
+  /// The outcome of a handler that has ended, or the task of a handler that is still running.
   struct called {
     outcome<void> ended;
     task<void> rest;
   };
 
-  /// Marks that a task of the handler reads the body.
+  /// A guard that marks that a task of the handler is reading the body.
   class reading {
    public:
     explicit reading(http_call& of) noexcept : call_(&of) { of.is_reading_ = true; }

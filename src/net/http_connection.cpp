@@ -18,7 +18,7 @@ constexpr duration min_before_cut = std::chrono::seconds(1);
 
 }  // namespace
 
-// Deadlines
+// The deadlines of a connection.
 
 http_connection::http_connection(http_service& service, bool may_be_http2)
     : http_call(service), may_be_http2_(may_be_http2 && service.options.http2.enabled), now_(service.on.now()) {
@@ -232,7 +232,7 @@ void http_connection::discard_body() noexcept {
   }
 }
 
-/// The memory of a large answer is not kept for small ones.
+/// Clears the output. Frees its memory if an answer was large, because small answers do not need it.
 void http_connection::clear(std::string& output) noexcept {
   if (output.capacity() > 2 * max_output)
     output = std::string();

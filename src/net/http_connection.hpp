@@ -32,14 +32,16 @@
 
 namespace braid::detail {
 
-/// All of a connection but the bytes' way, which `http_connection_over` knows. States: docs/design/http.md
+/// An HTTP/1.1 connection of a server. The derived class `http_connection_over` adds the transport, plain or TLS.
+/// States: docs/design/http.md
 class http_connection : public served_connection, public http_call {
  public:
   http_connection(const http_connection&) = delete;
   auto operator=(const http_connection&) -> http_connection& = delete;
 
   void close_idle() noexcept override;
-  /// Does nothing: it is never in the list of those that are busy, and its next answer says that it is the last one.
+  /// Does nothing: the list of busy connections contains HTTP/2 connections only, and the next HTTP/1.1 answer says
+  /// that it is the last one.
   void retire() noexcept override {}
 
   [[nodiscard]] auto peer() const -> result<socket_address> override { return socket_->peer_address(); }
@@ -63,8 +65,8 @@ class http_connection : public served_connection, public http_call {
     http_connection* owner;
   };
 
-  /// Marks that bytes are being sent. If a stop interrupts that, the number of sent bytes is unknown, and the
-  /// connection cannot continue.
+  /// A guard that marks that bytes are being sent. If a stop interrupts the write, the number of sent bytes is unknown,
+  /// so the connection cannot continue.
   class sending {
    public:
     explicit sending(http_connection& of) noexcept : connection_(&of) { of.is_sending_ = true; }
@@ -82,7 +84,7 @@ class http_connection : public served_connection, public http_call {
     bool is_over_ = false;
   };
 
-  /// `may_be_http2`: the client may begin with the preface of HTTP/2.
+  /// Constructs a connection. If `may_be_http2`, the client may begin with the preface of HTTP/2.
   http_connection(http_service& service, bool may_be_http2);
   ~http_connection();
 

@@ -18,13 +18,16 @@ class http_connection_over final : public http_connection {
  public:
   http_connection_over(http_service& service, Stream stream);
 
-  /// Serves until either side is done, and returns false; or true if the client has begun to speak HTTP/2.
-  /// Errors: throws if there is no memory; then the connection must be broken off.
+  /// Serves requests until either side ends the connection, and returns false. Returns true if the client has begun to
+  /// speak HTTP/2.
+  /// Errors: throws if there is no memory; the caller must then call `break_off`.
   auto run() -> task<bool>;
-  /// Returns what has arrived and was not parsed, and the stream. Requires that `run` has returned true.
+  /// Returns the bytes that have arrived and were not parsed; `take_stream` returns the stream. Requires that `run` has
+  /// returned true.
   auto take_received() -> std::string;
   auto take_stream() noexcept -> Stream { return std::move(stream_); }
-  /// Breaks the connection instead of ending it, so that the peer does not take the sent bytes for the whole answer.
+  /// Resets the connection instead of closing it normally, so that the peer does not take a partial answer for a
+  /// complete one.
   void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;

@@ -36,6 +36,7 @@ void http_service::report(std::exception_ptr error, const http_request_head& of,
   report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
 }
 
+/// Adds the metrics of a server.
 /// Threads: any.
 void http_service::add_metrics(const void* self, metric_list& metrics) {
   const http_server::totals& counts = static_cast<const http_service*>(self)->counts;

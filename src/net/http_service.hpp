@@ -17,14 +17,14 @@
 
 namespace braid::detail {
 
-/// A connection as its server sees it, in one of the lists of `http_service`.
+/// A connection in one of the lists of `http_service`.
 class served_connection : public list_hook {
  public:
-  /// Ends the wait for another request, unless some of it has come. Requires that it is in the list of those that are
-  /// idle.
+  /// Closes an idle connection, unless part of a request has arrived. Requires that the connection is in the list of
+  /// idle connections.
   virtual void close_idle() noexcept = 0;
-  /// Begins no more requests, and ends once those that have begun are answered. Requires that it is in the list of
-  /// those that are busy.
+  /// Refuses new requests, and ends the connection when the requests that have begun are answered. Requires that the
+  /// connection is in the list of busy connections.
   virtual void retire() noexcept = 0;
 
  protected:
@@ -32,10 +32,10 @@ class served_connection : public list_hook {
   ~served_connection() = default;
 };
 
-/// How soon a stream of events, or a WebSocket, notices that its server stops.
+/// The maximum time until a stream of events, or a WebSocket, notices that its server stops.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
-/// Counts something that is open while this lives.
+/// A guard that increments a count for as long as it exists.
 class counted_open {
  public:
   explicit counted_open(std::size_t& count) noexcept : count_(&count) { add_to_count(count); }
@@ -47,7 +47,7 @@ class counted_open {
   std::size_t* count_;
 };
 
-/// The state that the connections of a server share. Used only on its loop.
+/// The state that all connections of a server share. Used only on the server's loop.
 struct http_service {
   http_service(loop& l, const http_router& r, http_server::options o)
       : on(l),
@@ -60,7 +60,7 @@ struct http_service {
   /// Returns the current date, formatted once per second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
-  /// A handler has thrown; the message names the request, and the route if that has a name.
+  /// Reports an exception of a handler. The message names the request, and the route if it has a name.
   void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
   static void add_metrics(const void* self, metric_list& metrics);
 

@@ -1,4 +1,4 @@
-// src/net/nghttp2_calls.cpp: loads libnghttp2, and looks its functions up.
+// src/net/nghttp2_calls.cpp: loads libnghttp2, and finds its functions.
 #include "nghttp2_calls.hpp"
 
 #if defined(BRAID_NGHTTP2)
@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// The library of the interface whose header this file was compiled with.
+/// The file name of the library, for the version of the header that this file was compiled with.
 constexpr const char* library_name = "libnghttp2.so.14";
 static_assert(NGHTTP2_VERSION_NUM < 0x020000, "another major version of nghttp2 has another library name");
 
@@ -51,7 +51,7 @@ constinit std::optional<nghttp2_calls> loaded;  // written once, under the lock
 
 }  // namespace
 
-/// It is never unloaded: connections may live until the end of the process.
+/// Never unloads the library, because connections may exist until the end of the process.
 auto find_nghttp2() -> const nghttp2_calls* {
   const std::lock_guard guard(loading);
   if (loaded) return &*loaded;

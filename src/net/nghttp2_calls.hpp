@@ -8,7 +8,7 @@
 
 namespace braid::detail {
 
-/// The functions that are called, by their own declarations. The names are those of the library without `nghttp2_`.
+/// Pointers to the functions of the library that are called. The names are those of the library without `nghttp2_`.
 struct nghttp2_calls {
   decltype(&::nghttp2_session_callbacks_new) session_callbacks_new = nullptr;
   decltype(&::nghttp2_session_callbacks_del) session_callbacks_del = nullptr;

@@ -52,7 +52,7 @@ struct graph_failure {
   errc reason = errc::stopped;
 };
 
-/// What a run does after a node has failed.
+/// Selects what a run does after a node has failed.
 enum class after_failure : std::uint8_t {
   stop,        ///< nodes after the failed one in the order are stopped or never start
   keep_going,  ///< only nodes that depend on the failed one are skipped, as with `make -k`

@@ -54,7 +54,7 @@ class BRAID_API file {
     friend auto operator==(const entry&, const entry&) -> bool = default;
   };
 
-  /// What a call does if the path ends in a symbolic link.
+  /// Selects what a call does if the path ends in a symbolic link.
   enum class links : std::uint8_t {
     follow,  ///< what the link leads to
     stay,    ///< the link itself

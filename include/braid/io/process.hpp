@@ -29,7 +29,7 @@ namespace braid {
 /// begun; the destructor, if the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
-  /// What a standard stream of a child process is connected to.
+  /// The target of a standard stream of a child process.
   enum class stream : std::uint8_t {
     inherit,  ///< the same as ours
     null,     ///< to /dev/null

@@ -90,7 +90,7 @@ enum class redis_protocol : std::uint8_t {
   resp3,  ///< by HELLO 3; a server before 6.0 refuses it
 };
 
-/// What happens to a read that equals another read of the same loop iteration.
+/// Selects what happens to a read that equals another read of the same loop iteration.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
   shared,  ///< identical reads of an iteration are sent once, and each caller gets a copy; a write in between ends

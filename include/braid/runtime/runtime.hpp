@@ -73,8 +73,8 @@ class BRAID_API runtime {
     /// workers of the runtime; 0 means no limit. Functions that workers post do not count, nor do tasks, continuations
     /// and offloaded functions.
     std::size_t queue_capacity = 0;
-    /// What happens to functions beyond `queue_capacity`. On the thread of a loop, `wait` blocks all tasks of that
-    /// loop.
+    /// Selects what happens to functions beyond `queue_capacity`. On the thread of a loop, `wait` blocks all tasks of
+    /// that loop.
     when_full on_full = when_full::wait;
     // The following options of the workers are documented in `pool::options`. In a merged runtime workers wait in their
     // loops, and therefore have no spare threads.

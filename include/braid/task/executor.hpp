@@ -101,7 +101,7 @@ inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
 
-/// What happens to a job if a `bounded_executor`, or the ring of a `job_slab`, is full.
+/// Selects what happens to a job if a `bounded_executor`, or the ring of a `job_slab`, is full.
 enum class when_full : std::uint8_t {
   refuse,      ///< it fails with errc::full
   run_inline,  ///< the caller runs it, at once

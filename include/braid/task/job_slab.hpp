@@ -44,7 +44,7 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
-  /// What happens to queued jobs when a slab stops.
+  /// Selects what happens to queued jobs when a slab stops.
   enum class stop_mode : std::uint8_t { drain, drop };
 
   /// The number of slots and threads of a slab.
@@ -55,9 +55,9 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// What `allocate` does if the next slot is in use. A slot is in use until its job and all continuations have
-    /// finished, and for a moment after `wait` returns. With `run_inline` the handle refers to a finished job, whose
-    /// state is not kept.
+    /// Selects what `allocate` does if the next slot is in use. A slot is in use until its job and all continuations
+    /// have finished, and for a moment after `wait` returns. With `run_inline` the handle refers to a finished job,
+    /// whose state is not kept.
     when_full full = when_full::refuse;
   };
 

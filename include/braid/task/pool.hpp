@@ -65,7 +65,7 @@ struct worker_registration {
   detail::registry_handle registry = {};  ///< `default_registry()` as it is when the options are made
 };
 
-/// What happens at shutdown to jobs that were accepted and have not started.
+/// Selects what happens at shutdown to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped

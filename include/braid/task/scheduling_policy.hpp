@@ -17,7 +17,7 @@ namespace detail {
 class common_queue;
 }
 
-/// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object calls `run`
+/// The result of a search for work: nothing, a job, or a callable in an inbox. The owner of this object calls `run`
 /// on that worker. Otherwise, the destructor drops the job.
 class found_job {
  public:

@@ -16,7 +16,7 @@
 
 namespace braid {
 
-/// What happens if the system refuses a setting.
+/// Selects what happens if the system refuses a setting.
 enum class refusal : std::uint8_t {
   fail,    ///< nothing runs, and the caller gets the error
   ignore,  ///< the thread runs without that setting, and the report says so

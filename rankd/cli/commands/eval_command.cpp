@@ -151,7 +151,7 @@ auto for_each_judged(const std::filesystem::path& file, const registries& declar
   return {};
 }
 
-/// What a file of judgements has in all.
+/// The totals of a file of judgements.
 struct judged_file {
   std::size_t requests = 0;
   std::set<row_id> ids;  ///< that have a relevance for some request

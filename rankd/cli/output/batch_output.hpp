@@ -24,7 +24,7 @@ struct batch_progress {
   std::uint64_t failed = 0;    ///< errors among these
 };
 
-/// What to do if an earlier batch into the same file did not finish.
+/// Selects what happens if an earlier batch into the same file did not finish.
 enum class unfinished : std::uint8_t {
   refuse,
   resume,   ///< continue at the last known position

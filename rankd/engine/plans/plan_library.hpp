@@ -24,7 +24,7 @@
 
 namespace rankd {
 
-/// What a load does if a plan has errors.
+/// Selects what a load does if a plan has errors.
 enum class bad_plans : std::uint8_t {
   refuse_all,  ///< nothing changes
   leave_out,   ///< the others change, and its previous version continues to serve

@@ -1,4 +1,4 @@
-// rankd/op/detail/decoding.hpp: values out of texts that hold several: JSON, or numbers of one width.
+// rankd/op/detail/decoding.hpp: reads values from texts that contain several: JSON, or packed numbers.
 #pragma once
 
 #include <rankd/op/detail/stored_columns.hpp>
@@ -16,13 +16,13 @@
 
 namespace rankd::detail {
 
-/// The format of a text, in the order of `text_format_names`. Numbers of one width are little-endian.
+/// The format of a text, in the order of `text_format_names`. Packed numbers are little-endian.
 enum class text_format : std::uint8_t { json, float32, float64, int64, base64_float32, base64_float64, base64_int64 };
 inline constexpr std::array<std::string_view, 7> text_format_names{
     "json", "float32", "float64", "int64", "base64_float32", "base64_float64", "base64_int64"};
 
 /// Reads texts of one format, one after the other, for one run of a node.
-/// Threads: one. Lifetime: values lie in the memory, which must outlive them.
+/// Threads: one. Lifetime: the values are stored in the arena, which must outlive them.
 class text_decoder {
  public:
   text_decoder(text_format format, braid::arena& memory);
@@ -30,14 +30,14 @@ class text_decoder {
   auto operator=(const text_decoder&) -> text_decoder& = delete;
   ~text_decoder();
 
-  /// Finds a value for each of `wanted` and stores it in `out`, spelled as the field of a hash spells it. The name of a
-  /// wanted feature is that of a member, or a JSON pointer if it is empty or begins with `/`. A null counts as absent.
-  /// Returns the number of values that cannot be read; all of them if the text is not in the format.
+  /// Finds a value for each of `wanted`, and stores it in `out` in the form that a hash field has. The name of a wanted
+  /// feature is the name of a member; if it is empty or begins with `/`, it is a JSON pointer. A null counts as absent.
+  /// Returns the number of values that cannot be read; all of them if the text does not have the format.
   auto values(std::string_view text, std::span<const wanted_feature> wanted,
               std::span<std::optional<std::string_view>> out) -> std::uint64_t;
 
-  /// Appends the first `count` items that are ids of the type. Returns the number of those that are not, and 1 if the
-  /// text is not an array in the format. Only JSON has texts.
+  /// Appends the first `count` items that are ids of the type. Returns the number of items that are not, or 1 if the
+  /// text is not an array in the format. Only JSON can contain ids that are texts.
   auto ids(std::string_view text, std::size_t count, std::vector<std::int64_t>& out) -> std::uint64_t;
   auto ids(std::string_view text, std::size_t count, std::vector<std::string_view>& out) -> std::uint64_t;
 

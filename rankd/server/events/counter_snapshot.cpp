@@ -45,7 +45,7 @@ auto read_sorted_set(packed_reader& reader) -> counted_sorted_set {
   return out;
 }
 
-/// Returns nothing for a kind that does not exist.
+/// Converts a number to a kind. Returns nothing if there is no such kind.
 auto read_value(packed_reader& reader, bool has_kind) -> std::optional<counted_value> {
   counted_value out{.ends = std::chrono::milliseconds(reader.integer())};
   const auto kind = has_kind ? static_cast<record_kind>(reader.number()) : record_kind::hash;

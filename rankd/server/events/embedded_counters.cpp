@@ -180,7 +180,7 @@ void embedded_counters::add(const std::vector<rule_step>& steps, event_position 
   until_ = after;
 }
 
-/// Under `counting_`.
+/// Applies a step. Requires that the caller holds `counting_`.
 void embedded_counters::count_step(const rule_step& step) {
   const auto found = hashes_.find(rules_->all()[step.rule].endpoint);
   if (found == hashes_.end()) return;  // it is in Redis
@@ -204,7 +204,7 @@ void embedded_counters::count_step(const rule_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees ended hashes, but not for each event if the memory is full.
+/// Frees expired values, but not at every event if the memory is full.
 auto embedded_counters::make_room(const rule_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;

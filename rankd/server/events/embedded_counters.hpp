@@ -41,11 +41,11 @@ struct embedded_counters_options {
 };
 
 /// The values of rules whose endpoints are embedded stores. They are a function of the log: `add` receives synced
-/// events with the place after them, a snapshot has the values with the place up to which they count, and a start reads
-/// the snapshot and then the log from there. So an event counts once, whenever the process ends. A snapshot that is
-/// damaged, or belongs to another log, is ignored, and the counts are made again from the existing files
-/// (`counters_recounted`). Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the
-/// file of `log` outlive it.
+/// events with their position, a snapshot has the values and the position up to which they were made, and a start reads
+/// the snapshot and then the rest of the log. So each event counts once, whenever the process ends. If a snapshot is
+/// damaged or belongs to another log, it is ignored, and the values are made again from the existing files
+/// (`counters_recounted`).
+/// Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
 class embedded_counters {
  public:
   /// Returns null if no rule writes to an embedded store.

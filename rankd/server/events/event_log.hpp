@@ -51,7 +51,7 @@ struct event_log_options {
   serve_log log = {};
 };
 
-/// What has happened to the events of one call.
+/// The result of a call with events.
 struct event_outcome {
   enum class result_kind : std::uint8_t {
     written,  ///< they are on the disk

@@ -36,7 +36,7 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Whether a field of an event must be a number.
+/// Returns whether a field of an event must be a number.
 enum class field_use : std::uint8_t { any, number };
 
 /// Returns whether two rules change the value under the same key.
@@ -115,7 +115,7 @@ class rule_reader {
                    "leave out `score` or `max_age_s`");
   }
 
-  /// The rules of a key must agree on the kind of its value, and each field has one meaning.
+  /// Reports rules of one key that disagree: about the kind of the value, or about the meaning of a field.
   void check_place(const event_rule& rule) {
     for (const event_rule& other : rules_->all()) {
       if (!has_same_place(rule, other)) continue;
@@ -132,7 +132,8 @@ class rule_reader {
     }
   }
 
-  /// A value has one end. A rule without its own end ends with the value.
+  /// Reports rules of one key with different expiries, because a value has one expiry. A rule without an expiry adopts
+  /// that of the value.
   void check_end(const event_rule& of) {
     const auto ends_otherwise = [&of](const event_rule& other) {
       const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;
@@ -215,7 +216,7 @@ void for_each_row(object_reader& top, std::string_view table, braid::diagnostics
   }
 }
 
-/// Returns false only if a file is known to be absent: otherwise reading it reports the error.
+/// Returns false only if a file is known to be absent. Otherwise a later read reports the error.
 auto may_exist(const std::filesystem::path& file) -> bool {
   std::error_code error;
   return std::filesystem::exists(file, error) || error;

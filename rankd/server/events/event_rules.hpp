@@ -18,7 +18,7 @@
 namespace rankd {
 
 inline constexpr std::string_view events_file = "events.toml";
-/// The name of the file when rules could only count. It is read if there is no events.toml.
+/// The former name of the file, when rules could only count. The file is read if there is no events.toml.
 inline constexpr std::string_view counters_file = "counters.toml";
 
 /// Returns the file of rules in a folder of registries; nothing if there is none. Blocks: on the disk.
@@ -31,12 +31,12 @@ struct event_type {
   std::optional<std::map<std::string, value_type, std::less<>>> fields = {};
 };
 
-/// What a rule does to the value under its key; `step_kinds.hpp` has a row for each.
+/// The kinds of rules. `step_kinds.hpp` has a row for each.
 enum class rule_kind : std::uint8_t { counter, field, list, set, sorted_set };
 
 enum class rule_action : std::uint8_t { add, remove };
 
-/// What an event of a type changes in a store: the value under a key that is made of the event.
+/// A rule: how events of a type change the value under a key. The key is made from fields of the event.
 struct event_rule {
   rule_kind kind = rule_kind::counter;
   std::string name = {};                  ///< of a counter or field: the field of the hash
@@ -60,7 +60,7 @@ struct event_rule {
 /// A project's rules for events. Immutable. Threads: any.
 class event_rules {
  public:
-  /// Accepts impressions, clicks and purchases, and writes nothing.
+  /// Constructs rules that accept impressions, clicks and purchases, and that write nothing.
   event_rules();
 
   /// Reads the file of a folder, which need not exist.

@@ -14,9 +14,9 @@ namespace {
 
 using braid::redis_batch;
 
-/// Adds to a decaying sum: KEYS[1] is the hash; ARGV its field, the field of its time, the amount, the time, and the
-/// half-life, the last two in milliseconds. A late event has the weight that it has by then. One command, so that no
-/// other server can write between its read and its write.
+/// Adds to a decaying sum. KEYS[1] is the hash. ARGV has the field, the field of its time, the amount, the time, and
+/// the half-life; both times are in milliseconds. A late event counts with the weight that it has by now. A script is
+/// one command, so no other server can write between its read and its write.
 constexpr std::string_view fading_sum = R"(
 local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
 local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -35,7 +35,7 @@ redis.call('HSET', KEYS[1], ARGV[1], string.format('%.17g', sum), ARGV[2], strin
 return 1
 )";
 
-/// Adds to a set that has a bound: KEYS[1] is the set; ARGV the member and the bound.
+/// Adds to a set with a bound. KEYS[1] is the set; ARGV has the member and the bound.
 constexpr std::string_view bounded_add = R"(
 if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
 if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[2]) then return redis.error_reply('ERR the set is full') end
@@ -49,7 +49,7 @@ auto score_text(double score) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Returns the time before which members are too old.
+/// Returns the lowest score that is not too old.
 auto oldest_score(const event_rule& rule, const rule_step& step) -> double {
   return static_cast<double>((step.received - std::chrono::seconds(rule.max_age_s)).count());
 }
@@ -114,7 +114,8 @@ auto send_set(const event_rules& rules, const rule_step& step, redis_batch& out)
   return 1;
 }
 
-/// Adds a member, then removes what is too old or too much, as the commands of `send_sorted_set` do.
+/// Adds a member. Then removes members that are too old, and those beyond the bound, as the commands of
+/// `send_sorted_set` do.
 auto change_sorted_set(counted_value& value, const event_rules& rules, const rule_step& step) -> bool {
   const event_rule& rule = rules.all()[step.rule];
   auto& set = std::get<counted_sorted_set>(value.data);
@@ -199,7 +200,8 @@ auto apply_step(counted_value& value, const event_rules& rules, const rule_step&
   const step_kind& kind = kind_of(rule.kind);
   if (!fit(value, kind.holds) || !kind.change(value, rules, step)) return false;
   if (rule.action == rule_action::remove) return true;
-  // EXPIRE … NX, and EXPIRE.
+  // A window sets the expiry only if there is none, as EXPIRE NX does. An idle time sets the expiry again, as EXPIRE
+  // does.
   if (rule.window_s != 0 && value.ends.count() == 0) value.ends = step.received + std::chrono::seconds(rule.window_s);
   if (rule.idle_s != 0) value.ends = step.received + std::chrono::seconds(rule.idle_s);
   return true;

@@ -1,4 +1,4 @@
-// rankd/server/events/step_kinds.hpp: the table of what rules do to values, in memory and in Redis.
+// rankd/server/events/step_kinds.hpp: the table of the kinds of rules, with their effects in memory and in Redis.
 #pragma once
 
 #include <rankd/server/events/event.hpp>
@@ -13,14 +13,15 @@
 
 namespace rankd {
 
-/// A kind of rules. `change` and `send` have the same effect: on a value in memory, and by commands of Redis.
+/// A kind of rules. `change` has an effect on a value in memory, and the commands of `send` have the same effect in
+/// Redis.
 struct step_kind {
   rule_kind kind = rule_kind::counter;
   std::string_view table;                 ///< its name in events.toml
   record_kind holds = record_kind::hash;  ///< the kind of value that it changes
   /// Returns false, and changes nothing, if Redis would refuse the step.
   auto (*change)(counted_value& value, const event_rules& rules, const rule_step& step) -> bool = nullptr;
-  /// Appends commands, of which the first is refused if the step is, and returns their number.
+  /// Appends commands and returns their number. If Redis refuses the step, it refuses the first command.
   auto (*send)(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t = nullptr;
 };
 
@@ -28,12 +29,13 @@ struct step_kind {
 [[nodiscard]] auto step_kinds() noexcept -> std::span<const step_kind>;
 [[nodiscard]] auto kind_of(rule_kind kind) noexcept -> const step_kind&;
 
-/// Changes a value as Redis does, and its end as EXPIRE does, counted from when the event was received. Returns false,
-/// and changes nothing, if Redis would refuse the step: a value of another kind, a set that is full, a field that is
-/// not a number, or a sum that would not fit.
+/// Changes a value as Redis does, and its expiry as EXPIRE does, relative to the time at which the event was received.
+/// Returns false, and changes nothing, if Redis would refuse the step: the value has another kind, a set is full, a
+/// field is not a number, or a sum is out of range.
 [[nodiscard]] auto apply_step(counted_value& value, const event_rules& rules, const rule_step& step) -> bool;
 
-/// Appends the commands of a step, and returns the number of their replies. The step is done if the first is no error.
+/// Appends the commands of a step, and returns the number of their replies. The step was applied if the first reply is
+/// not an error.
 auto add_commands(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t;
 
 }  // namespace rankd

@@ -28,7 +28,7 @@ class cutter {
     return true;
   }
 
-  /// Returns what is between the quotes of the next string.
+  /// Returns the text between the quotes of the next string.
   auto name() noexcept -> std::string_view {
     skip_spaces();
     const std::string_view quoted = cut(end_of_string(0) + 1);
@@ -98,7 +98,7 @@ auto compiler_answer::find(std::string_view name) const noexcept -> std::string_
   return found == members_.end() ? std::string_view() : std::string_view(found->second);
 }
 
-/// A tree of one string has no parts, and its destructor needs no memory.
+/// The string is parsed as a tree without children, whose destructor needs no memory.
 auto compiler_answer::text(std::string_view name) const -> std::optional<std::string> {
   const std::string_view value = find(name);
   if (!value.starts_with('"')) return std::nullopt;

@@ -40,7 +40,7 @@ struct stretch {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
 };
 
-/// Returns the stretch of a sorted set whose scores are in a range.
+/// Returns the range of a sorted set whose scores are in an interval.
 template <typename Record>
 auto find_stretch(const Record& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
@@ -52,7 +52,7 @@ auto find_stretch(const Record& set, const std::optional<score_range>& range) ->
   return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
 }
 
-/// Skips `offset` positions at the end where reading begins, and keeps at most `count`.
+/// Skips `offset` positions at the end from which the read begins, and keeps at most `count` positions.
 inline auto cut(stretch all, const named_read& read) -> stretch {
   const std::size_t passed = std::min<std::size_t>(read.offset, all.size());
   const std::size_t taken = std::min<std::size_t>(read.count, all.size() - passed);
@@ -85,7 +85,7 @@ class named_reader {
   [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
 
  private:
-  /// Returns the ids of a stretch, in the requested order.
+  /// Returns the ids in a range, in the requested order.
   auto ranked(const Record& record, stretch of) -> std::span<stored_item> {
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
     std::size_t used = 0;

@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/decode.cpp: adds columns of the values that texts hold: members of JSON, packed vectors.
+// rankd/op/operators/columns/decode.cpp: adds columns with values from texts: members of JSON, or packed vectors.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/decoding.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -33,7 +33,7 @@ struct decode_params {
     const std::optional<column> from = rows.table().find(key_id);
     const std::span<std::uint32_t> places = context.memory.filled(rows.size(), asked_rows::none);
     const std::size_t texts = from ? from->strings()->words->size() : 0;
-    // The values of each text, one behind the other: texts that several rows share are read once.
+    // The values of all texts, one text after the other. A text that several rows share is read once.
     const auto found = context.memory.filled(texts * wanted.size(), std::optional<std::string_view>());
     if (from) read(rows, *from, places, found, context);
     const asked_rows of{.rows = rows, .asked = texts, .places = places};
@@ -48,7 +48,7 @@ struct decode_params {
   }
 
  private:
-  /// Reads the texts of active rows, and stores for each row which text it has.
+  /// Reads the texts of active rows, and stores the number of the text for each row.
   void read(const row_set& rows, const column& from, std::span<std::uint32_t> places,
             std::span<std::optional<std::string_view>> found, node_context& context) const {
     const string_values& texts = *from.strings();

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/decode_ids.cpp: gives the ids that texts of rows hold: JSON arrays, packed integers.
+// rankd/op/operators/sources/decode_ids.cpp: makes rows of the ids in texts: JSON arrays, or packed integers.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/decoding.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -19,7 +19,8 @@
 namespace rankd::detail::decode_ids_op {
 namespace {
 
-/// The ids of a text: a part of those that were read. Not read yet if it ends before it begins.
+/// The ids of a text, as a range of all ids that were read. If the end is before the beginning, the text was not read
+/// yet.
 struct ids_of_text {
   std::size_t begin = 1;
   std::size_t end = 0;
@@ -65,7 +66,7 @@ struct decode_ids_params {
     return row_set(make_batch(ids, order, context.memory));
   }
 
-  /// Reads the ids of each active row, and each text once. Returns false if there are too many.
+  /// Reads the ids of each active row. Reads each text once. Returns false if there are too many ids.
   template <typename Id>
   auto read_rows(const row_set& rows, const column& from, std::vector<Id>& ids, std::vector<std::uint32_t>& order,
                  node_context& context) const -> bool {
