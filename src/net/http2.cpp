@@ -15,8 +15,6 @@
 #include <span>
 #include <utility>
 
-#include <sys/socket.h>
-
 namespace braid::detail {
 
 auto guess_http2(std::string_view input) noexcept -> http2_guess {
@@ -50,12 +48,6 @@ class http2_connection_over final : public http2_connection {
     if (is_broken_) co_return;
     auto ending = linger();
     co_await std::move(ending);
-  }
-
-  /// Breaks the connection instead of ending it, so that the peer does not take what was sent for everything.
-  void break_off() const noexcept {
-    const ::linger none{.l_onoff = 1, .l_linger = 0};
-    static_cast<void>(::setsockopt(socket().number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
   }
 
  private:
@@ -142,7 +134,7 @@ auto serve_over(http_service& service, Stream stream, std::string received) -> t
     auto running = connection.run(std::move(received));
     co_await std::move(running);
   } catch (...) {
-    connection.break_off();
+    reset_on_close(connection.socket());
     service.report(std::current_exception());  // the others continue
   }
 }

@@ -44,6 +44,11 @@ auto read_output(nghttp2_session* /*session*/, std::int32_t id, std::uint8_t* ro
   return static_cast<::ssize_t>(*taken);
 }
 
+/// Returns whether an answer may have this status and type.
+auto is_sendable(http_status status, std::string_view type) -> bool {
+  return is_final(status) && (type.empty() || check_field({"content-type", type}));
+}
+
 }  // namespace
 
 // The heads of requests.
@@ -364,7 +369,7 @@ void http2_stream::submit(http_status status, std::string_view type, std::option
 
 void http2_stream::reply(http_status status, std::string_view type, std::string_view body) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
-  if (!is_final(status) || (!type.empty() && !check_field({"content-type", type}))) {
+  if (!is_sendable(status, type)) {
     status = http_status::internal_server_error;
     type = body = {};
     work_->own_fields.clear();
@@ -378,7 +383,7 @@ void http2_stream::reply(http_status status, std::string_view type, std::string_
 
 void http2_stream::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
-  if (!is_final(status) || (!type.empty() && !check_field({"content-type", type}))) return reply(status, type, {});
+  if (!is_sendable(status, type)) return reply(status, type, {});
   work_->status = status;
   work_->framing =
       length ? http_framing{http_framing::kind::length, *length} : http_framing{http_framing::kind::chunked, 0};

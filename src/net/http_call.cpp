@@ -81,7 +81,7 @@ auto http_call::limited(task<void> handler, duration deadline) -> task<void> {
   task<result<void>> within = with_timeout(deadline, std::move(handler));
   if (const result<void> ended = co_await std::move(within); !ended) {
     is_late_ = true;
-    throw std::system_error(ended.error(), "it took longer than the deadline of its route");
+    throw std::system_error(ended.error(), "the handler took longer than the deadline of its route");
   }
 }
 

@@ -10,8 +10,6 @@
 #include <concepts>
 #include <utility>
 
-#include <sys/socket.h>
-
 namespace braid::detail {
 namespace {
 
@@ -148,8 +146,7 @@ auto http_connection_over<Stream>::announce_end() -> task<void> {
 
 template <transport Stream>
 void http_connection_over<Stream>::break_off() const noexcept {
-  const ::linger none{.l_onoff = 1, .l_linger = 0};
-  static_cast<void>(::setsockopt(socket_of(stream_).number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
+  reset_on_close(socket_of(stream_));
 }
 
 /// Sends the remaining output and reads until the client closes. If the socket were closed while bytes arrive, TCP

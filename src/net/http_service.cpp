@@ -7,6 +7,8 @@
 #include <chrono>
 #include <new>
 
+#include <sys/socket.h>
+
 namespace braid::detail {
 
 auto http_service::date(time_point now) -> std::string_view {
@@ -18,6 +20,11 @@ auto http_service::date(time_point now) -> std::string_view {
     date_until_ = now + (second + 1s - today);
   }
   return date_;
+}
+
+void reset_on_close(const stream_socket& socket) noexcept {
+  const ::linger none{.l_onoff = 1, .l_linger = 0};
+  static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
 }
 
 void http_service::report(std::exception_ptr error) noexcept {
@@ -44,15 +51,16 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
   metrics.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
   metrics.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
   metrics.gauge("braid_http_http2_connections", "Connections of HTTP servers that speak HTTP/2.", now(counts.http2));
-  metrics.counter("braid_http_requests", "Requests by handler, including those whose path has none.",
-                  now(counts.requests));
-  metrics.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
+  metrics.counter("braid_http_requests", "Requests, including those without a handler.", now(counts.requests));
+  metrics.counter("braid_http_refused_requests", "Requests that were refused because they are invalid.",
+                  now(counts.refused));
   metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
-  metrics.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
-  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
+  metrics.counter("braid_http_failed_handlers", "Handlers that threw an exception or did not answer.",
+                  now(counts.failed));
+  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers that are in progress.", now(counts.handshakes));
   metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or were abandoned.",
                   now(counts.failed_handshakes));
-  metrics.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
+  metrics.counter("braid_http_resumed_tls_sessions", "Connections that resumed an earlier TLS session.",
                   now(counts.resumed));
   metrics.gauge("braid_http_event_streams", "Streams of server-sent events that are open.", now(counts.event_streams));
   metrics.counter("braid_http_events", "Server-sent events that were sent.", now(counts.events));

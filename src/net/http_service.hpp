@@ -35,6 +35,10 @@ class served_connection : public list_hook {
 /// The maximum time until a stream of events, or a WebSocket, notices that its server stops.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
+/// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not take a
+/// partial answer for a complete one.
+void reset_on_close(const stream_socket& socket) noexcept;
+
 /// A guard that increments a count for as long as it exists.
 class counted_open {
  public:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <string>
 
 namespace rankd {
@@ -41,13 +40,6 @@ if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
 if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[2]) then return redis.error_reply('ERR the set is full') end
 return redis.call('SADD', KEYS[1], ARGV[1])
 )";
-
-/// Writes a score with digits that are parsed as the same number.
-auto score_text(double score) -> std::string {
-  std::array<char, 32> digits{};
-  const int size = std::snprintf(digits.data(), digits.size(), "%.17g", score);
-  return {digits.data(), static_cast<std::size_t>(size)};
-}
 
 /// Returns the lowest score that is not too old.
 auto oldest_score(const event_rule& rule, const rule_step& step) -> double {
@@ -138,13 +130,13 @@ auto send_sorted_set(const event_rules& rules, const rule_step& step, redis_batc
     out.add("ZREM", key, std::string_view(step.text));
     return 1;
   }
-  const std::string score = score_text(step.score);
+  const std::string score = amount_text(step.score);
   if (rule.score.empty())
     out.add("ZADD", key, "GT", std::string_view(score), std::string_view(step.text));
   else
     out.add("ZADD", key, std::string_view(score), std::string_view(step.text));
   if (rule.max_age_s != 0) {
-    const std::string end = "(" + score_text(oldest_score(rule, step));
+    const std::string end = "(" + amount_text(oldest_score(rule, step));
     out.add("ZREMRANGEBYSCORE", key, "-inf", std::string_view(end));
   }
   out.add("ZREMRANGEBYRANK", key, 0, -static_cast<std::int64_t>(rule.max_items) - 1);
