@@ -34,7 +34,7 @@ auto file_at(const fs::path& place) -> std::optional<status> {
 }
 
 /// Returns the mode for the part file: that of the file to be replaced, plus read and write permission for the owner.
-/// Without these permissions, no later process could continue the part.
+/// Without these permissions, no later process could continue the part file.
 auto mode_until_complete(const status& replaced) -> ::mode_t {
   return (replaced.st_mode & permissions) | S_IRUSR | S_IWUSR;
 }

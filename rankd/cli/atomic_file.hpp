@@ -23,13 +23,13 @@ class atomic_file {
   struct options {
     std::string_view suffix = default_suffix;  ///< of the name of the part, after the name of the file
     /// Whether the part file is kept if the output is not finished. If an earlier process has left a part file, writing
-    /// continues with its contents.
+    /// continues after its last byte.
     bool keeps_part = false;
   };
 
   /// Begins to write a file, or standard output if the path is empty. Follows a symbolic link.
   /// Errors: operation_would_block if another process is writing this file; file_exists if something other than a
-  /// regular file has the name of the part file; the system's.
+  /// regular file has the name of the part file; system errors.
   static auto create(const std::filesystem::path& file, options options) -> braid::result<atomic_file>;
   static auto create(const std::filesystem::path& file) -> braid::result<atomic_file> { return create(file, {}); }
 
@@ -44,12 +44,13 @@ class atomic_file {
 
   auto write(std::string_view bytes) -> braid::result<void>;
 
-  /// Returns the path of the part file. Empty if the target is not a regular file, or if the output is finished.
+  /// Returns the path of the part file, or an empty path if there is no part file. A target that is not a regular file
+  /// has no part file, and neither has a finished output.
   [[nodiscard]] auto part() const noexcept -> const std::filesystem::path& { return part_; }
   /// Returns the size of the part file in bytes.
   [[nodiscard]] auto size() const -> braid::result<std::uint64_t>;
-  /// Truncates the part file to its first bytes, and continues after them. An emptied part file gets the permissions of
-  /// a new one.
+  /// Truncates the part file to `bytes` bytes, and continues to write after them. With 0 bytes, the part file gets the
+  /// permissions of a new part file.
   auto keep_first(std::uint64_t bytes) -> braid::result<void>;
   /// Flushes the written bytes to the disk.
   auto sync() -> braid::result<void>;

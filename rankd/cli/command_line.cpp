@@ -449,8 +449,8 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
-/// Returns a message for an error in the command line, with unprintable characters escaped. If a command is missing,
-/// reports the word in its place.
+/// Returns a message for an error in the command line, with unprintable characters escaped. If a word stands in the
+/// place of a command but names no command, the message names that word.
 auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {

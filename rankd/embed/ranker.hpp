@@ -67,7 +67,7 @@ struct many_options {
   time_fallbacks fallbacks = time_fallbacks::refused;
   std::uint64_t cache_mib = 0;                      ///< for rows that nodes keep, in each thread; 0: no cache
   std::size_t in_flight = batch_runner::max_lines;  ///< requests that each thread answers at the same time
-  /// Asked several times in 100 ms, on the calling thread; the batch ends soon after it returns true.
+  /// Called several times within 100 ms, on the calling thread. If it returns true, the batch ends soon afterwards.
   std::function<bool()> is_interrupted = {};
 };
 

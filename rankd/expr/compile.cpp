@@ -90,7 +90,7 @@ class form_finder {
     }
   }
 
-  /// Returns the form that the alternatives of a choosing node need: its own; `floating` if only presence is needed.
+  /// Returns the form that a choosing node needs from its alternatives: its own, or `floating` if only presence counts.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }

@@ -38,7 +38,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Returns which of two operands have a single value. Two single values need only one row, as `each_each`.
+/// Returns which of two operands have a single value; `each_each` if both do, because one row is then enough.
 template <typename T>
 auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);

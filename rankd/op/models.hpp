@@ -28,9 +28,9 @@ struct model_digest {
   auto operator==(const model_digest&) const -> bool = default;
 };
 
-/// NAME.json, NAME.onnx, NAME.txt or NAME.ubj in a folder of models. A file is read when it is first asked for, and
-/// never again by the same object: so all plans that are bound with one of these see the same bytes. Threads: one at a
-/// time. Lifetime: `declared` outlives it; the models may outlive it.
+/// The models in a folder. The file of a model is called NAME.json, NAME.onnx, NAME.txt or NAME.ubj. A file is read
+/// when its model is first requested, and never again by the same object. So all plans that are bound with one object
+/// see the same bytes. Threads: one at a time. Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
   /// Creates a folder object. An empty `folder` means a project without models. If `read` is empty, `read_model_file`

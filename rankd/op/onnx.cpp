@@ -106,7 +106,7 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
   scope.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
 }
 
-/// Notes whose shape a name stands for. Only ConstantOfShape reads shapes.
+/// Records that the output of the node is the shape of its input. Only ConstantOfShape reads shapes.
 void read_shape(const onnx_call& call, onnx_scope& scope) {
   if (call.rows(0) == nullptr) return;
   if (call.has("start") || call.has("end")) return call.refuse("bad_value", "start", "only whole shapes are supported");

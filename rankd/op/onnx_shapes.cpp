@@ -78,7 +78,8 @@ auto make_concat(const onnx_call& call) -> made_rows {
   return joined(call, first->type, rank);
 }
 
-/// Repeats one number, 0 unless the node has another one, for each row and column of other rows.
+/// Makes rows of the same shape as other rows, with one number in all columns. The number is the attribute `value`, or
+/// 0.
 auto make_filled(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.shaped(0);
   if (of == nullptr) return std::nullopt;

@@ -42,11 +42,12 @@ struct plan_side {
   const registries& declared;
 };
 
-/// Returns for each node of `before` the corresponding node of `after`, if any. Nodes are matched in three steps. First
-/// by the same id and operator. Then by the same content: operator, params with their formulas, and the content of all
-/// sources. Then by the same operator and the most matched neighbours in common; nodes with equal params come first,
-/// and the same output counts as a neighbour. Cost: nodes and edges times their formulas; for nodes without common
-/// content, also the square of the number of users of one node.
+/// Returns for each node of `before` the corresponding node of `after`, if any. First, nodes with the same id and
+/// operator are matched. Then nodes with the same content are matched: operator, params with their formulas, and the
+/// content of all sources. Then nodes with the same operator are matched, those with the most matched neighbours in
+/// common first. In this step, nodes with equal params are preferred, and an output in the same position counts as a
+/// neighbour. Cost: nodes and edges times their formulas; for nodes without common content, also the square of the
+/// number of users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
 /// Returns the differences of two plans: removed nodes, then the nodes of `after` in order, then the differences of the

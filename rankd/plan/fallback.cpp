@@ -243,8 +243,8 @@ class fallback_edges {
       nodes_[at].wakers.push_back(source);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Every node that `source` may start gets this edge, so that the check for cycles covers all of them. A branch
-      // must not use a node that the branch waits for.
+      // Every node that `source` may start gets an edge from `source`, so that the check for cycles covers all of these
+      // nodes.
       if (!add_edge(source, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }

@@ -39,7 +39,8 @@ struct numbered_text {
 
 constexpr std::uint64_t no_lines = 0;  // the first line of bytes that are no text
 
-/// "line 3, column 5: " of the byte at `offset`; columns count bytes. Bytes that are no text have only offsets.
+/// Returns the place of the byte at `offset` for a message, such as "line 3, column 5: ". Columns are counted in bytes.
+/// In a document that is not text, the place is only the offset.
 auto find_place(numbered_text of, std::size_t offset) -> std::string {
   if (of.first_line == no_lines) return "byte " + std::to_string(offset) + ": ";
   const std::string_view before = of.text.substr(0, offset);

@@ -151,8 +151,8 @@ void read_capabilities(object_reader& reader, draft& draft) {
   draft.out.capabilities_required = std::move(ids);
 }
 
-/// Returns the capability that a plan must require for a node of a tree; empty for none. It depends on the node's
-/// operation. A comparison of a param with strings needs a separate capability.
+/// Returns the capability that a plan must require for a node of a tree; empty if it needs none. The capability depends
+/// on the node's operation. A comparison of a param with strings needs a separate capability.
 auto required_capability(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);

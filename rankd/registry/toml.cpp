@@ -8,8 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-// A text such as `[[[a]]` violates an assertion of toml++. With NDEBUG, the assertion becomes an assumption of the
-// compiler. Without both, toml++ finds the error a line later and reports it.
+// A text such as `[[[a]]` violates an assertion of toml++. With NDEBUG, the compiler would assume that the assertion
+// holds. So NDEBUG is undefined and the assertion is empty here; toml++ then finds the error a line later and reports
+// it.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0

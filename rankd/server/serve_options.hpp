@@ -50,8 +50,8 @@ struct serve_options {
   /// The longest wait for admission. A request is refused if the first request of the queue has waited this long.
   braid::duration max_wait = std::chrono::milliseconds(50);
   /// The share of a loop's time for refusals when the server is full. If refusals would exceed this share, the server
-  /// stops reading from their connections for a while, or until requests can be admitted again. 1 means that reading
-  /// never stops.
+  /// stops reading from the refused connections for a while, or until requests can be admitted again. 1 means that
+  /// reading never stops.
   double refusal_share = 0.1;
   /// The longest pause in reading from a refused connection. `Retry-After` in the answer has this value.
   braid::duration max_unread = std::chrono::seconds(1);

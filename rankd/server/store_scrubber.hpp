@@ -35,8 +35,8 @@ struct scrub_counts {
 
 /// A background scrub, as in ZFS and Btrfs. A thread reads all stores one after another, compares the bytes with their
 /// checksums, and then begins again. Damage is logged once (`store_corrupt`), and the damaged store answers no more
-/// batches. Stores without local files are skipped. Threads: `counts` from any; all else from one at a time. Lifetime:
-/// the stores and the log outlive it.
+/// batches. Stores without local files are skipped. Threads: any thread may call `counts`; one at a time may call the
+/// rest. Lifetime: the stores and the log outlive it.
 class store_scrubber {
  public:
   struct target {

@@ -1,4 +1,4 @@
-// rankd/store/counted_store.cpp: batches of a store, with what events have made in place of loaded values.
+// rankd/store/counted_store.cpp: answers batches from a store and from the values that events have written.
 #include <rankd/store/counted_store.hpp>
 
 #include <rankd/store/detail/key_speller.hpp>
@@ -30,7 +30,7 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
-/// The values that events have made of one key, for a question about a list or a set.
+/// Whether events have written a value under a key that answers a question about a list or a set.
 enum class found_kind : std::uint8_t {
   absent,  // nothing, or a hash, which does not hide what was loaded
   other,   // another kind of value than the one that is asked for
@@ -53,8 +53,7 @@ auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena
   return out.first(used);
 }
 
-/// Answers questions about collections that events have made. Lists the positions of the other keys, which the inner
-/// store answers.
+/// The answers from collections that events have written, and the positions of the keys that the inner store answers.
 template <typename Item>
 struct first_answers {
   std::span<std::span<const Item>> of_key;

@@ -1,4 +1,4 @@
-// rankd/store/counted_value.hpp: a value in memory that events have made: a hash, a list, a set or a sorted set.
+// rankd/store/counted_value.hpp: a value in memory that events have written: a hash, a list, a set or a sorted set.
 #pragma once
 
 #include <rankd/store/record.hpp>

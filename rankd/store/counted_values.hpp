@@ -1,4 +1,4 @@
-// rankd/store/counted_values.hpp: values in memory that events have made, each with the time at which it ends.
+// rankd/store/counted_values.hpp: values in memory that events have written, each with the time at which it expires.
 #pragma once
 
 #include <rankd/store/counted_value.hpp>
@@ -23,9 +23,9 @@
 
 namespace rankd {
 
-/// The values that events have made of one endpoint. Readers treat an expired value as absent at once; the next sweep
-/// frees its memory. The keys are spread over shards, each with a mutex. The mutex is held while one value is used, and
-/// by a sweep for all values of a shard. No thread waits for a disk while it holds the mutex.
+/// The values that events have written for one endpoint. Readers treat an expired value as absent at once; the next
+/// sweep frees its memory. The keys are spread over shards, each with a mutex. The mutex is held while one value is
+/// used, and by a sweep for all values of a shard. No thread waits for a disk while it holds the mutex.
 /// Threads: any number may read; one at a time changes.
 class counted_values {
  public:
@@ -47,7 +47,7 @@ class counted_values {
       -> outcome;
   /// Inserts a value from a snapshot.
   void insert(std::string key, counted_value value);
-  /// Frees the values that ended before `until`.
+  /// Frees the values that expired before `until`.
   void sweep(std::chrono::milliseconds until);
 
   /// Returns a field of a hash, copied into the arena; nothing if there is no hash, or no such field.
@@ -75,14 +75,14 @@ class counted_values {
  private:
   struct shard {
     mutable std::mutex mutex;
-    // under the mutex; read without it if no thread may change it
+    // guarded by the mutex; it may be read without the mutex while no thread changes it
     std::unordered_map<std::string, counted_value> values;
   };
   static constexpr std::size_t shard_count = 64;
 
   [[nodiscard]] auto find_shard(const std::string& key) const noexcept -> const shard&;
   [[nodiscard]] auto find_shard(const std::string& key) noexcept -> shard&;
-  /// Returns null if the value is absent or has ended. Requires the mutex of its shard.
+  /// Returns null if the value is absent or has expired. Requires the mutex of its shard.
   [[nodiscard]] auto find(const shard& shard, const std::string& key) const -> const counted_value*;
   /// Changes a value that exists. Requires the mutex of its shard.
   auto change_value(shard& shard, const std::string& key, counted_value& value,
@@ -92,8 +92,8 @@ class counted_values {
   std::array<shard, shard_count> shards_;
   std::size_t max_bytes_;
   clock now_;
-  // Written by the thread that changes values. A reader that sees an old number looks into a shard needlessly, or
-  // misses a value that was just made.
+  // Written by the thread that changes values. A reader that sees an outdated number searches a shard in vain, or
+  // misses a value that was just added.
   braid::atomic<std::size_t> size_{0};
   braid::atomic<std::size_t> bytes_{0};
 };

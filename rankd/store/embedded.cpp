@@ -147,7 +147,7 @@ auto embedded_store::scrub(std::uint64_t max_bytes) -> scrub_step {
 }
 
 auto embedded_store::damage() const -> std::optional<block_damage> {
-  // edge store.damage: observe, what was found lies behind the flag
+  // edge store.damage: observe, the damage was stored before the flag
   if (!guard_->is_damaged.load(braid::acquire)) return std::nullopt;
   return guard_->found;
 }

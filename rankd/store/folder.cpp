@@ -195,8 +195,8 @@ auto manifest_use::of(const fs::path& folder) -> braid::checked<std::optional<ma
   if (!manifest) return std::unexpected(std::move(manifest.error()));
   if (!file || !is_claimed) return std::nullopt;
   manifest_use made(std::move(file), *manifest);
-  // If the manifest was replaced before it was locked, no load waits for this lock, so the lock does not claim a
-  // generation.
+  // If a load has replaced the manifest in the meantime, it does not wait for the lock on the old file. Such a lock
+  // does not claim a generation.
   if (!made.is_current(folder)) return std::nullopt;
   return made;
 }

@@ -61,7 +61,7 @@ class checkup {
 /// means the same as for `workspace::open`.
 auto check_project(const std::filesystem::path& folder, checkup& checkup) -> std::optional<workspace>;
 
-/// Checks the rules for events, if there are any, every artifact, and the index.
+/// Checks every artifact, the index, and the rules for events if there are any.
 void check_plans(const workspace& workspace, checkup& checkup);
 
 /// Checks every endpoint: opens and reads an embedded store, or sends a greeting to a server. Blocks: at most some

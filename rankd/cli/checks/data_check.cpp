@@ -1,4 +1,4 @@
-// rankd/cli/checks/data_check.cpp: all artifacts of a project, and the fields that events fill.
+// rankd/cli/checks/data_check.cpp: collects the columns that plans read from data, without those that events fill.
 #include <rankd/cli/checks/data_check.hpp>
 
 #include <rankd/op/operator_list.hpp>

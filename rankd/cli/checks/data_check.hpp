@@ -16,8 +16,8 @@ struct data_check_options {
   std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
 };
 
-/// The columns that the plans of a project read, except columns that the server writes by events.toml. Invalid plans
-/// are left out.
+/// The columns that the plans of a project read from its data. Columns that the server itself fills according to
+/// events.toml are left out, and so are invalid plans.
 /// Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:

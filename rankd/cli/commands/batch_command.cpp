@@ -69,7 +69,7 @@ auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request
   return request_range{*begin, cut(shard.index)};
 }
 
-/// Returns the size of the file and a hash of its first bytes, to detect that a resumed batch reads another file.
+/// Returns the size of the file and a hash of its first bytes, so that a resumed batch notices another file.
 auto fingerprint(const fs::path& in) -> nlohmann::json {
   constexpr std::size_t looked_at = 1U << 16U;
   std::error_code error;
@@ -101,7 +101,8 @@ auto plans_digest(const workspace& workspace) -> std::string {
   return sha256_hex(all);
 }
 
-/// Returns values of a file that change when the file is rewritten, even with the same size.
+/// Returns the inode number, size and time of change of a file. A rewritten file differs in them, even if it has the
+/// same size.
 auto read_identity(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -185,8 +186,8 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened only when the first request is read. By then, all files on
-/// which the state of the batch depends exist. One of them may be a store that is filled on its first use.
+/// Reads requests and writes answers. The output is opened when the first request is read, because the state of the
+/// batch depends on files that must exist by then, such as a store that is filled on its first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,

@@ -185,8 +185,8 @@ struct named_latencies {
   std::string_view name;
   latencies open_load_result::* all;
 };
-/// The latencies in the output. `good` and `refused` count from the due time, `refusal` from the time of sending.
-/// `late` is the time from the due time to the time of sending.
+/// The latencies in the output. `good` and `refused` are measured from the due time, `refusal` from the time of
+/// sending. `late` is the time between the due time and the time of sending.
 constexpr std::array rate_latencies{
     named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
     named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};

@@ -124,8 +124,8 @@ auto unreadable(const std::filesystem::path& file, std::error_code error) -> std
 
 constexpr std::size_t max_judgement_diagnostics = 100;
 
-/// Calls `use` with each request of a file, one after the other: a file may be larger than memory. Lines that are wrong
-/// are reported together.
+/// Calls `use` with one request of a file after the other, because a file may be larger than memory. Returns the errors
+/// of all wrong lines together.
 template <typename Use>
 auto for_each_judged(const std::filesystem::path& file, const registries& declared, Use use) -> braid::checked<void> {
   auto lines = line_reader::open(file);

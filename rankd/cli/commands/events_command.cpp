@@ -90,9 +90,9 @@ auto is_number(std::string_view text) -> bool {
   return error == std::errc() && end == text.data() + text.size() && has_digit;
 }
 
-/// Returns whether a text must be marked, because a spreadsheet may run it as a formula; the text may come from
-/// strangers. A text that begins with the mark itself is marked too, so that removing the first mark of each cell
-/// restores all texts.
+/// Returns whether a cell with this text needs an apostrophe in front. A spreadsheet might otherwise run the text as a
+/// formula, and the text may come from strangers. A text that begins with an apostrophe gets another one, so that
+/// removing one from each marked cell restores all texts.
 auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }

@@ -43,7 +43,7 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
-/// Returns whether every node may set a param, regardless of the node's other params.
+/// Returns whether a param is required in every node, whatever the values of the other params are.
 auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }
@@ -136,7 +136,7 @@ auto plans_command(const plans_options& options) -> exit_status {
 namespace {
 
 /// Returns the operators of a project, even if its registries or plans are invalid. If no project is named, uses the
-/// project of the current folder; returns nothing if there is none.
+/// project of the current folder. Returns nothing if the current folder is not in a project.
 auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::vector<const op_entry*>> {
   const auto root = named.empty() ? project::find(std::filesystem::current_path()) : named;
   std::vector<const op_entry*> out;

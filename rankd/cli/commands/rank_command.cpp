@@ -61,8 +61,8 @@ auto cell(const column& values, std::uint32_t row) -> std::string {
   return printed("%.6g", (*values.floats())[row]);
 }
 
-/// Prints rows as a table: their number, their id, and these keys. A key for which there is no column is shown as a
-/// dash.
+/// Prints rows as a table with the number and the id of each row, and a column for each of these keys. A key for which
+/// the rows have no column is shown as a dash.
 void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, std::string number) {
   using align = text_table::align;
   std::vector<text_table::head> heads{{std::move(number), align::right}, {"id", align::right}};

@@ -198,7 +198,8 @@ struct frame_group {
   std::vector<traffic_reader::frame> frames;
 };
 
-/// Reads the next frames, which are run together; none at the end. Memory is bounded by the largest frame.
+/// Returns the next frames, which are run together; no frames at the end of the file. The largest frame limits the
+/// memory.
 auto read_group(traffic_reader& from) -> frame_group {
   constexpr std::size_t max_frames = 1024;
   constexpr std::size_t enough_bytes = std::size_t{8} << 20U;
@@ -212,7 +213,8 @@ auto read_group(traffic_reader& from) -> frame_group {
   return out;
 }
 
-/// Prints to standard error, since the records before are valid all the same.
+/// Reports a damaged or incomplete end of the file on standard error. This is not an error of the command, because the
+/// requests before the damage are valid.
 void note_end(const replay_options& options, const traffic_reader& from) {
   if (from.how_it_ends() == traffic_reader::end::whole) return;
   const bool is_torn = from.how_it_ends() == traffic_reader::end::torn;

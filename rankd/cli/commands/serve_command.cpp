@@ -154,7 +154,8 @@ struct event_takers {
   std::unique_ptr<embedded_counters> embedded;
   std::unique_ptr<event_log> log;  // writes to the counters
 
-  /// Overlays the embedded stores that rules write to, before others use these stores.
+  /// Loads the rules, and puts a layer over each embedded store to which rules write. Must be called before other parts
+  /// use these stores.
   static auto open(const serve_command_options& options, const workspace& workspace, const serve_log& log,
                    open_stores& over) -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
@@ -252,7 +253,7 @@ auto strangers_in(const workspace& workspace, const reload_report& loaded) -> br
   return all;
 }
 
-/// Whether requests are recorded. A record is bound to the registries at its start.
+/// Whether requests are recorded. A file of recorded traffic contains the registries with which its recording began.
 enum class recording : std::uint8_t { off, on };
 
 /// Reads the registries of the project again, for a reload.
@@ -260,7 +261,7 @@ auto read_registries(const project& project, recording recorded, const std::shar
     -> braid::checked<registry_change> {
   auto read = registries::load(project.registry, project.environment);
   if (!read) return std::unexpected(std::move(read.error()));
-  // Checks the redacted names again: a renamed param would no longer be hidden.
+  // Checks the redacted names again: if a param was renamed, its value would no longer be hidden.
   if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)
@@ -328,8 +329,8 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
-/// Returns the places of recorded traffic for the page. Empty unless this is a studio, because not every client may see
-/// the requests of others.
+/// Returns the files and folders with recorded traffic that the page may use. Returns none of them unless this is a
+/// studio, because not every client may see the requests of others.
 auto find_traffic_places(const serve_command_options& options, const workspace& workspace)
     -> std::vector<std::filesystem::path> {
   if (options.page_token.empty()) return {};

@@ -51,8 +51,8 @@ auto measure_deviation(std::uint64_t count, double share, std::uint64_t total) -
   return (static_cast<double>(count) - static_cast<double>(total) * share) / std::sqrt(variance);
 }
 
-/// An experiment whose units are counted. `arm_of` contains the number of the arm for each bucket of the layer; the
-/// last number means no arm.
+/// An experiment whose units are counted. `arm_of` contains the number of an arm for each bucket of the layer, or the
+/// number of arms for a bucket that belongs to no arm.
 struct counted_experiment {
   const experiment_entry* entry = nullptr;
   std::vector<std::uint32_t> arm_of;

@@ -1,4 +1,4 @@
-// rankd/cli/output/diff_lines.cpp: prints the differences of two plans, one a line.
+// rankd/cli/output/diff_lines.cpp: prints each difference of two plans as one line.
 #include <rankd/cli/output/diff_lines.hpp>
 
 #include <rankd/cli/output/printable.hpp>

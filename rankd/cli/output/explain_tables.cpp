@@ -50,7 +50,7 @@ auto fields_text(const id_drop& drop) -> std::string {
   return out;
 }
 
-/// Returns an option whose value came from a param, such as "top: count is 3, the override of page_size".
+/// Returns a line about an option whose value came from a param, such as "top: count is 3, the override of page_size".
 auto option_text(const node_report& node, const option_report& option) -> std::string {
   std::string value;
   if (const auto* whole = std::get_if<std::int64_t>(&option.value)) append_json_number(value, *whole);

@@ -12,8 +12,8 @@
 
 namespace rankd {
 
-/// Prints diagnostics: for people one a line on standard error; for programs as an error response on standard output,
-/// with the request id, if any. Returns exit_status::failed.
+/// Prints diagnostics. For people, each diagnostic is a line on standard error. For programs, all of them are an error
+/// response on standard output, with the request id, if any. Returns exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
 

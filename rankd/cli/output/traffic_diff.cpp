@@ -87,7 +87,8 @@ auto for_people(const traffic_findings& findings, bool is_live) -> std::string {
   return out;
 }
 
-/// Reports a damaged end of a record on standard error. The comparison of the requests before it is valid.
+/// Reports on standard error that the end of a file of recorded traffic is damaged. The requests before the damage were
+/// compared.
 void note_end(const read_record& of) {
   if (of.end == traffic_reader::end::whole) return;
   std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",

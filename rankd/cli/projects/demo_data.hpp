@@ -34,7 +34,8 @@ class demo_network {
   [[nodiscard]] auto profile(std::uint32_t user) const -> demo_profile;
   /// Returns the users that a user follows: distinct, without the user.
   auto follows(std::uint32_t user) -> std::vector<std::int64_t>;
-  /// Returns 20 to 100 distinct users, or fewer if there are not enough. The user and followed users are left out.
+  /// Returns 20 to 100 distinct users, or fewer if there are not enough. The user and the users that the user follows
+  /// are left out.
   auto recommendations(std::uint32_t user) -> std::vector<std::int64_t>;
   /// Returns the media of a user. Each of the media belongs to one user.
   [[nodiscard]] auto media(std::uint32_t user) const -> std::vector<std::int64_t>;
@@ -51,7 +52,7 @@ class demo_network {
   std::uint32_t mark_ = 0;
 };
 
-/// These functions append a record as a whole line in a form of rankd/store/record_parser.hpp.
+/// These functions append a record as a whole line, in the format that `record_parser` reads.
 void append_hash(std::string& out, std::uint32_t user, const demo_profile& profile);
 void append_list(std::string& out, std::string_view prefix, std::uint32_t user, const std::vector<std::int64_t>& ids);
 

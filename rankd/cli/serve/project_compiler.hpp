@@ -14,7 +14,7 @@ namespace rankd {
 /// of `path`, which has the form of the variable PATH. Empty if there is no dslc at all.
 [[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
 
-/// Opens drafts for the plans of a project. The drafts are bound as the library would bind the plans at that time. If
+/// Opens drafts for the plans of a project. A draft is bound like a plan that the library would load at that moment. If
 /// there is no compiler, prints a message to standard error and returns null. Lifetime: the library outlives it.
 [[nodiscard]] auto open_drafts(const std::filesystem::path& root, plan_library& library, const std::string& compiler)
     -> std::unique_ptr<draft_plans>;

@@ -135,7 +135,7 @@ auto batch_runner::answer_all(batch_runner& owner, worker_loop& on, piece& work)
   work.answers.answered = texts.size();
 }
 
-/// Answers one line after the other that no other task has begun.
+/// Answers the lines that no other task has begun, one after the other.
 auto batch_runner::answer_next(batch_runner& owner, worker_loop& on, piece& work, std::vector<std::string>& texts,
                                std::size_t& next) -> braid::task<void> {
   while (next < texts.size()) {

@@ -51,7 +51,7 @@ struct batch_options {
 /// Threads: one thread calls it. Lifetime: registries and stores outlive it.
 class batch_runner {
  public:
-  /// The number of lines that can be submitted together, which one thread answers.
+  /// The maximum number of lines in one call of `submit`. One thread answers all of them.
   static constexpr std::size_t max_lines = 32;
 
   /// Starts the threads. Errors: no_runtime.

@@ -72,7 +72,7 @@ struct plan_experiments {
 };
 
 /// Returns the experiments of a plan that run at `now`. Without `now`, returns those that have not ended. Returns null
-/// if there are none.
+/// if there are no such experiments.
 [[nodiscard]] auto find_experiments(const experiment_set& experiments, std::string_view plan,
                                     const registries& declared, std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;

@@ -110,7 +110,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 /// Lifetime: the result outlives the parsing of the request.
 using registries_of_plan = std::function<const registries&(std::string_view plan)>;
 
-/// Parses a request with the registries of the plan that it names. Calls the function at least once.
+/// Parses a request with the registries of the plan that it names. Calls `declared_for` at least once.
 auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin origin = {})
     -> braid::checked<rank_request>;
 
@@ -118,13 +118,13 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
 /// the first syntax error, returns this string. Otherwise, derives an id as `parse_request` does.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// Whether the times of a budget bound a request that has no deadline. Nobody waits for the answers of offline work,
-/// and its requests wait for each other, so that such a bound would fail them.
+/// Whether a request without a deadline gets one from the budget. Offline requests do not: no client waits for them,
+/// and they wait for each other, so a deadline would make them fail.
 enum class budget_times : std::uint8_t { applied, ignored };
 
-/// Sets the default deadline of a budget if a request has no deadline, and limits it to the latest deadline of the
-/// budget, also if it still has none. A second call changes nothing. If times are ignored, a request without a deadline
-/// stays so.
+/// Sets the deadline of a request without one to the default deadline of the budget. Then limits the deadline to the
+/// maximum of the budget, which is also the deadline if there is no default. With `budget_times::ignored`, a request
+/// without a deadline stays without one. A second call changes nothing.
 void keep_to_budget(rank_request& request, const plan_budget& budget, budget_times times = budget_times::applied);
 
 /// Returns the plan that a request names, or else `given`, which may be empty.

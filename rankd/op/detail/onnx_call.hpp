@@ -74,11 +74,12 @@ class onnx_call {
 
   /// Returns an input that has a row for each row of the request. Returns null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// Returns the rows whose shape an input is; null after a diagnostic.
+  /// Returns the rows of which an input is the shape. Returns null after a diagnostic.
   [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
   /// Returns the tensor of an attribute; nothing if there is no such attribute, or after a diagnostic.
   [[nodiscard]] auto tensor(std::string_view attribute) const -> std::optional<onnx_numbers>;
-  /// Returns the same for floats or doubles, with a row and columns.
+  /// Returns an input as `rows` does. Reports a diagnostic unless it consists of floats or doubles and has two
+  /// dimensions.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;

@@ -61,7 +61,7 @@ class admission_gate {
   /// Returns the number of requests that would be admitted at once now.
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
-  /// Adjusts the limit by a request that has ended; see `concurrency_limit`.
+  /// Adjusts the limit to the time of a request that has ended; see `concurrency_limit`.
   void note(double slowdown, const pass& of) noexcept;
 
   [[nodiscard]] auto counts() const noexcept -> admission_counts;
@@ -81,7 +81,7 @@ class admission_gate {
   std::uint64_t refused_ = 0;
   std::uint64_t late_ = 0;
 
-  // Measured while requests wait without a break:
+  // The following members are measured while at least one request waits:
   std::uint64_t admissions_ = 0;         // of requests that waited
   std::uint64_t admissions_before_ = 0;  // at the start of this measurement
   braid::time_point measured_from_;      // when this measurement started

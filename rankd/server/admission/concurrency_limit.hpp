@@ -15,8 +15,8 @@ namespace rankd {
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// The minimum of the estimate. The limit allows a request four times its estimated time, which is still short for a
-  /// request faster than this.
+  /// The minimum of the estimate. For a request that is faster than this, even four times its time is short, and shows
+  /// no overload.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
   /// Notes the time of a request, and returns its ratio to the time without load; at least 1.

@@ -42,7 +42,7 @@ struct shard_shares {
   std::size_t record_entries = 1;
 };
 
-/// The state that the endpoints of one loop use. Threads: the loop's own; `metrics` and `shared` may be used by any.
+/// The state that the endpoints of one loop use. Threads: the loop's own; any thread may use `metrics` and `shared`.
 struct endpoint_context {
   endpoint_context(serve_shared& all, shard_shares limits);
   endpoint_context(const endpoint_context&) = delete;

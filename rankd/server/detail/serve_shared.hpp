@@ -36,7 +36,7 @@ struct serve_shared {
   /// Sets the engine for candidates. Threads: one at a time. Requires that no engine was set before.
   void run_candidates_on(std::unique_ptr<shadow_engine> made) noexcept {
     owned_shadow_engine = std::move(made);
-    // edge shadow.engine: publish, complete with its thread
+    // edge shadow.engine: publish, the engine is complete and its thread runs
     shared_shadow_engine.store(owned_shadow_engine.get(), braid::release);
   }
 

@@ -43,7 +43,7 @@ struct served_request {
   /// returns false.
   auto check_head() -> bool;
   /// Counts the request against the limit of its client. If the limit is reached, answers the request and returns
-  /// false. A request of a batch passes its JSON, which may contain an id for the answer.
+  /// false. For a request of a batch, `part_text` is its JSON, because the answer repeats the id in it.
   auto enter_client(std::string_view part_text = {}) -> bool;
   /// Refuses the request before its body is read, if the server is full. Returns true if the request was refused.
   auto is_refused_unread() -> bool;

@@ -11,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// The parts of a request that recorded traffic must store before the request runs.
+/// Copies of the parts of a request that recorded traffic needs. They are made before the request runs.
 struct recorded_ask {
   std::string text;     // the JSON of the request; the part that may be shown if it is redacted
   std::string head_id;  // as in request_origin

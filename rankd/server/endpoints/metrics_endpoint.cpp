@@ -37,7 +37,7 @@ void write_loops(exposition& out, const serve_shared& shared) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
 
-/// Writes the metrics of hedged reads, for the endpoints that hedging nodes read.
+/// Writes the metrics of hedged reads, for the endpoints that have hedged reads.
 void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;

@@ -24,11 +24,11 @@ struct token_client {
 /// The tokens of clients. Threads: any.
 class token_list {
  public:
-  /// Parses one token a line: `NAME [RIGHTS] TOKEN`. The client's name is optional and followed by blanks: `feed
-  /// 5f0c…`. The rights are optional and separated by blanks or commas: `qa [force, events] 91d2…`. Empty lines and
-  /// lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16 characters, or with other
-  /// characters than letters, digits and `-._~+/=`; unknown_right for a right that is not `force`, `shadow`, `events`,
-  /// `write` or `edit`; duplicate_token; no_tokens.
+  /// Parses a text with one token on each line: `NAME [RIGHTS] TOKEN`. The client's name is optional and followed by
+  /// blanks: `feed 5f0c…`. The rights are optional and separated by blanks or commas: `qa [force, events] 91d2…`. Empty
+  /// lines and lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16 characters, or
+  /// with other characters than letters, digits and `-._~+/=`; unknown_right for a right that is not `force`, `shadow`,
+  /// `events`, `write` or `edit`; duplicate_token; no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Reads and parses a file of tokens. Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;

@@ -1,5 +1,5 @@
-// rankd/server/events/counter_snapshot.hpp: the values that events have made, as bytes, and the position in the event
-// log up to which they were made.
+// rankd/server/events/counter_snapshot.hpp: a snapshot of the values that events have changed, as bytes. It also
+// contains the position in the event log up to which events are counted.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>
@@ -16,7 +16,8 @@ namespace rankd {
 
 struct counter_snapshot {
   event_position until;
-  /// The values of each endpoint, by the id of the endpoint. The endpoint may have been removed since.
+  /// The values of each endpoint, by the id of the endpoint. An endpoint may have been removed from the project after
+  /// the snapshot.
   std::map<std::string, std::vector<std::pair<std::string, counted_value>>> values;
 
   /// Returns a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of these, lowest byte first.

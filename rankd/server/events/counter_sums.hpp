@@ -13,8 +13,8 @@ namespace rankd {
 /// Returns the amount as decimal digits that are parsed as the same number.
 [[nodiscard]] auto amount_text(const scalar& by) -> std::string;
 
-/// Returns whether every amount is an integer. If one may be a fraction, the field may hold a fraction already, which
-/// HINCRBY refuses: so the amount of one step does not determine the command.
+/// Returns whether a counter only ever adds integers. Otherwise its field may hold a fraction, which HINCRBY refuses,
+/// so HINCRBYFLOAT is used even for a step that adds an integer.
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_rule& counter) -> bool;
 
 /// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum. Returns false, and changes

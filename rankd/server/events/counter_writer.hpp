@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.hpp: writes to Redis what rules make of events.
+// rankd/server/events/counter_writer.hpp: sends the changes that events cause by rules to Redis.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -37,8 +37,9 @@ class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Resolves the endpoints of the rules; `embedded_counters` handles embedded stores, and the result is null if all
-  /// are embedded. Blocks: on names. Errors: those of `parse_redis_options`, no_runtime.
+  /// Resolves the endpoints of the rules whose values are in Redis. Returns null if there are no such rules;
+  /// `embedded_counters` handles all others. Blocks: on name resolution. Errors: those of `parse_redis_options`,
+  /// no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
   /// Writes the queued steps, for a second at most.

@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// How long an expired hash is kept. While the disk is busy, an event may be counted after the expiry although it was
-/// received before. The event must then find the same hash as when the log is counted again.
+/// How long an expired hash is kept. If the disk is busy, an event that was received before the expiry may be counted
+/// after it. The event must still find the hash, because it would find the hash if the log were counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
@@ -70,8 +70,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a log may contain a snapshot's position. A missing file may have been removed, so a position in it
-/// is accepted, unless its number is higher than that of the newest file.
+/// Returns whether a log may contain a snapshot's position. A file that is missing may have been removed, so a position
+/// in such a file is accepted, unless the number of the file is higher than that of the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
@@ -204,7 +204,8 @@ void embedded_counters::count_step(const rule_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees expired values, but not at every event if the memory is full.
+/// Frees expired values. While the memory is full, this happens at most once in `between_sweeps`, and not for every
+/// event.
 auto embedded_counters::make_room(const rule_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;

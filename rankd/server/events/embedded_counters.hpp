@@ -1,5 +1,5 @@
-// rankd/server/events/embedded_counters.hpp: what rules make of events in the memory of the server, for embedded
-// stores.
+// rankd/server/events/embedded_counters.hpp: values in the memory of the server that events change by rules, for
+// endpoints that are embedded stores.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -40,12 +40,13 @@ struct embedded_counters_options {
   serve_log log = {};              ///< receives what prevents exact counts
 };
 
-/// The values of rules whose endpoints are embedded stores. They are a function of the log: `add` receives synced
-/// events with their position, a snapshot has the values and the position up to which they were made, and a start reads
-/// the snapshot and then the rest of the log. So each event counts once, whenever the process ends. If a snapshot is
-/// damaged or belongs to another log, it is ignored, and the values are made again from the existing files
-/// (`counters_recounted`).
-/// Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
+/// The values of rules whose endpoints are embedded stores. They depend only on the log. `add` receives events that are
+/// durable, with their position in the log. A snapshot contains the values and the position up to which events are
+/// counted. A start reads the snapshot, and then counts the rest of the log. So each event counts once, whenever the
+/// process ends. If a snapshot is damaged or belongs to another log, it is ignored, and all events in the existing
+/// files are counted again (`counters_recounted`).
+/// Threads: the log's thread calls `add`; any thread may call the rest. Lifetime: rules, registries and the file of
+/// `log` outlive it.
 class embedded_counters {
  public:
   /// Returns null if no rule writes to an embedded store.
@@ -56,8 +57,8 @@ class embedded_counters {
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;
 
-  /// Returns the values that readers overlay on those of an endpoint, a position in registries::endpoints; null: no
-  /// rule writes to it.
+  /// Returns the values that readers overlay on the store of an endpoint; null if no rule writes to the endpoint.
+  /// `endpoint` is a position in registries::endpoints.
   [[nodiscard]] auto find_values(std::size_t endpoint) const -> std::shared_ptr<const counted_values>;
 
   /// Counts the events in the log, and starts to write snapshots regularly. Requires that the log is open. Blocks: on

@@ -153,7 +153,8 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns the text of a value in a key or of a rule; nothing if there is no value.
+/// Returns as text the value of an event with this name, for a key or for the value of a rule. Returns nothing if the
+/// event has no such value.
 auto value_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;
@@ -184,7 +185,8 @@ auto find_number(const event& event, std::string_view name) -> const scalar* {
   return is_number ? given : nullptr;
 }
 
-/// Fills in the amount of a counter. Returns false if the event has none.
+/// Sets the amount that a counter adds. Returns false if the rule names a field for the amount, and the event has no
+/// number in this field.
 auto fill_amount(rule_step& step, const event_rule& rule, const event& event) -> bool {
   step.by = std::int64_t{1};
   if (rule.by.empty()) return true;
@@ -193,7 +195,7 @@ auto fill_amount(rule_step& step, const event_rule& rule, const event& event) ->
   return given != nullptr;
 }
 
-/// Fills in what a rule writes. Returns false if the event lacks it.
+/// Sets the value that a rule writes, and its score. Returns false if the event does not have them.
 auto fill_value(rule_step& step, const event_rule& rule, const event& event) -> bool {
   auto text = rule.value == "time_ms" ? std::optional(std::to_string(step.at.count())) : value_text(event, rule.value);
   if (!text) return false;

@@ -67,8 +67,9 @@ struct rule_step {
   std::chrono::milliseconds received{0};  ///< the start of the value's time to live
 };
 
-/// Returns what an event changes: nothing by rules whose key or value it lacks, or whose number is not one. No event
-/// has a time after it was received: it would reduce the weight of all events until then.
+/// Returns the changes that an event causes. A rule causes no change if the event lacks its key or value, or has a
+/// value that is not a number in place of a number. An event with a time after its receipt is treated as if it happened
+/// at its receipt. Otherwise it would reduce the weight of all events until that time.
 [[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<rule_step>;
 

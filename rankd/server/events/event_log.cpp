@@ -238,7 +238,8 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
   return {};
 }
 
-/// Removes ids that are too old or too many. Requires the mutex of the log.
+/// Removes ids that are older than the window, and the oldest ids beyond the maximum number. Requires the mutex of the
+/// log.
 void event_log::forget(milliseconds now, event_counts& counts) {
   while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
     if (ages_.front().first > now - options_.window) ++counts.forgotten;
@@ -311,7 +312,8 @@ void event_log::write(batch& taken, append_then /*then*/) {
 /// Reports the events as failed, although they may be on the disk.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
-/// Counts what is written. Without memory for that, the events stay written, and their counters are behind.
+/// Passes the changes of written events to the counters. If memory runs out, the events stay written, but are not
+/// counted.
 void event_log::count(std::vector<rule_step> steps) noexcept {
   const auto lost = static_cast<std::int64_t>(steps.size());
   try {

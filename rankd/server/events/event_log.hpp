@@ -40,8 +40,8 @@ struct event_log_options {
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
   std::size_t max_ids = std::size_t{1} << 20U;               ///< remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// Receives what rules make of events, which may be nothing, once they are written, and the place after them.
-  /// Called by the writing thread, before the events are reported as written.
+  /// Receives the changes that written events cause by rules, and the position after these events in the log. There may
+  /// be no changes. Called by the writing thread, before the events are reported as written.
   std::function<void(std::vector<rule_step>, event_position)> on_written = {};
   /// called after the last call of `on_written`, while the folder is still locked
   std::function<void()> on_end = {};
@@ -84,7 +84,7 @@ struct event_counts {
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
-  /// Opens the log, and creates the folder for its owner and group if it does not exist. Blocks: on the disk.
+  /// Opens the log. Creates the folder, accessible to owner and group only, if it does not exist. Blocks: on the disk.
   /// Errors: unwritable_file, folder_in_use if another process writes there, no_runtime.
   static auto open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>>;
 

@@ -93,7 +93,7 @@ class rule_reader {
       out.action = static_cast<rule_action>(*action);
   }
 
-  /// Reads what bounds the value that a rule adds to.
+  /// Reads the score of a sorted set, the maximum number of items, and the expiry.
   void read_bounds(event_rule& out) {
     if (out.kind == rule_kind::sorted_set) read_score(out);
     if (out.kind != rule_kind::counter && out.kind != rule_kind::field)
@@ -115,7 +115,8 @@ class rule_reader {
                    "leave out `score` or `max_age_s`");
   }
 
-  /// Reports rules of one key that disagree: about the kind of the value, or about the meaning of a field.
+  /// Reports a rule that contradicts an earlier rule for the same key: about the kind of the value, or about the use of
+  /// a field.
   void check_place(const event_rule& rule) {
     for (const event_rule& other : rules_->all()) {
       if (!has_same_place(rule, other)) continue;
@@ -132,8 +133,8 @@ class rule_reader {
     }
   }
 
-  /// Reports rules of one key with different expiries, because a value has one expiry. A rule without an expiry adopts
-  /// that of the value.
+  /// Reports a rule whose expiry differs from that of another rule for the same key, because a value has only one
+  /// expiry. A rule without an expiry accepts that of the other rule.
   void check_end(const event_rule& of) {
     const auto ends_otherwise = [&of](const event_rule& other) {
       const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;
@@ -186,7 +187,7 @@ class rule_reader {
     out.key = std::move(*parsed);
   }
 
-  /// Checks a field if its type declares fields.
+  /// Checks that the event type has the field that a rule names. Does nothing if the type declares no fields.
   void check_field(std::string_view where, const std::string& name, field_use use) {
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);

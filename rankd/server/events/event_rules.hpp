@@ -18,7 +18,8 @@
 namespace rankd {
 
 inline constexpr std::string_view events_file = "events.toml";
-/// The former name of the file, when rules could only count. The file is read if there is no events.toml.
+/// The name of the file in earlier versions, in which rules could only count. The file is read if there is no
+/// events.toml.
 inline constexpr std::string_view counters_file = "counters.toml";
 
 /// Returns the file of rules in a folder of registries; nothing if there is none. Blocks: on the disk.
@@ -71,7 +72,7 @@ class event_rules {
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules>;
 
   [[nodiscard]] auto types() const noexcept -> const std::vector<event_type>& { return types_; }
-  /// Returns the rules, those of a kind together, in the order of the kinds.
+  /// Returns the rules, grouped by kind, in the order of the kinds.
   [[nodiscard]] auto all() const noexcept -> const std::vector<event_rule>& { return rules_; }
   /// Returns null if there is no such type.
   [[nodiscard]] auto find(std::string_view type) const noexcept -> const event_type*;

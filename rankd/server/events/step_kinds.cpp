@@ -168,7 +168,7 @@ constexpr std::array table{
               .send = send_sorted_set},
 };
 
-/// Makes an empty value have the kind that a rule needs. Returns false if the value has another kind.
+/// Converts an empty value to the kind that a rule needs. Returns false if the value has another kind and is not empty.
 auto fit(counted_value& value, record_kind kind) -> bool {
   if (value.kind() == kind) return true;
   if (value.count() != 0) return false;

@@ -20,7 +20,7 @@ enum class log_level : std::uint8_t { off, error, warning, info, debug };
 /// Returns the level with this name; nothing if there is no such level.
 [[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
 
-/// Logs events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
+/// Logs each event as one line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
 class serve_log {
  public:
   struct field {

@@ -24,7 +24,8 @@ struct endpoint_metrics {
 };
 
 /// A store layer that forwards and counts reads. Each loop of a server has one such layer for each endpoint, so that
-/// loops share no counters. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
+/// loops share no counters. Threads: as the store behind it; any thread may call `metrics`. Lifetime: that of the store
+/// behind it.
 /// Cost: two reads of a clock, an uncontended lock, and a coroutine frame, for each batch.
 class metered_store final : public store_layer {
  public:

@@ -168,7 +168,8 @@ auto record_writer::group::make(const embedded_store& now) -> store_changes {
   const auto snapshot = now.take_snapshot();
   auto read = snapshot ? recent_calls(*snapshot, time) : std::unexpected(snapshot.error());
   if (!read) {
-    // Without the earlier calls, a call that comes again would be applied again.
+    // The call is refused: without the earlier calls, a repeated call could not be recognized and would be applied
+    // twice.
     problems.add({.code = "store_unreadable",
                   .pointer = {},
                   .message = "the calls before it cannot be read: " + read.error().message(),
@@ -259,7 +260,7 @@ void record_writer::write_group(const std::vector<call*>& calls) {
     if (is_ahead(*each)) each->outcome->result = outcome_kind::unserved;
 }
 
-/// Returns whether the changes of a call are on the disk, and the store does not answer from them.
+/// Returns whether the changes of a call are on the disk, but not yet in the generation from which the store answers.
 auto record_writer::is_ahead(const call& one) const noexcept -> bool {
   const bool is_made = one.outcome->result == outcome_kind::written || one.outcome->result == outcome_kind::repeated;
   return is_made && one.outcome->generation > into_->generation();

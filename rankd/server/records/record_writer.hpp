@@ -59,8 +59,8 @@ class record_writer {
   static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
   static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
 
-  /// Calls `serve_now` if the store does not answer from the generation of a call yet, before the call is answered.
-  /// `now` is the time since 1970; empty: the time of the system.
+  /// Constructs a writer. If the store does not answer from the generation of a call yet, calls `serve_now` before the
+  /// call is answered. `now` returns the time since 1970; if it is empty, the system's time is used.
   record_writer(const followed_store& into, vector_lengths vectors, std::function<void()> serve_now, clock now = {});
   record_writer(const record_writer&) = delete;
   auto operator=(const record_writer&) -> record_writer& = delete;

@@ -30,7 +30,7 @@ class redaction {
 
   /// Makes a redaction. A name is a param, or one of user_id, request_id, engine_request_id, trace_id, client, context,
   /// param_overrides, output_keys, explain, experiments, cursor, capture.
-  /// Errors: unknown_name for each other name; pointers lead into rankd.toml.
+  /// Errors: unknown_name for each other name, with its place in rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
   [[nodiscard]] auto hides(std::string_view name) const -> bool;

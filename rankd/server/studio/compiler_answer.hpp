@@ -36,7 +36,8 @@ class compiler_answer {
 /// Returns diagnostics as the compiler writes them. They have no place in the source.
 auto unplaced_json(const braid::diagnostics& problems) -> std::string;
 
-/// Returns JSON with all characters beyond ASCII escaped: readers of lines may treat some of them as the end of one.
+/// Returns JSON with all characters beyond ASCII escaped, because programs that read lines may treat some of these
+/// characters as line ends.
 auto as_ascii(std::string_view json) -> std::string;
 
 }  // namespace rankd

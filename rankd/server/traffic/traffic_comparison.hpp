@@ -90,7 +90,7 @@ class traffic_comparison {
   traffic_comparison(const traffic_comparison&) = delete;
   auto operator=(const traffic_comparison&) -> traffic_comparison& = delete;
 
-  /// Begins another record. Its next frame must be that of the project.
+  /// Begins another record, whose next frame must describe the project.
   void begin(std::string record);
 
   /// Processes the next frame. Errors: not_traffic for a frame that cannot be read, or that precedes the project frame;

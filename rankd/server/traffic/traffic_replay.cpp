@@ -88,7 +88,8 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
   return run(**request, *lanes_.front());
 }
 
-/// A plan among the frames may replace one that requests before it run, so these run first.
+/// A frame with a plan may replace a plan that earlier requests use, so these requests run before the frame is
+/// processed.
 auto traffic_replay::take_all(std::span<const traffic_reader::frame> frames)
     -> braid::checked<std::vector<replayed_request>> {
   std::vector<replayed_request> out;
@@ -125,7 +126,7 @@ void traffic_replay::run_all(std::span<const recorded_request> requests, std::sp
   if (!requests.empty()) run_some(*lanes_.front());
 }
 
-/// Returns a request that should be run; nothing for other frames, whose contents it keeps.
+/// Returns a request that should be run. Returns nothing for other frames: stores their contents instead.
 auto traffic_replay::read(const traffic_reader::frame& frame) -> braid::checked<std::optional<recorded_request>> {
   if (frame.kind == frame_kind::project) {
     const auto project = read_project(frame.content);

@@ -1,4 +1,5 @@
-// registry_digests.ts: hashes of the declarations that an artifact uses, so that it stays valid if others change.
+// registry_digests.ts: hashes of the declarations that an artifact uses. The artifact stays valid if other declarations
+// change.
 import { isBound } from "./capabilities.js";
 import { canonicalJson, type Json, sha256 } from "./json.js";
 import type { EntryDigests, Registries } from "./registries.js";

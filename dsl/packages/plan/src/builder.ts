@@ -317,7 +317,7 @@ export class Graph {
         throw new PlanError("wrong_result", "the result of a fragment must be a set that the fragment itself creates", {
           span: fragment.$span,
         });
-      // Inserted before the fragments that this fragment uses.
+      // The use is inserted before the uses of other fragments that its own fragment contains.
       this.uses.splice(place, 0, { ...use, id, fragment, nodes, result: draft });
       return result;
     } finally {
