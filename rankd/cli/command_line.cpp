@@ -132,17 +132,17 @@ void add_batch(CLI::App& app, action& chosen) {
   command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
       ->check(check_not_empty)
       ->type_name("NAME");
-  auto* in = command->add_option("--in", options->in, "Requests, one a line; default: standard input")
+  auto* in = command->add_option("--in", options->in, "Requests, one on each line; default: standard input")
                  ->check(check_not_empty)
                  ->type_name("FILE");
-  auto* out = command->add_option("--out", options->out, "Answers, one a line; default: standard output")
+  auto* out = command->add_option("--out", options->out, "Answers, one on each line; default: standard output")
                   ->check(check_not_empty)
                   ->type_name("FILE");
   command
       ->add_option_function<std::string>(
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
-          "Answer only the I-th of N parts; the answers of all parts, concatenated, are those of the whole")
+          "Answer only the I-th of N parts; the answers of all parts, concatenated, equal those of one batch")
       ->check([](const std::string& text) { return parse_shard(text) ? "" : "must be I/N with 1 <= I <= N"; })
       ->needs(in)
       ->type_name("I/N");
@@ -160,7 +160,7 @@ void add_batch(CLI::App& app, action& chosen) {
       ->needs(out);
   command->add_flag_callback(
       "--allow-degraded", [options] { options->fallbacks = rankd::time_fallbacks::allowed; },
-      "Run plans with fallbacks for late nodes, whose answers depend on time");
+      "Run plans even if their answers depend on time, because they have fallbacks for late nodes");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command
@@ -177,7 +177,9 @@ void add_bench(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::bench_options>();
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run")->required()->check(check_not_empty)->type_name("NAME");
-  command->add_option("--requests", options->requests, "Requests, one a line; default: one for each user of the store")
+  command
+      ->add_option("--requests", options->requests,
+                   "Requests, one on each line; default: one for each user of the store")
       ->check(check_not_empty)
       ->type_name("FILE");
   command
@@ -245,7 +247,7 @@ void add_load(CLI::App& app, action& chosen) {
   command->add_flag("--strict", options->strict, "Treat warnings as errors: the store stays unchanged");
   command
       ->add_option("--watch", options->watched,
-                   "Load each *.ndjson file that comes into this folder, and move it to `done` or `failed` there")
+                   "Load each *.ndjson file that appears in this folder, and move it to `done` or `failed` there")
       ->check(CLI::ExistingDirectory)
       ->excludes("data")
       ->excludes("--replace")

@@ -242,8 +242,7 @@ auto find_parts(std::string_view bytes, const model_reading& reading) -> graph_p
   bound(out.inputs.size(), max_model_keys, "input");
   bound(out.outputs.size(), max_outputs, "output");
   if (out.has_sparse)
-    reading.report("wrong_type", "/graph/sparse_initializer", "tensors that are sparse are not read",
-                   "save them dense");
+    reading.report("wrong_type", "/graph/sparse_initializer", "sparse tensors are not supported", "save them dense");
   return out;
 }
 
@@ -321,7 +320,8 @@ auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onn
     return field.number != 7 || field.kind == wire_kind::bytes;
   });
   if (!reading.problems.empty()) return out;
-  if (!graph) reading.report("missing_field", "/graph", "the file has no graph", "save a model of ONNX");
+  if (!graph)
+    reading.report("missing_field", "/graph", "the file has no graph", "save the model in the format of ONNX");
   if (opsets.empty() || opsets.size() > max_onnx_values)
     reading.report("missing_field", "/opset_import", "the file does not state the version of its operators");
   if (!reading.problems.empty()) return out;

@@ -167,7 +167,7 @@ class builder : public nlohmann::json_sax<json> {
       return true;
     }
     problems_.add(
-        make_diagnostic("file_too_large", pointer(), "the document needs more memory than allowed from here on"));
+        make_diagnostic("file_too_large", pointer(), "from here on, the document needs more memory than is allowed"));
     return false;
   }
 

@@ -219,7 +219,8 @@ void read_spans(object_reader& top, draft& draft) {
       found = true;
     }
     if (!found)
-      report(draft, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
+      report(draft, pointer, "unknown_expr",
+             "there is no expression or predicate, and no part of one, with the name " + quote_name(path));
   }
   std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }

@@ -37,7 +37,8 @@ void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& draf
     node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store, so no read could be sent again",
                 "leave out `hedge_ms`");
   else if (out.timeout_ms && *after >= *out.timeout_ms)
-    node.report("hedge_ms", "bad_value", "the node has timed out by then", "choose less than its `timeout_ms`");
+    node.report("hedge_ms", "bad_value", "the node times out before the read could be sent again",
+                "choose less than its `timeout_ms`");
 }
 
 }  // namespace

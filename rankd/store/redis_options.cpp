@@ -121,7 +121,7 @@ auto find_scheme(std::string_view url) noexcept -> const url_scheme* {
 /// Returns a diagnostic about a URL. `message` must not contain the URL, because that may contain a password.
 auto bad_url(const std::string& message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
-                 "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs into "
+                 "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs in "
                  "RANKD_REDIS_PASSWORD");
 }
 

@@ -141,8 +141,9 @@ void check_plans(const workspace& workspace, checkup& checkup) {
   }
   if (right != 0) checkup.ok("plans", counted(right, "plan") + " can be run");
   if (!fs::exists(workspace.where.plans / index_file))
-    return checkup.warn("plans", "no " + std::string(index_file) + " lies beside them",
-                        "build the plans with dslc: its index shows an incomplete deployment");
+    return checkup.warn(
+        "plans", "no " + std::string(index_file) + " lies beside them",
+        "build the plans with dslc, which writes an index; the index shows whether a deployment is complete");
   if (const auto wrong = verify_index(workspace.where.plans); !wrong.empty())
     checkup.fail("plans", wrong, "build the plans again");
 }

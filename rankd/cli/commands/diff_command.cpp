@@ -85,13 +85,13 @@ void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
           ->type_name("FILE|DIR");
   command
       ->add_option("--requests-of", options->recorded_plan,
-                   "Run the requests to this recorded plan; default: the plan named like the first one")
+                   "Run the recorded requests to this plan; default: the plan with the name of the first plan")
       ->needs(traffic)
       ->check(check_not_empty)
       ->type_name("PLAN");
   command->add_flag("--live", options->is_live, "Ask the stores of the project for reads that are not recorded")
       ->needs(traffic);
-  command->add_option("--depth", options->depth, "The number of first candidates that the overlap counts; default: 10")
+  command->add_option("--depth", options->depth, "How many candidates from the top the overlap compares; default: 10")
       ->needs(traffic)
       ->check(whole_number(1, 100'000))
       ->type_name("K");
@@ -104,7 +104,7 @@ void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(whole_number(1, 4096));
   command->footer(
       "Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong. With --traffic: 0 all\n"
-      "requests could be compared, and no answer differs, 1 one differs or could not be compared, 2 as before.");
+      "requests could be compared, and no answer differs, 1 an answer differs or could not be compared, 2 as before.");
   command->callback([options, &chosen] { chosen = [options] { return diff_command(*options); }; });
 }
 

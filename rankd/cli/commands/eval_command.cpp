@@ -165,7 +165,8 @@ auto read_judgements(const std::filesystem::path& file, const registries& declar
     for (const auto& [id, relevance] : each.judged) out.ids.insert(id);
   });
   if (!read) return std::unexpected(read.error());
-  if (out.requests == 0) return refused("no_requests", "the file has no request", "write one a line", file);
+  if (out.requests == 0)
+    return refused("no_requests", "the file has no request", "write one request on each line", file);
   return out;
 }
 
@@ -220,8 +221,8 @@ auto run_plan(const bound_plan& plan, std::size_t requests, const workspace& wor
   if (const auto read = for_each_judged(options.judgements, workspace.declared, run); !read)
     return std::unexpected(read.error());
   if (out.qualities.size() != requests)
-    return refused("unreadable_file", "the file has changed while it was read", "do not write to it meanwhile",
-                   options.judgements);
+    return refused("unreadable_file", "the file has changed while it was read",
+                   "start again, and do not change the file while it is read", options.judgements);
   return out;
 }
 

@@ -294,9 +294,11 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->add_option("--workers", options->workers, "Threads that answer requests; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->footer(
-      "Needs no project, store or model: the file holds all of it, but operators of libraries and files of vectors;\n"
-      "requests to plans that look through these are counted as missing. Exit status: 0 all answers that could be\n"
-      "compared are equal, 1 one is not, or something is missing or damaged, 2 wrong usage.");
+      "Needs no project, store or model, because the file contains them. It does not contain libraries of operators, "
+      "and\n"
+      "no files of vectors: requests to plans that search these count as missing. Exit status: 0 all answers that "
+      "could\n"
+      "be compared are equal, 1 an answer differs, or something is missing or damaged, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });
 }
 

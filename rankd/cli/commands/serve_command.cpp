@@ -265,7 +265,8 @@ auto read_registries(const project& project, recording recorded, const std::shar
   if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)
-    return refused("needs_restart", "the registries have changed, and requests are recorded with those of the start",
+    return refused("needs_restart",
+                   "the registries have changed, but the file of recorded traffic has those of the start",
                    "restart the server, with another file to record into");
   return change;
 }

@@ -182,8 +182,9 @@ void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
   build->add_option("--dimensions", made->dimensions, "Numbers in each vector; default: as in the first vector")
       ->check(whole_number(1, max_dimensions));
   build
-      ->add_option("--lists", made->lists,
-                   "Lists of near vectors, so that a search may read only some of them; default: no lists")
+      ->add_option(
+          "--lists", made->lists,
+          "Number of lists that group near vectors, so that a search can read only some lists; default: no lists")
       ->check(whole_number(1, detail::max_lists));
   build->add_option("--seed", made->seed, "Seed for the lists; default: 1")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));

@@ -31,7 +31,8 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
                   "Requests in flight of each client of --token-file; more get 429; default: no such limit")
       ->check(whole_number(1, 1'000'000));
   command
-      .add_option("--time-nodes-of", server.engine.timed_of, "Time the nodes of one in this many requests for /metrics")
+      .add_option("--time-nodes-of", server.engine.timed_of,
+                  "For /metrics, measure the times of nodes in one of this many requests")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command
@@ -40,14 +41,14 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(0, 1 << 20));
   command
       .add_option("--record-cache-mib", options.record_cache_mib,
-                  "Memory for values of keys that Redis has answered; default: `[record_cache]` of rankd.toml, 0: none")
+                  "Memory for cached values from Redis; 0: no cache; default: `[record_cache]` of rankd.toml, 0")
       ->check(whole_number(0, 1 << 20));
-  add_milliseconds(command, "--max-wait-ms", server.max_wait, "Refuse new requests while the oldest has waited longer",
-                   0);
+  add_milliseconds(command, "--max-wait-ms", server.max_wait,
+                   "Refuse new requests while a request has waited longer than this", 0);
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
-          "Share of a loop's time for refusals; connections refused beyond it are read later; default: 10")
+          "Percentage of a loop's time for refusals; beyond it, refused connections are read later; default: 10")
       ->check(whole_number(0, 100))
       ->type_name("N");
   command.add_option("--connections", server.http.connections, "Open connections; more wait to be accepted")
@@ -66,7 +67,7 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       "--no-http2", [&server] { server.http.http2.enabled = false; },
       "Speak HTTP/1.1 only; otherwise clients choose HTTP/2 by ALPN, or by their first bytes");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
-                   "Deadline, from their arrival, of requests that name no deadline");
+                   "Deadline of requests that set none, counted from their arrival");
 }
 
 void add_captures(CLI::App& command, serve_command_options& options) {
@@ -134,7 +135,9 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(1, 30 * 86'400))
       ->needs(events)
       ->type_name("S");
-  command.add_option("--counters-mib", options.counters_mib, "Memory for what events write over an embedded store")
+  command
+      .add_option("--counters-mib", options.counters_mib,
+                  "Memory for the values that events write over those of an embedded store")
       ->check(whole_number(1, 1 << 20))
       ->needs(events)
       ->capture_default_str();
@@ -155,7 +158,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
   command
       .add_option("--record-max-mib", options.record_max_mib,
-                  "The largest size of that file; nothing is recorded after")
+                  "The largest size of that file; a request that does not fit ends the recording")
       ->check(whole_number(1, 1 << 20))
       ->needs(record)
       ->capture_default_str();
@@ -165,7 +168,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
 void add_clients(CLI::App& command, serve_command_options& options) {
   command
       .add_option("--token-file", options.token_file,
-                  "File of accepted bearer tokens, one a line; default: no token is required")
+                  "File of accepted bearer tokens, one on each line; default: no token is required")
       ->check(check_not_empty)
       ->type_name("FILE");
   command

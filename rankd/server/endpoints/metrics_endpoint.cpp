@@ -303,12 +303,12 @@ void write_counters(exposition& out, const serve_shared& shared) {
   out.sample({{"result", "written"}}, static_cast<double>(counts.written));
   out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
   if (embedded == nullptr) return;
-  out.family("rankd_counter_hashes", kind::gauge, "Values in memory that events have made.");
+  out.family("rankd_counter_hashes", kind::gauge, "Values in memory that events have written.");
   out.sample({}, static_cast<double>(embedded->hashes()));
-  out.family("rankd_counter_bytes", kind::gauge, "Memory of values that events have made.");
+  out.family("rankd_counter_bytes", kind::gauge, "Memory of values that events have written.");
   out.sample({}, static_cast<double>(embedded->bytes()));
   out.family("rankd_counter_snapshots_failed_total", kind::counter,
-             "Snapshots of these values that the disk did not take.");
+             "Snapshots of these values that could not be written to the disk.");
   out.sample({}, static_cast<double>(embedded->snapshots_failed()));
 }
 

@@ -172,7 +172,7 @@ auto record_writer::group::make(const embedded_store& now) -> store_changes {
     // twice.
     problems.add({.code = "store_unreadable",
                   .pointer = {},
-                  .message = "the calls before it cannot be read: " + read.error().message(),
+                  .message = "the earlier calls cannot be read: " + read.error().message(),
                   .hint = {},
                   .node = {},
                   .source = {}});

@@ -45,7 +45,7 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, std::string q
   const std::string_view error = answer->find("error");
   if (error.empty()) return std::move(*answer);
   const auto reason = compiler_answer::parse(error);
-  if (!reason) return refused("compiler_failed", "the compiler's answer is not as it should be");
+  if (!reason) return refused("compiler_failed", "the compiler's answer has an unexpected form");
   return refused(reason->text("code").value_or("compiler_failed"),
                  reason->text("message").value_or("the compiler printed no reason"));
 }
@@ -136,7 +136,7 @@ auto draft_plans::project(const std::string& plan) -> braid::checked<std::string
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (!answer->find("script").empty()) {
     auto script = answer->text("script");
-    if (!script) return refused("compiler_failed", "the compiler's answer is not as it should be");
+    if (!script) return refused("compiler_failed", "the compiler's answer has an unexpected form");
     auto text = std::make_shared<const std::string>(std::move(*script));
     answer->erase("script");
     const std::scoped_lock lock(mutex_);

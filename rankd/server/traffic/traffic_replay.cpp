@@ -167,7 +167,8 @@ auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> re
   out.plan = plan != nullptr ? plan->name : left_out->second.name;
   if (!recorded.redacted.empty()) {
     out.result = replay_result::redacted;
-    out.why = "the record does not hold " + joined(recorded.redacted) + " of the request, nor what depends on that";
+    out.why =
+        "the record does not hold " + joined(recorded.redacted) + " of the request, nor the data that depends on it";
     return out;
   }
   if (recorded.is_timed) {

@@ -220,7 +220,7 @@ TEST_CASE("a request that ran out of time is not compared, nor one that is redac
   CHECK(found[0].result == replay_result::redacted);
   CHECK(found[1].result == replay_result::redacted);
   CHECK(found[1].request_id == "r");
-  CHECK(found[1].why == "the record does not hold user_id of the request, nor what depends on that");
+  CHECK(found[1].why == "the record does not hold user_id of the request, nor the data that depends on it");
   CHECK(found[1].replayed.empty());
   CHECK(found[2].result != replay_result::redacted);
   const std::string bytes = value_of(read_text_file(world.file()));

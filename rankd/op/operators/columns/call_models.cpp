@@ -131,7 +131,7 @@ auto entry() -> op_entry {
           .change = row_change::preserves_view,
           .doc = "Adds float columns: the scores of models from files.",
           .bind = &bind_call_models,
-          .adds = {.option = "out_keys", .hint = "write the scores under a key that no node before has written"},
+          .adds = {.option = "out_keys", .hint = "write the scores under a key that no earlier node has written"},
           .models = "models"};
 }
 

@@ -125,7 +125,7 @@ auto entry() -> op_entry {
           .change = row_change::preserves_view,
           .doc = "Adds columns: values that the texts under `key` hold, as members of JSON or as a packed vector.",
           .bind = &bind_decode,
-          .adds = {.option = "out_keys", .hint = "decode a value once, and before its key is written"}};
+          .adds = {.option = "out_keys", .hint = "decode a value once, before any other node writes its key"}};
 }
 
 }  // namespace rankd::detail::decode_op

@@ -441,7 +441,7 @@ auto entry() -> op_entry {
           .change = row_change::preserves_view,
           .doc = "Adds float columns: other columns after one transform, as models expect them.",
           .bind = &bind_extract_features,
-          .adds = {.option = "out_keys", .hint = "write the features under keys that no node before has written"}};
+          .adds = {.option = "out_keys", .hint = "write the features under keys that no earlier node has written"}};
 }
 
 }  // namespace rankd::detail::extract_features_op

@@ -33,7 +33,7 @@ auto entry() -> op_entry {
           .change = row_change::preserves_view,
           .doc = "Adds columns: fields of the hash under `key`.",
           .bind = &bind_hash,
-          .adds = {.option = "keys", .hint = "read a field once, and before its key is written"},
+          .adds = {.option = "keys", .hint = "read a field once, before any other node writes its key"},
           .records = {.columns = record_part::fields}};
 }
 
