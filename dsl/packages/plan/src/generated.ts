@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 3bd39de5116464b1c15ef0a361ecd9347e48c5da2a8a4813dc73849ed78bb349
+// digest ops c8696d699289962ef1b98da087983385cb67a492e2500cc5d7831ef1ecde7939
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -500,9 +500,9 @@ export interface PlanContext {
 
 /** Rows on their way through a plan; each method makes a node that takes them. */
 export interface CandidateSet {
-  /** Adds a float column: a count, sum, mean, minimum or maximum over all rows, or those of a value. */
+  /** Adds a float column: a count, sum, mean, minimum or maximum over all rows, or over those with the same value. */
   aggregate(options: AggregateOptions): CandidateSet;
-  /** All rows if there are at least `count`; otherwise it fails, and its fallback provides the rows. */
+  /** All rows if there are at least `count`; otherwise the node fails, and its fallback provides the rows. */
   atLeast<Count extends number | bigint>(options: AtLeastOptions<Count>): CandidateSet;
   /** Adds float columns: the scores of models from files. */
   callModels(options: CallModelsOptions): CandidateSet;
@@ -510,9 +510,9 @@ export interface CandidateSet {
   callRemoteModel<RowsPerCall extends number | bigint>(options: CallRemoteModelOptions<RowsPerCall>): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
-  /** Adds columns: values that the texts under `key` hold, as members of JSON or as a packed vector. */
+  /** Adds columns: members of the JSON text under `key`, or the packed vector in it. */
   decode(options: DecodeOptions): CandidateSet;
-  /** Gives for each row the first ids of the array that its text under `key` holds, as JSON or packed. */
+  /** Gives the first ids of the array under `key`, which is a JSON or packed text, for each row. */
   decodeIds<Count extends number | bigint>(options: DecodeIdsOptions<Count>): CandidateSet;
   /** Keeps one row for each value of a key, `id` by default. */
   dedupe(options?: DedupeOptions): CandidateSet;
@@ -566,9 +566,9 @@ export interface CandidateSet {
   orElse(fallback: NodeFallback): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
-    /** Passes its rows on after it has computed for that time. */
+    /** Returns its input rows after computing for `busy_wait_ms`. */
     busyCpu<BusyWaitMs extends number | bigint>(options: TestBusyCpuOptions<BusyWaitMs>): CandidateSet;
-    /** Passes its rows on after that time. */
+    /** Returns its input rows after `duration_ms`. */
     sleep<DurationMs extends number | bigint>(options: TestSleepOptions<DurationMs>): CandidateSet;
   };
 }

@@ -71,7 +71,9 @@ auto bind_aggregate(const plan_node& node, const bind_context& context) -> braid
 auto entry() -> op_entry {
   return {.shape = {.name = "core::aggregate", .inputs = 1, .params = aggregate_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a float column: a count, sum, mean, minimum or maximum over all rows, or those of a value.",
+          .doc =
+              "Adds a float column: a count, sum, mean, minimum or maximum over all rows, or over those with the same "
+              "value.",
           .bind = &bind_aggregate};
 }
 

@@ -123,7 +123,7 @@ auto bind_decode(const plan_node& node, const bind_context& context) -> braid::c
 auto entry() -> op_entry {
   return {.shape = {.name = "core::decode", .inputs = 1, .params = decode_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds columns: values that the texts under `key` hold, as members of JSON or as a packed vector.",
+          .doc = "Adds columns: members of the JSON text under `key`, or the packed vector in it.",
           .bind = &bind_decode,
           .adds = {.option = "out_keys", .hint = "decode a value once, before any other node writes its key"}};
 }

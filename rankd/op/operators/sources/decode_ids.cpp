@@ -114,7 +114,7 @@ auto bind_decode_ids(const plan_node& node, const bind_context& context) -> brai
 auto entry() -> op_entry {
   return {.shape = {.name = "core::decode_ids", .inputs = 1, .params = decode_ids_shape},
           .change = row_change::dense_source,
-          .doc = "Gives for each row the first ids of the array that its text under `key` holds, as JSON or packed.",
+          .doc = "Gives the first ids of the array under `key`, which is a JSON or packed text, for each row.",
           .bind = &bind_decode_ids};
 }
 

@@ -43,7 +43,7 @@ auto bind_busy_cpu(const plan_node& node, const bind_context& /*with*/) -> braid
 auto entry() -> op_entry {
   return {.shape = {.name = "test::busy_cpu", .inputs = 1, .params = busy_cpu_shape},
           .change = row_change::preserves_view,
-          .doc = "Passes its rows on after it has computed for that time.",
+          .doc = "Returns its input rows after computing for `busy_wait_ms`.",
           .bind = &bind_busy_cpu};
 }
 

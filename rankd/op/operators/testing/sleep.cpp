@@ -46,7 +46,7 @@ auto bind_sleep(const plan_node& node, const bind_context& /*with*/) -> braid::c
 auto entry() -> op_entry {
   return {.shape = {.name = "test::sleep", .inputs = 1, .params = sleep_shape},
           .change = row_change::preserves_view,
-          .doc = "Passes its rows on after that time.",
+          .doc = "Returns its input rows after `duration_ms`.",
           .bind = &bind_sleep};
 }
 
