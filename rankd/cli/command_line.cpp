@@ -451,8 +451,8 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
-/// Returns a message for an error in the command line, with unprintable characters escaped. If a word stands in the
-/// place of a command but names no command, the message names that word.
+/// Returns a message for an error in the command line, with unprintable characters escaped. If there is a word in place
+/// of a command, but no command has this name, the message contains the word.
 auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {

@@ -131,8 +131,8 @@ class checker {
   braid::diagnostics problems_;
 };
 
-/// Returns how the children of a node are read: as numbers, strings or vectors. Some nodes read their children in the
-/// same way as their parent reads them.
+/// Returns how a node reads its children: as numbers, strings or vectors. For some nodes, this is how the parent reads
+/// the node itself.
 auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   switch (parent.op) {
     case node_op::concat:

@@ -13,11 +13,11 @@ namespace rankd {
 /// An optional file next to the artifacts. If it is present, it must list all artifacts with their digests.
 inline constexpr std::string_view index_file = "index.json";
 
-/// The list of sources that the compiler of plans reads. It lies next to the sources, which may be in the same folder
-/// as the artifacts.
+/// The list of sources that the compiler of plans reads. It is stored next to the sources, which may be in the same
+/// folder as the artifacts.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// NAME.tests.json contains the tests of the plan NAME. It lies next to the artifacts, but is not an artifact.
+/// NAME.tests.json contains the tests of the plan NAME. It is stored next to the artifacts, but is not an artifact.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
 /// An artifact, NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not artifacts.

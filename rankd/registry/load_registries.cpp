@@ -271,7 +271,7 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
   return folder / ("endpoints." + std::string(environment) + ".toml");
 }
 
-/// The order in which the sections are read; those of other environments follow.
+/// The sections in the order in which they are read. The endpoint files of other environments are read after them.
 constexpr std::array<std::string_view, 4> section_names{"keys", "params", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 3;
 

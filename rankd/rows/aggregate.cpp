@@ -108,7 +108,7 @@ auto fuse_ranks(const row_set& rows, std::uint32_t list_key, double k, braid::ar
   const numbered_values lists = number_values(rows, list_key, memory);
   const numbered_values ids = number_values(rows, registries::id_key, memory);
 
-  // Lists the positions of each list's rows, one list after another (a counting sort).
+  // Sorts the positions of rows by list (a counting sort), so that the rows of a list keep their order.
   const std::span<std::uint32_t> ends = memory.filled(std::size_t{lists.count} + 1, std::uint32_t{0});
   for (const std::uint32_t list : lists.numbers)
     if (list != no_value) ++ends[list];

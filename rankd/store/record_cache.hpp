@@ -95,7 +95,7 @@ class record_cache final : public braid::redis_tracker {
   static auto find_part(const store_question& question, std::span<const std::uint32_t> positions, braid::arena& memory)
       -> store_question;
 
-  /// Returns an answer in `memory` with the cached values. Requires a question that `suits`.
+  /// Returns an answer in `memory` with the cached values. Requires a question for which `suits` returns true.
   auto find(const store_question& question, braid::arena& memory) -> record_lookup;
   /// Adds values to the answer of a lookup: value `from[i]` of `part` becomes value `to[i]`. Texts are not copied.
   static void add(record_lookup& to_lookup, std::span<const std::uint32_t> to, const store_answer& part,

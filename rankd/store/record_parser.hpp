@@ -45,7 +45,7 @@ class record_parser {
 
   /// Parses a line. Returns nothing for a blank line. Refuses a record whose dump by `append_record` would have more
   /// than line_reader::longest bytes, because a load could not read it.
-  /// Errors: each begins with `line N`, and its pointer leads into that line.
+  /// Errors: each begins with `line N`, and its pointer is a place in that line.
   auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 
  private:

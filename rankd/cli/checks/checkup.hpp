@@ -64,8 +64,8 @@ auto check_project(const std::filesystem::path& folder, checkup& checkup) -> std
 /// Checks every artifact, the index, and the rules for events if there are any.
 void check_plans(const workspace& workspace, checkup& checkup);
 
-/// Checks every endpoint: opens and reads an embedded store, or sends a greeting to a server. Blocks: at most some
-/// seconds for each.
+/// Checks every endpoint: opens and reads an embedded store, or connects to a server. Blocks: at most some seconds for
+/// each.
 void check_stores(const workspace& workspace, checkup& checkup);
 
 /// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/` in tests.

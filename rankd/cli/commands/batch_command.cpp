@@ -186,8 +186,8 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened when the first request is read, because the state of the
-/// batch depends on files that must exist by then, such as a store that is filled on its first use.
+/// Reads requests and writes answers. The output is opened when the first request is read, because its state depends on
+/// files that must exist by then. One of them may be a store that is filled on its first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,

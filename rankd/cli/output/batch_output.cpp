@@ -63,7 +63,8 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   if (fs::is_directory(out, error)) return refused("output_unwritable", "this is a folder", "name a file in it", out);
   const bool is_device = fs::exists(out, error) && !fs::is_regular_file(out, error);
   const fs::path part = out.string() + std::string(part_suffix);
-  // If there is a state without a part file, an earlier batch ended between its last two steps, and can be ignored.
+  // If there is a state without a part file, an earlier batch ended between its last two steps. Its state can be
+  // ignored.
   if (!fs::exists(part, error)) earlier = unfinished::restart;
   auto file = atomic_file::create(out, {.suffix = part_suffix, .keeps_part = true});
   if (!file && file.error() == std::errc::operation_would_block)

@@ -61,7 +61,7 @@ auto failed_by(const braid::diagnostics& problems) -> ranking {
   return out;
 }
 
-/// Returns the missing ids, up to the number that a request may ask about.
+/// Returns the missing ids, at most as many as one request may explain.
 auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
   std::vector<row_id> out;
   for (const mismatch& each : failures)

@@ -314,8 +314,8 @@ void plan_library::renew_fallbacks(version_histories& in) {
   }
 }
 
-/// Publishes the given versions. Everything that can throw comes first. Versions that are no longer used are destroyed
-/// after the readers' lock was released. Requires the lock changes_.
+/// Publishes the given versions. All steps that can throw are done first. Versions that are no longer used are
+/// destroyed after the readers' lock was released. Requires the lock changes_.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());

@@ -36,7 +36,7 @@ class request_sink {
 
 using request_sinks = std::vector<std::unique_ptr<request_sink>>;
 
-/// Makes the sinks of one loop as the server is configured, in the order in which they receive a request.
+/// Makes the sinks that the options of the server require, for one loop. Each request is passed to them in this order.
 /// Lifetime: the context's.
 auto make_request_sinks(endpoint_context& context) -> request_sinks;
 

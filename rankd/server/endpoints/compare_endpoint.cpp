@@ -54,7 +54,7 @@ auto number_between(std::string_view text, std::size_t low, std::size_t high) ->
   return number;
 }
 
-/// Returns the record files that exist now; empty if a place cannot be read.
+/// Returns the record files that exist now; empty if one of the given files or folders cannot be read.
 auto find_records(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& each : places) {

@@ -65,8 +65,8 @@ auto own_hosts::allows_host(std::string_view host) const -> bool {
   return is_same(name, "localhost") || is_address(name);
 }
 
-/// Returns whether a page of this origin may send requests. The host of the origin may be another name of this server
-/// than `Host`, because a proxy may rewrite `Host`.
+/// Returns whether a page of this origin may send requests. A proxy may rewrite `Host`, so the host of the origin may
+/// also be another name of this server.
 auto own_hosts::allows_origin(std::string_view origin, std::string_view host) const -> bool {
   const auto authority = find_authority(origin);
   return authority && !authority->empty() && (is_same(*authority, host) || is_named(*authority));

@@ -70,8 +70,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a log may contain a snapshot's position. A file that is missing may have been removed, so a position
-/// in such a file is accepted, unless the number of the file is higher than that of the newest file.
+/// Returns whether a log may contain a snapshot's position. A missing file may have been removed, so a position in a
+/// missing file is accepted. It is refused if the number of this file is higher than that of the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;

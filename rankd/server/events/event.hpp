@@ -67,9 +67,9 @@ struct rule_step {
   std::chrono::milliseconds received{0};  ///< the start of the value's time to live
 };
 
-/// Returns the changes that an event causes. A rule causes no change if the event lacks its key or value, or has a
-/// value that is not a number in place of a number. An event with a time after its receipt is treated as if it happened
-/// at its receipt. Otherwise it would reduce the weight of all events until that time.
+/// Returns the changes that an event causes. A rule causes no change if the event lacks its key or its value, or if its
+/// value must be a number and is not. An event whose time is after its receipt is treated as if it happened at its
+/// receipt. Otherwise, it would reduce the weight of all events until that time.
 [[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<rule_step>;
 

@@ -268,8 +268,8 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
         const bool is_new = take(events[at], lines[at], rules, now, waiting);
         ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
-      // Even a call with only repeated events waits for the next group: the first event with the same id may be in the
-      // group that is being written, and this group may be lost.
+      // Even a call with only repeated events waits for the next group. The group that is being written may contain the
+      // first event with the same id, and this group may be lost.
       waiting.waiters.push_back(std::move(mine));
     } catch (...) {
       take_back(before, waiting);
@@ -294,8 +294,8 @@ auto event_log::take(const event& one, const std::string& line, const event_rule
   return true;
 }
 
-/// Removes all events of a call for which there was no memory. The client may send them again. Requires the mutex of
-/// the log.
+/// Removes all events of a call again after memory ran out. The client may send them again. Requires the mutex of the
+/// log.
 void event_log::take_back(const queue_sizes& before, batch& waiting) noexcept {
   for (; waiting.ids.size() > before.ids; waiting.ids.pop_back()) ids_.erase(waiting.ids.back());
   waiting.bytes.resize(before.bytes);

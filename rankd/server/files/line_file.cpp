@@ -106,7 +106,7 @@ void line_file::lose(const batch& lines) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// Opens the file anew. A series keeps its current file if the file is empty and still has its name.
+/// Opens the file again. A series keeps its current file if the file is empty and still has its name.
 void line_file::open_anew(reopening::attempt kind) {
   errno = 0;
   bool is_open = true;

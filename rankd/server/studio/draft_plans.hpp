@@ -43,8 +43,9 @@ class draft_plans {
 
   explicit draft_plans(settings settings) : settings_(std::move(settings)), compiler_(settings_.compiler) {}
 
-  /// Returns the source of a plan as `{file, text, digest}`. For this and the following functions: Blocks: until the
-  /// compiler has answered. Errors: those of `compiler_process::ask` and of the compiler, such as no_source.
+  /// Returns the source of a plan as `{file, text, digest}`. Blocks: until the compiler has answered. Errors: those of
+  /// `compiler_process::ask` and of the compiler, such as no_source. The following functions block and fail in the same
+  /// way.
   auto source(const std::string& plan) -> braid::checked<std::string>;
   /// Compiles a text instead of the saved source. Returns `{file, diagnostics, options, plan}`; `plan` is the graph, or
   /// null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the positions at

@@ -68,9 +68,9 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Reads frames of recorded traffic, and runs the recorded requests to one plan again: each with both compared plans,
-/// using the recorded reads. Deadlines and time limits of nodes are ignored, so that the answers depend only on the
-/// requests. Several threads run requests; the result does not depend on their number. Threads: one at a time.
+/// Reads frames of recorded traffic. Runs the recorded requests to one plan again with both compared plans, using the
+/// recorded reads. Deadlines and time limits of nodes are ignored, so that the answers depend only on the requests.
+/// Several threads run requests; the result does not depend on their number. Threads: one at a time.
 class traffic_comparison {
  public:
   struct settings {

@@ -66,7 +66,7 @@ class traffic_replay {
   /// Errors: those of `take`, for the first frame that cannot be taken.
   auto take_all(std::span<const traffic_reader::frame> frames) -> braid::checked<std::vector<replayed_request>>;
 
-  /// Returns the names of the plans in the settings that no recorded request runs.
+  /// Returns the names of the plans in the settings to which no recorded request was sent.
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
   /// Returns how many requests are missing in the record, according to the gaps in the request numbers.

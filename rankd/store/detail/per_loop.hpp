@@ -14,7 +14,7 @@ namespace rankd::detail {
 template <typename T>
 class per_loop {
  public:
-  /// Returns the object of the loop; a default `T` if it has no object.
+  /// Returns the object of a loop; a default `T` if the loop has no object.
   [[nodiscard]] auto find(const braid::home& home) -> T {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, &home, [](const auto& each) { return each.first; });

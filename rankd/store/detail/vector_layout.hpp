@@ -66,7 +66,7 @@ struct vector_layout {
 inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
 inline constexpr std::uint32_t max_lists = 65'536;
 
-/// Finds number `at` of the vector in slot `slot`, and returns the position of this number in the blocks.
+/// Returns the position in the blocks of number `at` of the vector in slot `slot`.
 [[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions) noexcept
     -> std::uint64_t {
   return slot / vector_block * vector_block * dimensions + at * vector_block + slot % vector_block;

@@ -71,8 +71,8 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      // Only the language version is passed on. The module kind would depend on a package.json in a parent folder, such
-      // as that of an installed package.
+      // The module kind is not passed on, because it would depend on a package.json in a parent folder, such as that of
+      // an installed package.
       const options: ts.CreateSourceFileOptions =
         typeof language !== "object"
           ? { languageVersion: language }

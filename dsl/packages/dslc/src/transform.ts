@@ -1,7 +1,7 @@
 // transform.ts: replaces a plan's operators, conditions and calls by calls of the authoring package's hooks.
 //
 // The hooks decide at run time which operands are known while the plan is built, and which only while a request runs.
-// So constants from anywhere, helper functions and loops work as written. Every hook is told the place of the replaced
+// So constants from anywhere, helper functions and loops work as written. Every hook receives the place of the replaced
 // text.
 import ts from "typescript";
 

@@ -48,7 +48,7 @@ struct decode_params {
   }
 
  private:
-  /// Reads the texts of active rows, and stores the number of the text for each row.
+  /// Reads each text of the active rows once, and stores for each row the number of its text.
   void read(const row_set& rows, const column& from, std::span<std::uint32_t> places,
             std::span<std::optional<std::string_view>> found, node_context& context) const {
     const string_values& texts = *from.strings();
