@@ -299,7 +299,7 @@ void add_eval(CLI::App& app, action& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--depth", options->quality.depth, "The number of first candidates that count: the k of NDCG@k")
+  command->add_option("--depth", options->quality.depth, "How many candidates from the top count: the k of NDCG@k")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command

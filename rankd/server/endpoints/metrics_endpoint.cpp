@@ -191,7 +191,8 @@ void write_cache(exposition& out, const serve_shared& shared) {
   out.sample({}, static_cast<double>(all.refused));
   out.family("rankd_cache_bytes", kind::gauge, "Bytes of the rows in the cache, and of their keys.");
   out.sample({}, static_cast<double>(all.bytes));
-  out.family("rankd_cache_entries", kind::gauge, "Entries in the cache: the rows of a node for one key each.");
+  out.family("rankd_cache_entries", kind::gauge,
+             "Entries in the cache; an entry contains the rows of a node for one key.");
   out.sample({}, static_cast<double>(all.entries));
 }
 

@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops c8696d699289962ef1b98da087983385cb67a492e2500cc5d7831ef1ecde7939
+// digest ops 3026718944326dec8f70359d878b1e3dd84b49552b9fe73b68b8f38a1c4acf53
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -526,7 +526,7 @@ export interface CandidateSet {
   filter(options: FilterOptions): CandidateSet;
   /** Adds a bool column: whether a predicate holds on each row. */
   flag(options: FlagOptions): CandidateSet;
-  /** For each row the first ids of list follow:ID, each with its country. */
+  /** Gives the first ids of list follow:ID, each with its country, for each row. */
   follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
   /** Adds columns: fields of the hash under `key`. */
   hash(options: HashOptions): CandidateSet;
@@ -536,7 +536,7 @@ export interface CandidateSet {
   join(options: JoinOptions): CandidateSet;
   /** Gives the first ids of the list under `key`, for each row or once. */
   list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
-  /** For each row the first ids of list media:ID. */
+  /** Gives the first ids of list media:ID, for each row. */
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under `key` has a member, or the score of the member. */
   membersOf(options: MembersOfOptions): CandidateSet;
@@ -546,7 +546,7 @@ export interface CandidateSet {
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have the id. */
   rankFusion(options: RankFusionOptions): CandidateSet;
-  /** For each row the first ids of list recommendation:ID, each with its country. */
+  /** Gives the first ids of list recommendation:ID, each with its country, for each row. */
   recommendation<Fanout extends number | bigint>(options: RecommendationOptions<Fanout>): CandidateSet;
   /** Keeps `count` rows, chosen by a hash of a seed and their ids, in their order. */
   sample<Count extends number | bigint>(options: SampleOptions<Count>): CandidateSet;
