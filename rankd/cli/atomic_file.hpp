@@ -44,8 +44,8 @@ class atomic_file {
 
   auto write(std::string_view bytes) -> braid::result<void>;
 
-  /// Returns the path of the part file, or an empty path if there is no part file. A target that is not a regular file
-  /// has no part file, and neither has a finished output.
+  /// Returns the path of the part file. Returns an empty path if the target is not a regular file, or if the output is
+  /// finished.
   [[nodiscard]] auto part() const noexcept -> const std::filesystem::path& { return part_; }
   /// Returns the size of the part file in bytes.
   [[nodiscard]] auto size() const -> braid::result<std::uint64_t>;

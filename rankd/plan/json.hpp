@@ -43,8 +43,8 @@ struct foreign_json {
 auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
-/// Returns whether these bytes begin like an object of UBJSON: with `{`, followed by the type of its first name's
-/// length, or by the mark of an optimized object. An object of JSON never begins like this.
+/// Returns whether these bytes begin like an object of UBJSON. Such an object begins with `{`, followed by the type of
+/// the length of its first name, or by the mark of an optimized object. An object of JSON never begins like this.
 auto is_ubjson(std::string_view bytes) noexcept -> bool;
 
 /// Parses a document of UBJSON (draft 12), in which XGBoost saves models, like `parse_foreign_json`.

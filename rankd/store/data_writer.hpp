@@ -50,7 +50,7 @@ class data_writer {
   auto note() -> braid::result<std::string>;
 
   /// Makes all records durable and removes the note. Closes the file and returns its size in bytes. No record can be
-  /// put afterwards.
+  /// added afterwards.
   /// Blocks: on the disk.
   auto finish() -> braid::result<std::uint64_t>;
 

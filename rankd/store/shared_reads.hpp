@@ -158,7 +158,7 @@ class request_reads {
   shared_reads* reads_;
   store_list inner_;
   read_counts counts_;
-  /// The earlier questions by their hashes, unordered: a request has few reads, so a linear search is fast.
+  /// The earlier questions with their hashes, unordered. A request has few reads, so a linear search is fast.
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
               braid::detail::job_allocator<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>>>
       known_;

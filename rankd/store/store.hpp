@@ -60,9 +60,9 @@ class store {
   /// between tasks saves nothing.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
-  /// Reports to `to` the changes of keys that tasks of a loop read from now on. Returns false if that is impossible,
-  /// because the store has no server, or the loop has already read from it. A server may still refuse
-  /// (`redis_tracker::is_complete`).
+  /// Makes the store report to `to` which keys change, for all keys that tasks of a loop read from now on. Returns
+  /// false if that is impossible, because the store has no server, or the loop has already read from it. A server may
+  /// still refuse (`redis_tracker::is_complete`).
   /// Threads: the loop's. Lifetime: `to` outlives the tasks of the loop.
   virtual auto report_changes(braid::home& /*where*/, braid::redis_tracker& /*to*/) -> bool { return false; }
 

@@ -7,9 +7,9 @@
 
 #include <hwy/highway.h>
 
-// The code below has no lambdas, and its loops call no function of other headers: those would be compiled for the
-// lowest instruction set. Differences are rounded before they are squared, and squares before they are added: the file
-// is compiled with -ffp-contract=off. Products of float32 are exact in float64, so that a fused step gives the same
+// The code below has no lambdas, and its loops call no function of other headers, because those would be compiled for
+// the lowest instruction set. The file is compiled with -ffp-contract=off, so differences are rounded before they are
+// squared, and squares before they are added. Products of float32 are exact in float64, so a fused step gives the same
 // bits.
 HWY_BEFORE_NAMESPACE();
 namespace rankd::HWY_NAMESPACE {

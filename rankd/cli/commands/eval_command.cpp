@@ -124,7 +124,7 @@ auto unreadable(const std::filesystem::path& file, std::error_code error) -> std
 
 constexpr std::size_t max_judgement_diagnostics = 100;
 
-/// Calls `use` with one request of a file after the other, because a file may be larger than memory. Returns the errors
+/// Calls `use` with each request of a file, one at a time, because a file may be larger than memory. Returns the errors
 /// of all wrong lines together.
 template <typename Use>
 auto for_each_judged(const std::filesystem::path& file, const registries& declared, Use use) -> braid::checked<void> {

@@ -18,8 +18,8 @@ namespace rankd {
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_rule& counter) -> bool;
 
 /// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum. Returns false, and changes
-/// nothing, if Redis would refuse it: a field that is not a number, or a sum that would not fit. Values have the digits
-/// that Redis would write on this machine.
+/// nothing, if Redis would refuse the change, because a field is not a number or a sum would not fit. Values have the
+/// digits that Redis would write on this machine.
 [[nodiscard]] auto add_to(counted_hash& hash, const event_rules& rules, const rule_step& step) -> bool;
 
 }  // namespace rankd

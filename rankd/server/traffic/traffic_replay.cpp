@@ -126,7 +126,7 @@ void traffic_replay::run_all(std::span<const recorded_request> requests, std::sp
   if (!requests.empty()) run_some(*lanes_.front());
 }
 
-/// Returns a request that should be run. Returns nothing for other frames: stores their contents instead.
+/// Returns a request that should be run. For other frames, stores their contents and returns nothing.
 auto traffic_replay::read(const traffic_reader::frame& frame) -> braid::checked<std::optional<recorded_request>> {
   if (frame.kind == frame_kind::project) {
     const auto project = read_project(frame.content);
