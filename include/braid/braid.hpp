@@ -1,8 +1,8 @@
 // braid/braid.hpp: the umbrella header, with what most programs need: tasks, pools, graphs, I/O, HTTP, Redis.
-// It includes a header for each part, which programs may also include alone, and the runtime. It does not include three
-// parts that few programs need: job slabs (braid/slab.hpp), senders of std::execution (braid/execution.hpp) and the
-// registry of threads (braid/threads.hpp). Interfaces for extending the library (a scheduling policy, a backend, a
-// parser for other uses) also have separate headers.
+// It includes the runtime and one header for each part. Programs may also include these headers separately. It does not
+// include three parts that few programs need: job slabs (braid/slab.hpp), senders of std::execution
+// (braid/execution.hpp) and the registry of threads (braid/threads.hpp). Interfaces for extending the library (a
+// scheduling policy, a backend, a parser for other uses) also have separate headers.
 #pragma once
 
 #include <braid/base.hpp>

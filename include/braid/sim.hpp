@@ -1,5 +1,5 @@
 // braid/sim.hpp: a world of simulated machines for tests: programs in virtual time, a network between them, and a seed
-// that decides every order and every fault. It is a part of its own: link braid::sim.
+// that decides every order and every fault. Programs that use it link braid::sim.
 #pragma once
 
 #include <chrono>

@@ -19,8 +19,8 @@
 
 namespace braid {
 
-/// A distance in bytes at which two objects never share a cache line, nor a pair of lines that the prefetcher fetches
-/// together.
+/// Two objects that are at least this many bytes apart never share a cache line, nor a pair of lines that the
+/// prefetcher fetches together.
 inline constexpr std::size_t cache_line = 128;
 
 }  // namespace braid

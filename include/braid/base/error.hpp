@@ -103,7 +103,7 @@ class BRAID_API diagnostics {
   }
   void append(diagnostics others);
 
-  /// Sets `source` (or `node`) of every diagnostic whose field is empty.
+  /// Sets `source` (or `node`) in every diagnostic in which it is empty.
   void set_source(std::string_view source);
   void set_node(std::string_view node);
 

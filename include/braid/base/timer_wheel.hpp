@@ -44,8 +44,8 @@ class timer : public list_hook {
 
 /// A set of pending timers, sorted by the tick of about 16 µs in which they are due. Deadlines are rounded up to a tick
 /// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late.
-/// Threads: one at a time. Cost: O(1) for each call; before a timer fires, it moves down at most one level at a time.
-/// Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
+/// Threads: one at a time. Cost: O(1) for each call. A timer is moved to a finer level at most once for each level
+/// before it fires. Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
 class BRAID_API timer_wheel {
  public:
   static constexpr unsigned tick_bits = 14;  ///< a tick is 2^14 ns

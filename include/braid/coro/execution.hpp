@@ -143,7 +143,7 @@ template <typename Runtime>
 
 namespace detail {
 
-/// Supplies an existing future when a sender is started.
+/// A function that returns an existing future. The operation calls it when the sender is started.
 template <typename T>
 struct begun_future {
   template <typename Receiver>
@@ -216,7 +216,8 @@ template <typename T>
 
 /// Returns a sender that spawns the task when it is started. With `where`, a home or an executor, it spawns as `spawn`
 /// does. Without `where`, it spawns on the scheduler of the receiver, which must be a scheduler of braid. It completes
-/// as the sender of the future of `spawn` does: in `start`, if the task has ended by then on another thread.
+/// as the sender of a future does. If the task has already ended on another thread when `start` waits for it, the
+/// sender completes in `start`.
 /// Errors: also std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {

@@ -87,7 +87,7 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 
 }  // namespace detail
 
-/// `co_await schedule_on(where)` continues the calling task as a job of `executor`, away from its home. The task
+/// `co_await schedule_on(executor)` continues the calling task as a job of `executor`, away from its home. The task
 /// returns to its home by itself before the next wait (a sleep, a lock, a descriptor) and at its end, or explicitly by
 /// `resume_home`. If the task awaits another task that ends away from home, the awaiting task continues on the executor
 /// on which the other task has ended. While a task is away, it must not use things that belong to the home, such as

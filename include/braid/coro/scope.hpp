@@ -167,8 +167,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// Called by `schedule_on` before a task of this scope moves to another executor. Requires that no stop was
   /// requested.
   void sends(detail::departure& way) noexcept;
-  /// Called by `schedule_on` after the task has moved. The scope then frees `way`. Threads: any, while the task is away
-  /// from its home.
+  /// Called by `schedule_on` after the task has moved. The scope later frees `way`, the job that has moved the task.
+  /// Threads: any, while the task is away from its home.
   void has_sent(detail::departure& way) noexcept;
 
   /// Sets the value of `key` for the tasks of this scope and of inner scopes. Call it once, before any task is spawned.

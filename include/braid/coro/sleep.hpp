@@ -33,7 +33,7 @@ template <typename Span>
 struct after_span {
   Span span;
   [[nodiscard]] auto due(const home& home) const noexcept -> time_point {
-    // A span of zero is due at once. The current time would be rounded up to the next tick.
+    // A span that is not positive is due at once. Without this case, the timer would fire only at the next tick.
     return span > span.zero() ? after(home.now(), span) : time_point::min();
   }
 };
@@ -126,7 +126,7 @@ class interval {
   [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.of = this}); }
 
  private:
-  /// The condition and the result of a `sleep_awaiter` for ticks.
+  /// Computes the time of the next tick for a `sleep_awaiter`, and stores the result of the wait.
   struct next_tick {
     interval* of;
     time_point when{};
@@ -152,7 +152,7 @@ class interval {
     }
   };
 
-  /// Returns the tick after the last one, whether it has passed or not.
+  /// Returns the time of the tick after the last one. This time may have passed.
   [[nodiscard]] auto after_last(time_point now) const noexcept -> time_point {
     const bool from_now = !last_ || rule_.mode == every_mode::fixed_delay;
     return detail::later(from_now ? now : *last_, rule_.interval).value_or(time_point::max());

@@ -44,7 +44,7 @@ class async_semaphore {
   /// Returns a permit, or an empty optional if no permit is free.
   [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
 
-  /// Adds `count` permits. They are new, or were kept by `permit::forget`.
+  /// Adds `count` permits: additional ones, or permits that `permit::forget` has detached.
   void release(std::size_t count = 1) noexcept {
     taken_by_.store(0, relaxed);  // a task that begins to wait must not find this one
     if (!permits_.try_add(count)) [[unlikely]]

@@ -107,7 +107,7 @@ class BRAID_API io_backend {
   /// errors. For a descriptor that is not open, some backends return an error, and others report it as ready.
   [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
 
-  /// Removes a watch; it is not called after this. Call this before the descriptor is closed.
+  /// Removes a watch. Its `ready` is not called after this. Call this before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
@@ -131,7 +131,7 @@ class BRAID_API io_backend {
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
 
  protected:
-  /// Counts an answer. Called just before a watch or a transfer is answered.
+  /// Counts an answer: a report that a watch is ready or that a transfer is complete. Called just before each answer.
   void count_answer() noexcept {
     detail::add_to_count(answers_);
     is_answering_.store(true, relaxed);
@@ -146,7 +146,7 @@ class BRAID_API io_backend {
   std::uint64_t answers_ = 0;              // by `read_count` for other threads
   atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
   detail::code_marker* marker_ = nullptr;  // of the thread in `wait`, if it counts as waiting there
-  // The clock with which to read the time of the next answer. Null if the loop does not need that time.
+  // The clock that is read at the next answer. Null if the loop does not need the time of that answer.
   const clock_source* clock_of_next_answer_ = nullptr;
   time_point answered_;  // what it then was
 };

@@ -139,8 +139,8 @@ class BRAID_API byte_stream {
   /// Lets reads wait again after `end_read_waits`. Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
-  /// Moves the stream to another loop, whose tasks use it from then on. For a server that accepts on one loop and
-  /// serves on several. Requires an open stream that no task reads or writes.
+  /// Moves the stream to another loop, whose tasks use it from then on. Use this in a server that accepts connections
+  /// on one loop and serves them on several. Requires an open stream that no task reads or writes.
   /// Threads: the loop's own once a task has waited on the stream; before that, any.
   void move_to(loop& other) noexcept;
 

@@ -42,8 +42,8 @@ struct http_url {
   /// Errors: bad_url if the text is not a URL, has another scheme, or contains a user.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 
-  /// Returns the URL to which `reference` leads if it is found at `base`: `next`, `../up`, `?q`, `//host/x`, or a whole
-  /// URL. The result is not checked; use `parse` to find out whether it can be called. Source: RFC 3986, 5.2.
+  /// Resolves a reference that was found in the document at `base`: `next`, `../up`, `?q`, `//host/x`, or a whole URL.
+  /// The result is not checked; use `parse` to find out whether it can be called. Source: RFC 3986, 5.2.
   [[nodiscard]] BRAID_API static auto resolve(std::string_view base, std::string_view reference) -> std::string;
 
   /// Returns `text` with each `%XX` replaced by its byte, including NUL and slash. Errors: bad_target for a percent

@@ -366,8 +366,8 @@ class BRAID_API http_server {
   /// handler. From another thread, call it by `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
-  /// Returns whether libnghttp2 can be loaded, without which no server speaks HTTP/2: a context of TLS must not offer
-  /// `h2` then.
+  /// Returns whether libnghttp2 can be loaded. If it cannot, no server supports HTTP/2, and a TLS context must not
+  /// offer `h2`.
   /// Threads: any. Blocks: the first call, to load the library.
   [[nodiscard]] static auto has_http2() -> bool;
 

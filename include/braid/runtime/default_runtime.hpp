@@ -36,7 +36,7 @@ namespace braid {
 /// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
 /// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
 /// was called before a runtime existed; errc::would_deadlock in an `on_worker_start` of `initialize`, which waits for
-/// that hook; the system's error if it refuses threads, and the next call tries again.
+/// that hook; an error of the system if no thread can be started. The next call then tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. Only `initialize` can then create

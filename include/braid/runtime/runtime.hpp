@@ -192,7 +192,7 @@ class BRAID_API runtime {
   runtime* next_ = nullptr;           // in the list of the process; under its lock
   std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
-  // The last member, because it must be destroyed first. Null if there is no watchdog.
+  // The stall watchdog, or null. It is the last member, because it must be destroyed first.
   std::unique_ptr<detail::stall_watch> stalls_;
 };
 

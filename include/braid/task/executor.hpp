@@ -176,7 +176,7 @@ class BRAID_API executor {
   /// Assigns the id of `other` to this executor. Used by executors that only pass jobs to `other`. The destructor must
   /// call `give_up_id`. Errors: std::bad_alloc.
   void share_id(const executor& other) {
-    // edge executor.id: publish the slot of the other, which this one has from now on
+    // edge executor.id: publish the slot of `other`, which this executor uses from now on
     id_.store(other.id().to_word(), release);
   }
   void give_up_id() noexcept { id_.store(0, relaxed); }

@@ -1,7 +1,7 @@
 // braid/task/senders.hpp: the names of std::execution that braid uses, wherever they are declared.
-// They are in the namespace `execution`. If the standard library declares them, they come from there; otherwise from
-// stdexec if that is installed. If neither exists, braid declares a minimal version without algorithms. Guide:
-// docs/execution.md
+// They are in the namespace `execution`. They refer to the names of the standard library if it declares them, otherwise
+// to those of stdexec if that is installed. If neither exists, braid declares a minimal version without algorithms.
+// Guide: docs/execution.md
 #pragma once
 
 #include <version>

@@ -24,8 +24,8 @@
 #define BRAID_COROUTINE_WRAPPER
 #endif
 
-// Templates of the standard library, such as std::invoke and std::function, may return such a class from their
-// callable. An attribute must be on the first declaration, so they are declared and marked here.
+// Templates of the standard library, such as std::invoke and std::function, return such a class if their callable does.
+// They are marked here, because the attribute must be on their first declaration.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #pragma clang attribute push(__attribute__((coro_wrapper)), apply_to = function)
 #include <algorithm>

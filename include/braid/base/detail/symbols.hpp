@@ -28,8 +28,8 @@ class BRAID_API symbol_table {
 
   /// Constructs a table that symbolises addresses of this process.
   symbol_table() = default;
-  /// Constructs a table that symbolises addresses of another process, which may have ended. Addresses in paths that are
-  /// not files have no names.
+  /// Constructs a table that symbolises addresses of another process, which may have ended. Addresses in an object
+  /// whose path is not a file, such as `[vdso]`, have no names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
   /// Returns the demangled name of the function at `address`, without uninformative parts. If it is unknown, returns

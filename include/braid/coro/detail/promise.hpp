@@ -107,9 +107,9 @@ class BRAID_API promise_base : private job {
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
   /// Stops the coroutine at the point where it waits, and returns the coroutine to resume. The coroutine ends, and so
-  /// do its parents that do not observe stops. Their frames are destroyed, innermost first. Destruction ends at a frame
-  /// that is not simply awaited, or at once if the coroutine runs on another executor; the awaiter that handles the
-  /// stop destroys the remaining frames.
+  /// do its parents that do not observe stops. Their frames are destroyed, innermost first, up to the first frame that
+  /// is not simply awaited. If the coroutine runs on another executor, no frame is destroyed here. The awaiter that
+  /// handles the stop destroys the remaining frames.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, on its home. Requires a scope.

@@ -14,9 +14,9 @@
 namespace braid::detail {
 
 /// A driver that gives a worker its own loop. A worker without jobs sleeps in the loop. A worker with jobs runs the
-/// loop between jobs: after 256 jobs at the latest. Once 20 µs have passed, the loop runs after at most eight more
-/// jobs; if each job takes 20 µs, the loop runs after each job. An iteration of the loop takes at most 100 µs, unless a
-/// single task takes longer.
+/// loop between two jobs, after 256 jobs at the latest. Once 20 µs have passed since the last iteration, the loop runs
+/// after at most eight more jobs. If each job takes at least 20 µs, the loop runs after each job. An iteration of the
+/// loop takes at most 100 µs, unless a single task takes longer.
 /// Threads: `unpark` and `await_end` from any, the other functions from the worker.
 /// Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {

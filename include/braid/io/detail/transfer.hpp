@@ -99,7 +99,7 @@ class io_transfer : public io_transfer_hook {
   /// Returns the buffers. They belong to the kernel from `start` until the transfer is answered.
   [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
 
-  /// Sets the functions that later answers call.
+  /// Sets the functions that the backend calls for later answers.
   void answer_by(const answers& how) noexcept { answers_ = &how; }
   void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
   void answer_ready() noexcept { answers_->ready(*this); }

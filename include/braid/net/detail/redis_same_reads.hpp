@@ -27,8 +27,8 @@ class redis_same_reads {
   /// Removes all commands.
   void clear() noexcept { ++iteration_; }
 
-  /// Returns the entry of an identical command, or null. `command` is a part of `all`, after the bytes of the commands
-  /// that were added.
+  /// Returns the entry of an identical command that was added, or null. `command` is a part of `all`, in which the
+  /// added commands precede it.
   [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
     for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))

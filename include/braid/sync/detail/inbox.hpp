@@ -337,7 +337,7 @@ auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<prod
 }
 
 /// Claims the next callable that is known from an earlier poll. This function, `next` and `begin_slice` are called
-/// inside consumers_.
+/// inside the section `consumers_`.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::next_seen() noexcept -> claimed {
   if (current_ == nullptr) return {};

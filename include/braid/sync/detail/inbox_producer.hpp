@@ -112,7 +112,7 @@ class inbox_producer : public inbox_producer_base {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox must not post to the same inbox");
       // A release store is needed although nothing new is published: a thread that reads this value must observe the
       // same records as with the previous value.
-      // edge inbox_producer.posted: publish the records, as the word before did
+      // edge inbox_producer.posted: publish the records, as the store of the previous value did
       port_.posted_.store(end_.word() + 1, release);
     }
     posting(const posting&) = delete;
@@ -140,7 +140,7 @@ class inbox_producer : public inbox_producer_base {
       return here;
     }
 
-    /// Counts a record of `size` bytes that was constructed at the address from `place`.
+    /// Counts a record of `size` bytes that was constructed at the address that `place` has returned.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// Makes the posted records visible.

@@ -57,8 +57,9 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// Returns how many of the pushes that `take` has removed had returned `wake`. Each thread that made such a push
-  /// wakes the owner, perhaps later. So before the owner is destroyed, it must wait for that many wakes.
+  /// Returns how many pushes returned `wake`, among the pushes of elements that `take` has removed. Each thread that
+  /// made such a push wakes the owner, perhaps later. So the owner must wait for that many wakes before it is
+  /// destroyed.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
   /// Refuses pushes from now on. Returns all elements that were pushed before, as `take` does.

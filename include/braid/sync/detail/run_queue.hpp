@@ -86,7 +86,7 @@ class run_queue {
   }
 
   /// Removes the oldest element, or the element in the slot if the queue is empty. Returns null if there is no element.
-  /// For threads that have no queue of their own.
+  /// Called by threads that have no queue of their own.
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {

@@ -87,8 +87,8 @@ class split_deque {
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
-  /// Requests that the owner shares entries at its next push, whatever the deque holds now. For a thread that will not
-  /// check again by itself.
+  /// Requests that the owner shares entries at its next push, whatever the deque holds now. Called by a thread that
+  /// will not check again by itself.
   /// Threads: any. Cost: one read-modify-write.
   /// edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
@@ -173,7 +173,8 @@ class split_deque {
   static auto shared_in(word value) noexcept -> std::uint16_t {
     return static_cast<std::uint16_t>(border_of(value) - tail_of(value));
   }
-  /// Returns the true position of the border. Requires that `head` is not below it.
+  /// Computes the full index of the border, of which the word contains only 16 bits. Requires that `head` is not below
+  /// the border.
   static auto split_in(word value, index head) noexcept -> index {
     return head - static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
@@ -189,7 +190,7 @@ class split_deque {
     return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
   }
 
-  /// Returns the limit for this border while there is no request.
+  /// Returns the index down to which the owner pops without a check while there is no request.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
   /// A ring of slots. The slot of a position is the position modulo the size. A ring that was replaced by a larger one
@@ -303,8 +304,8 @@ auto split_deque<T>::take() noexcept -> T* {
   if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;
   T* const oldest = oldest_in(seen);
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
-  // edge split_deque.entry: publish, what the owner has published by its head; edge split_deque.taken: publish the read
-  // of the slot, which is filled again
+  // edge split_deque.entry: publish the entries that the owner has published by its head; edge split_deque.taken:
+  // publish the read of the slot, which is filled again
   if (word_.compare_exchange_strong(seen, next, release, relaxed)) return oldest;
   note_lost_exchange();
   return nullptr;

@@ -30,7 +30,7 @@ class code_marker {
   void leave() noexcept { number_.store((number_.load(relaxed) | 1U) + 1, release); }
 
   /// Returns the number, for `has_left`.
-  // edge user_code.left: observe, an even number says that what the thread did has been done
+  // edge user_code.left: observe, the reader of a later number sees what the thread did before it left
   [[nodiscard]] auto look() const noexcept -> std::uint64_t { return number_.load(acquire); }
 
   /// Returns whether the thread has left the code that it was running when its number was `seen`.

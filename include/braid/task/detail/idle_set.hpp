@@ -26,7 +26,7 @@ class idle_set {
 
   /// Withdraws the worker's announcement. Returns false if the worker was already claimed, so that a wake will follow.
   [[nodiscard]] auto try_cancel(std::size_t index) noexcept -> bool {
-    // edge idle_set.advertised: observe the count, which is taken down next
+    // edge idle_set.advertised: observe the count, which is decremented next
     if (advertised_[index].exchange(0, acquire) == 0) return false;
     count_.fetch_add(one_end - 1, relaxed);
     return true;

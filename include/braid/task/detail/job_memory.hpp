@@ -14,7 +14,7 @@ struct listed_block {
   listed_block* next;
   /// The block to prefetch when this one is taken; this block itself if there is nothing to prefetch.
   listed_block* ahead;
-  // Used by the first block of a chain in a central free list.
+  // The last two members are used only in the first block of a chain in a central free list.
   listed_block* next_chain;
   std::size_t count;
 };
@@ -70,8 +70,8 @@ inline constexpr bool uses_free_lists = true;
 constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
 /// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come from free lists of the thread, one
-/// for each multiple of 64 bytes. They are refilled in batches from a process-wide central free list; larger ones come
-/// from operator new.
+/// for each multiple of 64 bytes. These lists are refilled in batches from a process-wide central free list. Larger
+/// blocks come from operator new.
 /// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
 /// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {

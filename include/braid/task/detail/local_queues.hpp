@@ -35,7 +35,7 @@ struct posted_job {
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
-    // Allocated in the constructor, so that a bad_alloc reaches the caller.
+    // The memory is allocated in the constructor, so that a std::bad_alloc reaches the caller.
     for (const auto& each : workers) each->idle.seen.resize(workers.size());
   }
 
@@ -77,8 +77,8 @@ class BRAID_API local_queues {
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
   /// Returns whether the jobs of the victim will wait for long. That is the case if the victim has begun no job since
-  /// the thief last checked. It is also the case if more jobs wait than the victim has begun since then; if its jobs
-  /// are short, ten times as many must wait.
+  /// the thief last checked. It is also the case if more jobs wait than the victim has begun since then. If the
+  /// victim's jobs are short, ten times as many jobs must wait.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }

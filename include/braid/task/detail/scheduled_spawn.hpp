@@ -20,7 +20,7 @@
 namespace braid::detail {
 
 /// The call and the state of its future. The future's state holds one of the references to the scheduled work; the last
-/// reference frees the block. Until the work settles, it holds the producer's reference to the state.
+/// reference frees the block. Until it settles, the scheduled work holds the producer's reference to the state.
 template <typename R, typename Call>
 class scheduled_spawn final : public produced_state<R>, private scheduled_state {
  public:

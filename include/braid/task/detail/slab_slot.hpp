@@ -58,7 +58,7 @@ class alignas(cache_line) slab_slot {
 
   using act_fn = void (*)(slab_slot&, slab_action);
 
-  /// Prepares a slot that several threads allocate from. Call it before other threads can access the slot.
+  /// Prepares a slot that several threads may allocate. Call it before other threads can access the slot.
   void share() noexcept { lock_.revoke(); }
 
   static auto phase_of(std::uint64_t word) noexcept -> slab_phase { return static_cast<slab_phase>(word & 0xf); }

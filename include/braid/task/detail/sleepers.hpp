@@ -62,7 +62,8 @@ class BRAID_API sleepers {
   [[nodiscard]] static auto is_monitor_due(worker& self) noexcept -> bool;
 
   /// Ends the search of a claimed worker.
-  /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
+  /// edge sleepers.searching: both, a later post sees what the search found, and this worker sees the jobs of earlier
+  /// posts
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
   /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. Posts may have relied

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// A stop source that never requests a stop. Other sources can keep work from starting, and then return a reason.
+/// A stop source that never requests a stop. The other sources return a reason once a stop is requested.
 struct never_stopped {
   using seen = void;  // by the callable
   [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }

@@ -51,7 +51,7 @@ class record_ring {
     const std::uint64_t tail = tail_.load(relaxed);
     const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole
     for (std::uint64_t at = tail; at != head; ++at) fn(records_[at % Capacity]);
-    // edge record_ring.free: publish, the producer overwrites them after they were read
+    // edge record_ring.free: publish that the records were read, so that the producer may overwrite them
     tail_.store(head, release);
     return head - tail;
   }
