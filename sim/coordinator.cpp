@@ -1,4 +1,4 @@
-// sim/coordinator.cpp: passes the token among the machines of a world, and carries what they send.
+// sim/coordinator.cpp: passes the token among the machines of a world, and delivers their packets.
 #include <sim/coordinator.hpp>
 
 #include <algorithm>
@@ -318,7 +318,7 @@ auto coordinator::next_time(const machine* except) const -> std::int64_t {
   return next;
 }
 
-/// Grants the token to a machine, and waits until it returns it.
+/// Grants the token to a machine, and waits until the machine returns the token.
 void coordinator::visit(machine_number number) {
   machine& visited = *machines_[number];
   std::uint64_t others = 0;

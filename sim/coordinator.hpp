@@ -60,7 +60,8 @@ class coordinator final : private link_owner {
 
   /// Runs the world up to a time after its start, or until a program fails.
   void run_until(std::int64_t time_ns);
-  /// Ends the programs that still run. A program that must have ended writes a report.
+  /// Ends the programs that still run. If the program of a machine with `must_end` still runs, it first writes a
+  /// report.
   void end();
 
   [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }

@@ -1,5 +1,5 @@
-// sim/links.hpp: the network between the machines of a world: latency, cuts, faults, and connections whose machine is
-// gone.
+// sim/links.hpp: the network between the machines of a world: latency, cuts, faults, and the connections of machines
+// that have ended.
 #pragma once
 
 #include <sim/shared.hpp>

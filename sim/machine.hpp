@@ -12,8 +12,8 @@ namespace sim {
 /// Returns true if the process is a machine of a world, which has a coordinator.
 inline auto in_world() -> bool { return page->wanted.is_machine != 0; }
 
-/// Returns true if the token must be returned to the coordinator: the turns of the machine are used up, something
-/// happens elsewhere now, or a packet was sent.
+/// Returns true if the token must be returned to the coordinator: the machine has used up its turns, an event outside
+/// of the machine is due, or a packet was sent.
 auto is_turn_over() -> bool;
 /// Counts a choice of the next thread.
 void count_turn();

@@ -257,7 +257,8 @@ auto wrong_usage(const std::string& problem) -> int {
   return 2;
 }
 
-/// Takes the file of a world out of the words, and puts the options that it contains before those of the command line.
+/// Removes the name of a world file from the words. Inserts the options that the file contains before those of the
+/// command line.
 auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_plan> {
   const auto end = std::ranges::find(words, "--");
   const auto file = std::find_if(words.begin(), end, [](const std::string& each) { return each.ends_with(".toml"); });

@@ -226,7 +226,7 @@ void process::start(const run_options& options, output where, const machine_seat
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, id_, 0));
 }
 
-/// Becomes the program, in the child.
+/// Executes the program in the child process.
 void process::become(const run_options& options, const machine_seat* seat) {
   const int written = seat != nullptr ? seat->output : output_;
   if (written >= 0) {
@@ -287,7 +287,7 @@ void process::ask_for_report(question reason) {
   ::syscall(SYS_tgkill, id_, page_->runner.load(), stack_signal);
 }
 
-/// A process that only gets no processor is not stuck.
+/// A process that only waits for a processor is not stuck.
 void process::watch() {
   const auto now = std::chrono::steady_clock::now();
   const std::uint64_t switches = page_->switches.load();

@@ -39,7 +39,7 @@ struct machine_seat {
 /// The status of a program into which the library was not loaded.
 inline constexpr int not_simulated_status = -1;
 
-/// A process that runs under the simulator. Its memory that both share stays until the object ends.
+/// A process that runs under the simulator. The memory that it shares with braid-sim exists as long as this object.
 class process {
  public:
   process(const run_options& options, std::uint64_t seed, output output, const machine_seat* seat = nullptr);
@@ -52,7 +52,7 @@ class process {
   auto has_ended(int wait_ms) -> bool;
   /// Begins to count the time in which the process makes no switch.
   void begin_watch();
-  /// Asks a process for its report if it makes no switch although it computes.
+  /// Requests a report from the process if it computes for too long without a switch.
   void watch();
   /// Lets the process write its report and end.
   void ask_for_report(question reason);
@@ -94,7 +94,7 @@ auto describe_report(const process& ended) -> std::string;
 /// Returns the text of a file from an offset on.
 auto read_file(int file, std::size_t offset) -> std::string;
 
-/// Returns the words as a shell reads them.
+/// Returns the words with the quotes that a shell needs to read them unchanged.
 auto quoted(const std::vector<std::string>& words) -> std::string;
 
 /// Returns the demangled name of the function at an offset of a file, or an empty text.

@@ -49,7 +49,7 @@ void wait_for(process& running) {
   while (!running.has_ended(100)) {}
 }
 
-/// A seed of a search: the run in progress, and the one before it if it runs twice.
+/// The runs of one seed of a search: `first`, and `second` if each seed runs twice.
 struct attempt {
   std::unique_ptr<process> first;
   std::unique_ptr<process> second;

@@ -127,7 +127,7 @@ struct settings {
   std::uint64_t records = 0;  ///< the number of records for which the file has memory
 };
 
-/// Why the command asks a process for its report.
+/// The reason why braid-sim requests a report from a process.
 enum class question : std::uint32_t { stuck, end_of_world };
 
 /// One switch: a call at which another thread may have been chosen.

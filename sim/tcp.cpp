@@ -151,7 +151,7 @@ auto tcp_socket::make_other_side(const address& source, const address& target) -
   return other;
 }
 
-/// Asks another machine for the connection, and again after a pause that doubles.
+/// Sends a connection request to another machine, and repeats it after pauses that double each time.
 void tcp_socket::knock_at_machine() {
   send_knock(connection_, local_, remote_);
   const nanoseconds pause = second << attempts_;

@@ -1,4 +1,4 @@
-// sim/udp.cpp: datagrams between sockets of the process. One that is delayed is overtaken by others.
+// sim/udp.cpp: datagrams between sockets of the process. A delayed datagram may arrive after later ones.
 #include <sim/machine.hpp>
 
 #include <algorithm>

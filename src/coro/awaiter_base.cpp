@@ -11,8 +11,8 @@ namespace {
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
-/// Forgets the parent's waits in the child of a fork. The fork may happen in the middle of a wait, and the child's own
-/// loops must resume their tasks at once.
+/// Resets the state of waits in the child of a fork. The parent may have forked while a loop waited for I/O, but the
+/// child's own loops must resume their tasks at once.
 void forget_waits_in_child() noexcept {
   ready_awaits_left = ready_awaits_in_succession;
   completes_later = false;
@@ -161,7 +161,7 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
 void awaiter_base::stop_later() noexcept {
   if (is_linked()) unlink();
   state_ = state::stopped;
-  // The task is not resumed immediately, because the stop may come from the middle of a task of the same scope.
+  // The task is not resumed immediately, because a running task of the same scope may have requested the stop.
   where().post_resumption(*this);
 }
 

@@ -1,5 +1,5 @@
-// src/coro/dump.cpp: asks each home executor of the process for its tasks, and builds the trees of a task dump from the
-// answers.
+// src/coro/dump.cpp: queries the tasks of each home executor of the process, and builds the trees of a task dump from
+// the answers.
 #include <braid/coro/dump.hpp>
 
 #include "dump_deadlocks.hpp"
@@ -34,7 +34,7 @@ struct dump_answers {
   parker all_given;  // the asker's
 };
 
-/// A home executor that was asked for its tasks, and the facts about it that need no answer.
+/// A home executor whose tasks were queried, and the facts about it that need no answer.
 struct asked_home {
   std::size_t number = 0;  // in `dump_answers`
   ::pid_t thread = 0;
@@ -79,7 +79,7 @@ auto name_of_thread(::pid_t number) -> std::string {
 /// One round of questions to the home executors. Protocol: docs/design/dump.md
 class dump_round {
  public:
-  /// Asks all home executors of the process if `where` is empty.
+  /// Queries all home executors of the process if `where` is empty.
   explicit dump_round(std::span<const executor_id> where) : executors_(where) {}
 
   [[nodiscard]] auto run(time_point end) -> task_dump {
@@ -90,7 +90,7 @@ class dump_round {
   /// Returns the cycles of waits that `run` has found.
   [[nodiscard]] auto cycles() const -> const std::vector<seen_deadlock>& { return cycles_; }
 
-  /// Asks for the tasks and returns only the cycles of waits, without the rest of the dump.
+  /// Queries the tasks, and returns only the cycles of waits, without the rest of the dump.
   [[nodiscard]] auto cycles(time_point end) -> std::vector<seen_deadlock> {
     ask_all(end);
     const std::lock_guard guard(answers_->lock);

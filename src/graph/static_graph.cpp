@@ -216,7 +216,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
   if (self_ == nullptr) return spare(ready);
-  // A node that waited may have run entries below this walk's first entry.
+  // While a node waited, this worker may have run entries that are older than this walk's first entry.
   if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
     base_ = position;
   if (!self_->forks.try_push_privately(ready)) [[unlikely]]

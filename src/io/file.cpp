@@ -63,14 +63,13 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
 auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, to_flags(mode) | O_NONBLOCK);
-  // Another process holds a lease on the file. The system asks that process to release the lease during a blocking
-  // open.
+  // Another process holds a lease on the file. A blocking open waits until that process has released the lease.
   if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, to_flags(mode));
   if (!opened) return opened;
   struct stat about{};
   if (::fstat(opened->number(), &about) != 0) return fail(last_system_error());
   if (S_ISFIFO(about.st_mode)) return fail(std::make_error_code(std::errc::invalid_seek));
-  // Reads of a device may block again from here on.
+  // Removes O_NONBLOCK, so that later reads of a device may block again.
   if (::fcntl(opened->number(), F_SETFL, to_flags(mode) & O_ACCMODE) != 0) return fail(last_system_error());
   return opened;
 }

@@ -29,7 +29,7 @@ constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }
 
-/// Sets a flag while the loop executes an iteration.
+/// A guard that sets a flag while the loop executes an iteration.
 class in_iteration {
  public:
   explicit in_iteration(atomic<bool>& flag) noexcept : flag_(&flag) { flag.store(true, relaxed); }

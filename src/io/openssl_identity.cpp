@@ -29,7 +29,7 @@ auto make_reader(const std::string& text) -> bio_ptr {
   return bio_ptr(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-/// Returns no password. Without this function, OpenSSL would ask at the terminal.
+/// Returns no password. Without this function, OpenSSL would request a password at the terminal.
 auto no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) noexcept -> int { return -1; }
 
 auto certificates_in(const tls_context::pem& pem) -> result<std::vector<certificate_ptr>> {

@@ -93,7 +93,7 @@ class uring_backend final : public io_backend {
     here.waiting = nullptr;
     --watches_;
     // If the ring has no room for the request, the kernel continues to wait. Its later completion is ignored, because
-    // the count of watches has changed.
+    // this watch is no longer registered here.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
     ::io_uring_prep_poll_remove(request, pack_data(item, here.times));

@@ -15,8 +15,8 @@ namespace {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns whether the call has a trace context of its own. Either of the two fields suffices, because they belong
-/// together.
+/// Returns whether the call has its own field `traceparent` or `tracestate`. One of them suffices, because the two
+/// fields belong together.
 auto has_trace(const http_client::call& call) -> bool {
   return std::ranges::any_of(call.fields, [](const auto& field) {
     return detail::same_name(field.first, "traceparent") || detail::same_name(field.first, "tracestate");

@@ -1,4 +1,4 @@
-// src/net/http_input.cpp: a contiguous buffer that received bytes are appended to and consumed from.
+// src/net/http_input.cpp: a contiguous buffer: received bytes are appended at the end and consumed from the front.
 #include "http_input.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// src/net/redis_cluster_map.cpp: asks the nodes for the map of slots; if it gets no map, finds the most useful error.
+// src/net/redis_cluster_map.cpp: requests the map of slots from the nodes, or finds the most useful error if no node
+// returns one.
 #include "redis_cluster_state.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -86,9 +87,9 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
   if (!is_less_specific || asked == redis_access::write) error = now;
 }
 
-/// Returns how long to wait for one node's answer if `nodes` nodes are left to ask. A silent node must leave time for
-/// the others, but a nearby node must have time to accept a connection. The last node gets more time, in case all nodes
-/// are far away.
+/// Returns how long to wait for one node's answer if `nodes` nodes are still to be queried. A silent node must leave
+/// time for the others, but a nearby node must have time to accept a connection. The last node gets more time, in case
+/// all nodes are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
@@ -149,8 +150,8 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   return true;
 }
 
-/// Returns the nodes to ask for the map, in order. First come the nodes of the current map, beginning with a different
-/// one each time. The configured nodes follow, in case all nodes of the map are gone.
+/// Returns the nodes from which to request the map, in order. First come the nodes of the current map, beginning with a
+/// different one each time. The configured nodes follow, in case all nodes of the map are gone.
 auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   std::vector<node_ptr> all(nodes_);
   if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));
@@ -159,7 +160,7 @@ auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   return all;
 }
 
-/// Asks for the map of slots. Waits first if another task is asking already.
+/// Requests the map of slots. Waits first if another task is already requesting it.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   while (is_refreshing_) {
     if (loop_->now() >= deadline) co_return fail(errc::deadline_exceeded);
@@ -210,7 +211,7 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   co_return fail(best);
 }
 
-/// Stores the reason why there is no map. All tasks that need the map get this error, until the nodes may be asked
+/// Stores the reason why there is no map. All tasks that need the map get this error, until the map may be requested
 /// again.
 void redis_cluster_state::no_map(std::error_code error, bool all_have_answered) noexcept {
   refreshed_ = loop_->now();
@@ -223,8 +224,8 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || loop_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// Asks for the map if it is stale. If there is an old map, half of the call's time is reserved for the command itself.
-/// If another task is asking already, waits briefly for its result.
+/// Requests the map of slots if it is stale. If there is an old map, half of the call's time is reserved for the
+/// command itself. If another task is already requesting the map, waits briefly for its result.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
   if (is_refreshing_) {

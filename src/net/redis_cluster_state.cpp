@@ -91,8 +91,8 @@ auto redis_cluster_state::remaining(time_point deadline) const noexcept -> durat
   return deadline == time_point::max() ? duration::max() : std::max(deadline - loop_->now(), duration(1));
 }
 
-/// Returns the time that a node may take for a reply. A replica gets half of the remaining time, so that its master can
-/// be asked afterwards.
+/// Returns the time that a node may take for a reply. A replica gets half of the remaining time, so that the command
+/// can be sent to its master afterwards.
 auto redis_cluster_state::time_for(const place& asked, time_point deadline, time_point limit) const noexcept
     -> duration {
   const duration all = remaining(deadline);

@@ -58,8 +58,9 @@ void forget_parent() noexcept {
 }
 
 /// Ends the default runtime when the process exits, before static objects that are older than the runtime are
-/// destroyed. A job that calls `std::exit` cannot wait for itself, so its threads continue to run. Registered twice if
-/// a fork happened inside `make`, so only the first call has an effect.
+/// destroyed. If a job of the runtime has called `std::exit`, the runtime cannot wait for that job, and its threads
+/// continue to run. The function is registered twice if a fork happened inside `make`. Only the first call has an
+/// effect.
 void end_with_process() noexcept {
   if (std::exchange(default_one.value.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;

@@ -40,7 +40,7 @@ auto make_pool_options(const runtime::options& options) -> pool::options {
   return wanted;
 }
 
-/// A guard that counts a task while it is on the way from one worker to another.
+/// A guard that counts a task while it moves from one worker to another.
 class in_flight_guard {
  public:
   explicit in_flight_guard(atomic<std::size_t>& all) noexcept : total_(&all) { all.fetch_add(1, relaxed); }

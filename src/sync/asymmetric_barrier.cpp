@@ -76,8 +76,8 @@ void asymmetric_barrier::fence() noexcept {
 #if defined(BRAID_MODEL) || defined(BRAID_THREAD_SANITIZER)
   meet();
 #elif defined(__x86_64__)
-  // As strong as mfence, and faster. The operand is 64 bytes below the stack pointer, not at the return address,
-  // because the return would wait for the locked instruction.
+  // A locked instruction is as strong as mfence, and faster. Its operand is 64 bytes below the stack pointer, not at
+  // the return address, because the return would wait for the locked instruction.
   asm volatile("lock; orl $0, -64(%%rsp)" ::: "memory", "cc");
 #elif defined(__aarch64__)
   asm volatile("dmb ish" ::: "memory");

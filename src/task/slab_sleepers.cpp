@@ -94,8 +94,9 @@ void slab_sleepers::list(slab_context& self) noexcept {
   update();
 }
 
-/// Removes a thread from the list of sleeping threads. If another thread has removed it to wake it, it is counted
-/// already. An unused permit may then end a later sleep early, which costs one poll.
+/// Removes a thread from the list of sleeping threads, and counts it as searching. If another thread has removed it in
+/// order to wake it, that thread has also counted it. The unused permit may then end a later sleep early, which costs
+/// one poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

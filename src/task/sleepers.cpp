@@ -47,7 +47,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   bool nothing_left = jobs.may_park(self);
   // edge sleepers.stopping: observe the closed queues
   const bool stopping = phase_.load(acquire) != phase::running;
-  // The last job may have been posted after the poll above. No job is posted after this one.
+  // The last job may have been posted after the poll above. The queues of a stopping pool are closed, so no job is
+  // posted after the second poll.
   if (stopping) nothing_left = jobs.empty();
   if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 

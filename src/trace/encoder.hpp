@@ -124,7 +124,7 @@ class trace_encoder {
   std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // begun and not ended, of those that have a track
 };
 
-/// Returns the name of a thread. If the thread has ended, its ring contains the name; otherwise the system is asked.
+/// Returns the name of a thread. If the thread has ended, the name is read from its ring, otherwise from the system.
 [[nodiscard]] auto thread_name(const thread_ring& ring, bool has_ended) -> std::string;
 
 }  // namespace braid::detail

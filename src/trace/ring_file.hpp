@@ -1,4 +1,5 @@
-// src/trace/ring_file.hpp: a file next to the trace with the rings of threads, which survives if the process is killed.
+// src/trace/ring_file.hpp: a file next to the trace that contains the rings of threads. It survives if the process is
+// killed.
 #pragma once
 
 #include "session.hpp"

@@ -139,7 +139,7 @@ enum class resp_errc : std::uint8_t {
   bad_line_end,      ///< CR and LF are missing, or there is only one of them
   bad_verbatim,      ///< a verbatim text has no format of three letters and a colon
   misplaced_push,    ///< a push inside another value
-  streamed,          ///< a value of unknown length: no server sends them
+  streamed,          ///< a value of unknown length, which no server sends
   line_too_long,     ///< a line is longer than the limit
   too_deep,          ///< aggregates are nested deeper than the limit
   too_large,         ///< a reply needs more memory than the limit, or is longer
