@@ -115,7 +115,8 @@ class reader {
     if (has_world_ && !line_.options.words.empty())
       return refuse("a world and a program are named; name one of them, `" + line_.options.words.front() +
                     "` or the world");
-    if (has_world_ && line_.wanted.jobs > 1) return refuse("--jobs is for programs; a search in a world has one job");
+    if (has_world_ && line_.wanted.jobs > 1)
+      return refuse("--jobs cannot be used with a world, whose search runs one seed at a time");
     if (line_.options.words.empty() && !has_world_)
       return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
     return std::move(line_);

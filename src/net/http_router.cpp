@@ -43,7 +43,7 @@ constexpr std::string_view rest_mark = "...";
 /// Ends the program with a message about an invalid route, which contains its pattern.
 [[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
   const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
-  detail::contract_failed(sentence, "a route that fits the router");
+  detail::contract_failed(sentence, "the route is valid");
 }
 
 /// Checks a condition of the route that is being added, as `BRAID_EXPECTS` does, and names the pattern if it fails.

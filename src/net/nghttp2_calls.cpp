@@ -15,7 +15,8 @@ namespace {
 
 /// The file name of the library, for the version of the header that this file was compiled with.
 constexpr const char* library_name = "libnghttp2.so.14";
-static_assert(NGHTTP2_VERSION_NUM < 0x020000, "another major version of nghttp2 has another library name");
+static_assert(NGHTTP2_VERSION_NUM < 0x020000,
+              "this library name belongs to nghttp2 1: adapt it to the new major version");
 
 template <typename Call>
 auto find(void* library, const char* name, Call& call) -> bool {

@@ -21,7 +21,7 @@ class resp_errors final : public std::error_category {
       case resp_errc::bad_line_end: return "CR LF is missing, or CR or LF is alone";
       case resp_errc::bad_verbatim: return "a verbatim text does not begin with three letters and a colon";
       case resp_errc::misplaced_push: return "a push message is inside another value";
-      case resp_errc::streamed: return "a value of unknown length, which is not supported";
+      case resp_errc::streamed: return "a value has an unknown length, which is not supported";
       case resp_errc::line_too_long: return "a line is longer than the limit";
       case resp_errc::too_deep: return "aggregates are nested deeper than the limit";
       case resp_errc::too_large: return "a reply is larger than the limit";

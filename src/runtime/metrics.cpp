@@ -105,7 +105,7 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
                 static_cast<double>(of.spawned()));
   metrics.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
                 static_cast<double>(of.open_descriptors_.load(relaxed)));
-  metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to a loop to its beginning.",
+  metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to its beginning on a loop.",
                     of.job_times_.queued());
   metrics.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.",
                     of.job_times_.ran());

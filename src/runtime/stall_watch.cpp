@@ -29,7 +29,7 @@ void print(const runtime::stall& what) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count();
   std::string text = "braid: ";
   text += what.where == runtime::stall::place::loop ? "loop " : "worker ";
-  text += what.thread + " has not come back for " + std::to_string(ms) + " ms\n";
+  text += what.thread + " has run the same job for " + std::to_string(ms) + " ms\n";
   for (const std::string& each : what.functions) text += "    " + each + "\n";
   std::fputs(text.c_str(), stderr);
 }

@@ -168,7 +168,7 @@ auto shared_timers::now() const noexcept -> time_point { return state_->clock.no
 
 void shared_timers::run() noexcept {
   BRAID_EXPECTS(&state_->clock == &steady_time(),
-                "timers with another clock than the system's must not be run by a sleeping thread");
+                "timers that do not use the system's clock must be served by run_once, not by run");
   while (true) {
     const auto next = state_->run_once();
     if (state_->is_closed()) return;

@@ -186,7 +186,7 @@ struct derived_throwing : throwing {};
 // says: expected two callables or more
 [[maybe_unused]] void forked_alone() { fork_join(nothing); }
 
-// says: a fork runs functions, and would not run the task that one returns
+// says: a fork calls functions, and would not run the task that this callable returns
 [[maybe_unused]] void forked_task() {
   fork_join(nothing, [] { return later(1); });
 }

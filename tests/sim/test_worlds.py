@@ -292,7 +292,7 @@ class WrongFiles(World):
         world = machine("server", "serve")
         for sentence, options, command in (
                 ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("--seed", "seven"), "run"),
-                ("--jobs is for programs; a search in a world has one job", ("--jobs", "2"), "search"),
+                ("--jobs cannot be used with a world, whose search runs one seed at a time", ("--jobs", "2"), "search"),
         ):
             status, _, errors = self.simulate(world, *options, command=command)
             self.assertEqual((status, errors.count("\n")), (2, 1), errors)

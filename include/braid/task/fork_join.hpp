@@ -116,7 +116,7 @@ struct refused_fork {
   static constexpr bool is_callable = returns_task || (is_copied_callable<All> && ... && true);
   static constexpr bool is_several = !is_callable || sizeof...(All) > 1;
   static constexpr bool has_safe_destructors = (std::is_nothrow_destructible_v<std::decay_t<All>> && ... && true);
-  static_assert(!returns_task, "a fork runs functions, and would not run the task that one returns");
+  static_assert(!returns_task, "a fork calls functions, and would not run the task that this callable returns");
   static_assert(has_safe_destructors, "the destructor of a callable may throw: declare it noexcept");
   static_assert(is_callable || !has_safe_destructors,
                 "expected callables without arguments, which can be moved or copied: capture arguments in a lambda");
