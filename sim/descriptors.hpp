@@ -72,8 +72,8 @@ auto poll_now(std::span<pollfd> descriptors) -> int;
 /// Returns whether the kernel can make the descriptor ready, because it is not simulated or is an epoll instance.
 auto has_real_events(int descriptor) -> bool;
 
-/// Waits until a descriptor is ready. Returns false with errno EAGAIN at the deadline or if the call must not wait,
-/// with EINTR after a signal, and with EBADF if the descriptor was closed.
+/// Waits until a descriptor is ready. Otherwise returns false and sets errno: EAGAIN at the deadline or if the call
+/// must not wait, EINTR after a signal, EBADF if the descriptor was closed.
 auto wait_for(call kind, int descriptor, const object& waits_for, short events, bool may_wait, nanoseconds deadline)
     -> bool;
 

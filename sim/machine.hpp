@@ -1,5 +1,5 @@
-// sim/machine.hpp: the functions of a simulated process that is a machine of a world: the token of the world, and
-// packets to and from other machines.
+// sim/machine.hpp: the functions of a simulated process that is a machine of a world. They pass the token of the world,
+// and packets to and from other machines.
 #pragma once
 
 #include <sim/network.hpp>
@@ -12,8 +12,8 @@ namespace sim {
 /// Returns true if the process is a machine of a world, which has a coordinator.
 inline auto in_world() -> bool { return page->wanted.is_machine != 0; }
 
-/// Returns true if the token must be returned to the coordinator: the machine has used up its turns, an event outside
-/// of the machine is due, or a packet was sent.
+/// Returns true if the token must be returned to the coordinator. That is the case if the machine has used up its
+/// turns, an event outside of the machine is due, or a packet was sent.
 auto is_turn_over() -> bool;
 /// Counts a choice of the next thread.
 void count_turn();

@@ -14,8 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// Prints one line for each frame: the name of its function from the symbol tables of the program and its libraries, or
-/// its address if there is no memory for the tables.
+/// Prints one line for each frame, with the name of its function. If there is no memory for the symbol tables, prints
+/// the address of the frame instead.
 void print_stack(std::span<void* const> frames) noexcept {
   try {
     symbol_table symbols;

@@ -7,11 +7,12 @@
 
 namespace braid {
 
-// A timer is stored at the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot with
-// the value of that digit. So every used slot of a level is ahead of elapsed_, and all timers of a level are due before
-// any timer of the next level. The next slot to process is therefore the first used slot of the lowest used level. When
-// elapsed_ reaches the start of a slot, the slot's timers differ from elapsed_ in a lower digit only, and move down a
-// level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the other slots.
+// A timer is stored at the level of the highest 6-bit digit in which its tick differs from elapsed_. The value of that
+// digit is the number of its slot. So every used slot of a level is ahead of elapsed_, and all timers of a level are
+// due before any timer of the next level. The next slot to process is therefore the first used slot of the lowest used
+// level. When elapsed_ reaches the start of a slot, the slot's timers differ from elapsed_ in a lower digit only, and
+// move down a level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the
+// other slots.
 
 auto timer_wheel::tick_before(time_point time) noexcept -> std::uint64_t {
   const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);

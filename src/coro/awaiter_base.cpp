@@ -141,8 +141,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// Withdraws the operation that the task waits for. A wait that becomes ready during this call was ended by the stop,
-/// and the trace reports it as stopped, even if the kernel still has the operation.
+/// Withdraws the operation that the task waits for. If the wait becomes ready during this call, the stop has ended it.
+/// The trace then reports the wait as stopped, even if the kernel still has the operation.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();

@@ -138,8 +138,9 @@ class wait_graph {
     free_all(scopes_[at].wanted_by);
   }
 
-  /// Returns one of the waits that this wait depends on; each of them is stuck as well. If the task that holds a lock
-  /// has several waits, prefers a wait for something else than the task's own children, because it is more informative.
+  /// Returns one of the waits that this wait depends on; each of them is stuck as well. The task that holds a lock may
+  /// have several waits. A wait for the task's own children is returned only if there is no other wait, because it is
+  /// less informative.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

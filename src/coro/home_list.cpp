@@ -50,8 +50,8 @@ auto find_part(const home& home) -> home_part& {
 
 }  // namespace
 
-/// Empties the list in the child of a fork. No thread of the child runs the parent's home executors, and a post to one
-/// of them would write to a descriptor that may now be another file.
+/// Empties the list in the child of a fork. No thread of the child runs the parent's home executors. A post to one of
+/// them would write to a descriptor that may now be another file.
 void home_list::forget_parent(home_part& in) noexcept {
   const std::uint64_t now = forks_seen_by_homes.load(relaxed);
   if (std::exchange(in.forks, now) == now) return;

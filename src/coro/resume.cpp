@@ -48,8 +48,8 @@ void resume(std::coroutine_handle<> first) noexcept {
     resume_left();
 }
 
-/// Ends the coroutines of a stopped task from the innermost to the root, in a loop, so that the stack does not grow
-/// with their number.
+/// Ends the coroutines of a stopped task, from the innermost to the root. A loop is used, so that the stack does not
+/// grow with their number.
 auto promise_base::stop() noexcept -> std::coroutine_handle<> {
   bool may_destroy = scope_ == nullptr || scope_->where().is_current();
   promise_base* at = this;

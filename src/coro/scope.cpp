@@ -40,7 +40,7 @@ void scope::has_sent(detail::departure& way) noexcept {
   detail::departure* seen = sent_.load(relaxed);
   do {
     way.next = seen;
-    // edge scope.sent: publish, the last use of the object by the thread that the task has moved to
+    // edge scope.sent: publish the last use of the object by the thread that the task has moved to
   } while (!sent_.compare_exchange_weak(seen, &way, release, relaxed));
 }
 

@@ -287,8 +287,8 @@ class epoll_backend final : public io_backend {
     item->ready(*item);
   }
 
-  /// Polls with the first system call that works. If a call fails with an error other than EINTR, tries the next one:
-  /// kernels before 5.11 do not have the first call, and sandboxes refuse calls with any error. Returns a negative
+  /// Polls with the first system call that works. If a call fails with an error other than EINTR, tries the next one.
+  /// Kernels before 5.11 do not have the first call, and sandboxes refuse calls with any error. Returns a negative
   /// number and sets errno if the last call fails, too.
   auto poll(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);

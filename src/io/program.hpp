@@ -56,8 +56,8 @@ class running_program {
   pid_t id_;
 };
 
-/// Starts a program. All data of the child is prepared before the child is created, because the child shares this
-/// process's memory until it executes the program, and may only make system calls.
+/// Starts a program. All data of the child is prepared before the child is created. Until the child executes the
+/// program, it shares this process's memory and may only make system calls.
 class program_start {
  public:
   /// Lifetime: `options` must exist until `run` has returned.

@@ -12,9 +12,9 @@ namespace braid::detail {
 
 /// Returns the return addresses on the stack of a thread of this process, innermost first; the first is the current
 /// instruction. Returns an empty list if the thread does not answer within `limit`, for instance because it blocks
-/// signals, and also if the program has its own handler for SIGURG. Otherwise the first call installs a handler, which
-/// stays installed. If the signal interrupts a system call that cannot be restarted, such as poll(2), the call ends
-/// with EINTR.
+/// signals. Also returns an empty list if the program has its own handler for SIGURG. Otherwise the first call installs
+/// a handler, which stays installed. If the signal interrupts a system call that cannot be restarted, such as poll(2),
+/// the call ends with EINTR.
 /// Threads: any; one samples at a time. Blocks: until the answer.
 [[nodiscard]] auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>;
 

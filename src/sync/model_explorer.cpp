@@ -17,7 +17,7 @@ auto text_of(std::vector<std::size_t> decisions) -> std::string {
   return text.empty() ? "0" : text;
 }
 
-/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed: a fixed high rate
+/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed. A fixed high rate
 /// would use up their budget early, and leave the ends of long runs unexplored.
 class random_decider final : public model_decider {
  public:

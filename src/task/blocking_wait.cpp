@@ -78,8 +78,8 @@ auto has_stack() noexcept -> bool {
   return known && here > from + size / 2 && here <= from + size;
 }
 
-/// Returns whether a waiting worker may run another job. If many jobs are nested already, it does so only after a long
-/// pause: the wait may need a queued job that no other worker is free to run.
+/// Returns whether a waiting worker may run another job. If many jobs are nested already, it may do so only after a
+/// long pause. After such a pause, the wait may need a queued job that no other worker is free to run.
 auto may_help(duration pause) noexcept -> bool {
   return helps < free_helps || (pause >= max_help_pause && has_stack());
 }

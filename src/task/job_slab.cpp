@@ -474,7 +474,7 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
   return false;
 }
 
-/// Ends the search of this thread for jobs. Wakes another thread if jobs are queued: a thread that queued a job may
+/// Ends the search of this thread for jobs. Wakes another thread if jobs are queued. The thread that queued them may
 /// have relied on this search, which may have found a different job.
 void job_slab::end_search() noexcept {
   if (!sleepers_.end_search()) return;

@@ -46,7 +46,7 @@ auto least_loaded::better_of_two() noexcept -> worker& {
 }
 
 /// Returns whether the victim's jobs have waited for long. Only the monitor compares samples over time. A worker that
-/// was just woken decides by the running job of the victim, so that all woken workers help at once instead of after two
+/// was just woken decides by the running job of the victim. So all woken workers help at once instead of after two
 /// intervals.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
   if (reason == search::monitor) return contexts_.is_held_up(self, victim);

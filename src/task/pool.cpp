@@ -395,7 +395,7 @@ void pool::drop_pending() noexcept {
 /// dropping.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
-  // edge pool.dropped: observe, the dropped jobs are seen as dropped
+  // edge pool.dropped: observe that the jobs were dropped
   while (const std::uint32_t left = dropping_.load(acquire)) detail::futex_wait(dropping_, left);
 }
 

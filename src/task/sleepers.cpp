@@ -130,8 +130,8 @@ auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
 }
 
 /// Returns whether all workers were idle during the whole poll of the queues. Without the second check, a worker that
-/// has announced its sleep could take a job before the poll reaches its queue, and post another job to a queue that was
-/// already polled.
+/// has announced its sleep could take a job before the poll reaches its queue. It could then post another job to a
+/// queue that was already polled.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;

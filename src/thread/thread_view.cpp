@@ -9,8 +9,9 @@
 namespace braid {
 namespace {
 
-/// Returns the kernel's id of a thread, from the id of its CPU-time clock: the kernel stores the complement of the
-/// thread id above three bits. Returns nothing for a thread that has ended, because the C library has set its id to 0.
+/// Returns the kernel's id of a thread, which is read from the id of its CPU-time clock. The clock id contains the
+/// complement of the thread id, shifted left by three bits. Returns nothing for a thread that has ended, because the C
+/// library has set its id to 0.
 auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
   constexpr int kind_bits = 3;
   ::clockid_t clock = 0;

@@ -16,9 +16,9 @@
 namespace braid {
 
 /// The errors of the library; errors of the operating system keep their own codes. If the system has a code for the
-/// same error, the code of braid and the code of the system both compare equal to the std::errc of that error. So
-/// `error == std::errc::invalid_argument` is true whether braid or the kernel has refused a value. In contrast,
-/// `error == errc::invalid_argument` is true only if braid has refused it.
+/// same error, both codes compare equal to the std::errc of that error. So `error == std::errc::invalid_argument` is
+/// true whether braid or the kernel has refused a value. In contrast, `error == errc::invalid_argument` is true only if
+/// braid has refused it.
 enum class errc {
   stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out

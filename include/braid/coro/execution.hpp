@@ -249,8 +249,8 @@ class task_environment {
   home* executor_;
 };
 
-/// Connects a sender in the frame of the task that awaits it. A stop of the task is passed to the sender, and the task
-/// ends, or continues, when the sender has completed.
+/// An awaiter that connects a sender in the frame of its task. A stop of the task is passed to the sender. The task
+/// ends or continues when the sender has completed.
 template <typename Sender>
 class [[nodiscard, gnu::warn_unused]] sender_awaiter final : outside_wait {
   using value = sender_value_t<Sender, task_environment>;

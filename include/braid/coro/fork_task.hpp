@@ -89,8 +89,8 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
   std::coroutine_handle<promise_type> frame_;
 };
 
-/// `co_await fork_join(a(), b(), …)` runs all tasks and returns all values, as `fork_join` of functions does: void
-/// becomes std::monostate, and if all are void, the result is void. The first task runs at once on this thread. Another
+/// `co_await fork_join(a(), b(), …)` runs all tasks and returns all values, as `fork_join` of functions does. Void
+/// becomes std::monostate; if all are void, the result is void. The first task runs at once on this thread. Another
 /// worker may steal the continuation (the next tasks, and then the caller). So the caller continues on the worker on
 /// which the last task ends.
 /// Errors: the exception that was thrown first, rethrown when all tasks that had begun have ended. The other tasks do

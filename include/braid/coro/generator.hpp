@@ -317,10 +317,10 @@ class async_generator_promise final : public promise_base {
 
 }  // namespace detail
 
-/// An asynchronous generator: a sequence of `T`s that is computed while it is read, by a coroutine that may await
-/// anything that a task may await. It runs as a child of the task that requests the next element: in the task's scope
-/// and on the task's home. A stop of the task also stops the generator. A generator that was stopped stays stopped: a
-/// task that uses it again is stopped, too.
+/// An asynchronous generator: a sequence of `T`s that a coroutine computes while the sequence is read. The coroutine
+/// may await anything that a task may await. It runs as a child of the task that requests the next element: in the
+/// task's scope and on the task's home. A stop of the task also stops the generator. A generator that was stopped stays
+/// stopped: a task that uses it again is stopped, too.
 ///
 ///   while (const row* next = co_await rows.next()) use(*next);
 ///

@@ -88,10 +88,10 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 }  // namespace detail
 
 /// `co_await schedule_on(executor)` continues the calling task as a job of `executor`, away from its home. The task
-/// returns to its home by itself before the next wait (a sleep, a lock, a descriptor) and at its end, or explicitly by
-/// `resume_home`. If the task awaits another task that ends away from home, the awaiting task continues on the executor
-/// on which the other task has ended. While a task is away, it must not use things that belong to the home, such as
-/// events and scopes. A task without a home simply continues on `executor`.
+/// returns to its home by itself before its next wait (a sleep, a lock, a descriptor) and at its end. It can return
+/// earlier by `resume_home`. If the task awaits another task that ends away from home, the awaiting task continues on
+/// the executor on which the other task has ended. While a task is away, it must not use things that belong to the
+/// home, such as events and scopes. A task without a home simply continues on `executor`.
 /// Errors: std::system_error with errc::closed if `executor` refuses the task, which then stays where it is; with
 /// errc::dropped, on the home, if a shutdown of `executor` drops the task. In a stopped scope the task ends as stopped.
 /// Threads: any thread that runs the task. Blocks: no thread.

@@ -143,10 +143,10 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// dropped before, the exception goes to the error callback of the home. An exception does not stop other tasks of the
 /// surrounding scope.
 ///
-/// `home` is one of three things. A home (a loop, a serial_executor): the task belongs to its root scope. Another
-/// executor, such as a pool: the task gets its own home, so that tasks run at the same time; if a worker waits for a
-/// task that has not begun, the worker itself runs the beginning of the task. A scope of the calling thread: the task
-/// begins at once, and the scope does not end before the task.
+/// `home` is a home, another executor or a scope. On a home (a loop, a serial_executor), the task belongs to the root
+/// scope of that home. On another executor, such as a pool, each task gets its own home, so that tasks run at the same
+/// time. If a worker waits for such a task that has not begun, the worker itself runs the beginning of the task. In a
+/// scope of the calling thread, the task begins at once, and the scope does not end before the task.
 ///
 /// Threads: any; for a scope, that of its home.
 /// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,

@@ -108,7 +108,7 @@ class task_promise<void> final : public task_promise_base<void> {
 
 /// An asynchronous function that returns a `T` (a value, a reference or void). It does nothing until it is awaited,
 /// spawned into a scope or passed to `sync_wait`; it is awaited at most once. Exceptions are rethrown by the await. If
-/// a stop reaches the task while it waits (for a sleep, a socket), the task never resumes: its locals are destroyed, on
+/// a stop reaches the task while it waits (for a sleep, a socket), the task never resumes. Its locals are destroyed on
 /// its own thread. The awaiting task is stopped as well, unless it awaits an `outcome`. A destructor that throws during
 /// a stop ends the program.
 /// Threads: moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.

@@ -92,8 +92,8 @@ using limited_t = typename limited_value<T>::type;
 /// errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the caller ends as
 /// stopped, even if this scope was stopped as well.
 /// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
-/// as stopped if the body ends as stopped by itself (`stop_here`), and if a stop from outside has ended the body or a
-/// spawned task early.
+/// as stopped in two cases: the body has ended as stopped by itself (`stop_here`), or a stop from outside has ended the
+/// body or a spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {

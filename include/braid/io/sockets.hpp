@@ -180,8 +180,8 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
   /// Waits for the next connection. One task at a time may call it. Connections that were lost before are skipped. If
-  /// the process has no descriptors left, it accepts waiting connections with a reserved descriptor and closes them at
-  /// once, so that their peers are notified. If that is also impossible, it retries every 10 ms.
+  /// the process has no descriptors left, it uses a reserved descriptor to accept waiting connections and to close them
+  /// at once. So their peers are notified. If that is also impossible, it retries every 10 ms.
   /// Errors: system errors, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 

@@ -45,9 +45,10 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   /// Returns the reason why the last connection, or the last attempt to connect, has ended. Returns no error before
   /// that.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
-  /// Returns the server's message if the server refused the connection and a call has therefore failed with `error`:
-  /// "WRONGPASS …" or "ERR max number of clients reached". The password, which a server may repeat, is removed. Returns
-  /// an empty string for every other error. Lifetime: until the next attempt to connect has ended.
+  /// Returns the message with which the server refused the connection, such as "WRONGPASS …" or "ERR max number of
+  /// clients reached". `error` is the error with which a call has therefore failed. The password, which a server may
+  /// repeat, is removed. Returns an empty string for every other error. Lifetime: until the next attempt to connect has
+  /// ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return connection_.refusal_of(error);
   }

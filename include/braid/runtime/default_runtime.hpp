@@ -30,7 +30,7 @@ namespace braid {
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
 /// before. All code of the process shares it, including shared objects, if braid is a shared library. If the program
-/// does not finalize it, it is finalized by draining when the static objects of the process are destroyed: before the
+/// does not finalize it, it is drained and ended when the static objects of the process are destroyed. It ends before
 /// objects that were constructed earlier than the runtime. The child of a fork has none of the runtime's threads; the
 /// first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
@@ -147,19 +147,19 @@ auto post(Fn&& /*fn*/) {
   return result<void>();
 }
 
-/// Reports what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks with homes of their own on its
-/// workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and other homes of the
-/// program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
+/// Reports what the suspended tasks of `runtime` wait for. These are the tasks on its loops, and the tasks with their
+/// own homes on its workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and
+/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());
   return detail::dump_of(where, limit);
 }
 
-/// Returns all metrics of `runtime`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
-/// servers and Redis connections on the loops, and the memory of jobs, which all runtimes of the process share. The
-/// member `help` of a metric describes it; the names are in docs/metrics.md. The values are read one after the other
-/// while the counters continue to change.
+/// Returns all metrics of `runtime`: of its workers, the pool's common queues, the blocking pool, and the loops with
+/// their HTTP servers and Redis connections. The metrics also include the memory of jobs, which all runtimes of the
+/// process share. The member `help` of a metric describes it; the names are in docs/metrics.md. The values are read one
+/// after the other while the counters continue to change.
 /// Threads: any, while the runtime exists. Blocks: for short locks, for instance that of the blocking pool. Errors:
 /// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting costs the same whether this is called
 /// or not.

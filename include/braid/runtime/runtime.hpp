@@ -124,8 +124,8 @@ class BRAID_API runtime {
   /// Errors: closed, and then the task has been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
-  /// Returns how many functions on workers and on blocking threads ended late: the code that waited for them had
-  /// already given up (see `offload` with a timeout).
+  /// Returns how many functions on workers and on blocking threads ended late, after the code that waited for them had
+  /// given up (see `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, runs or drops accepted jobs according to `mode`, and joins the threads. Later work
@@ -134,8 +134,8 @@ class BRAID_API runtime {
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped,
-  /// running jobs are requested to stop, and the call returns while the last tasks and jobs may still run. The
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped and
+  /// running jobs are requested to stop. The call then returns while the last tasks and jobs may still run. The
   /// destructor, or a `shutdown`, waits for them.
   /// Errors: deadline_exceeded if they did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;

@@ -53,11 +53,11 @@ class BRAID_API work_stealing : public detail::context_hooks {
 /// A scheduling policy that joins the shortest queue. A job goes to the worker context with the fewest jobs, including
 /// the running one. A worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With
 /// more than eight workers it uses the power of two choices: the better of two that are chosen at random. Among idle
-/// workers, the one that was chosen last is chosen again, so that a single worker runs all jobs as long as it can keep
-/// up. A job that a worker posts is moved to another context only if that context has at least two jobs less. Workers
-/// do not steal, except jobs that wait behind a long one. The monitor takes half of those jobs within about two of its
-/// intervals, and each worker that it wakes takes half of the remaining jobs at once. Jobs of one worker context start
-/// in their order; there is no order between contexts. (`scheduling_policy.hpp` states the threads of each member.)
+/// workers, the one that was chosen last is chosen again. So a single worker runs all jobs as long as it can keep up. A
+/// job that a worker posts is moved to another context only if that context has at least two jobs less. Workers do not
+/// steal, except jobs that wait behind a long one. The monitor takes half of those jobs within about two of its
+/// intervals. Each worker that it wakes takes half of the remaining jobs at once. Jobs of one worker context start in
+/// their order; there is no order between contexts. (`scheduling_policy.hpp` states the threads of each member.)
 class BRAID_API least_loaded : public detail::context_hooks {
  public:
   explicit least_loaded(const worker_list& workers) : context_hooks(workers) {}

@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// A list of error callbacks, which is itself an error callback: pass it as `on_error` to pools, loops, runtimes and
+/// A list of error callbacks, which is itself an error callback. Pass it as `on_error` to pools, loops, runtimes and
 /// servers, keep a copy, and change the list while they run. Copies share one list. Each exception goes to all
 /// callbacks, in the order in which they were added; while there is no callback, it goes to stderr. If a callback
 /// throws, the other callbacks are still called, and both exceptions go to stderr.

@@ -70,9 +70,9 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Blocks until the future is ready. If the work has not begun, a worker runs it itself. Another thread of the pool
   /// runs the pool's other jobs during the wait, so those jobs may wait for the current job. Joins of forks and groups
   /// do not count as such waits: see the limits in docs/design/future.md.
-  /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, on a worker that has an
-  /// event loop, and on the thread of an executor that runs one job at a time and would have to run this work. Use
-  /// co_await in these cases.
+  /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, and on a worker that has an
+  /// event loop. The same error occurs on the thread of an executor that runs one job at a time and would have to run
+  /// this work. Use co_await in these cases.
   void wait() const { state().wait(); }
 
   /// Waits as `wait` does, but returns false after `limit`. A worker checks the limit only between two jobs.

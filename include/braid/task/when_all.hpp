@@ -274,7 +274,7 @@ class any_state final : public future_state<typename Rule::result> {
 
   void destroy() noexcept override {
     this->destroy_result();
-    // edge when_any.input: both, the last holder frees what all have used
+    // edge when_any.input: both, the last holder sees all uses before it frees the object
     if ((holds_.fetch_sub(1, acq_rel) & ~won) == 1) vanish();
   }
 

@@ -217,9 +217,9 @@ namespace detail {
 /// after a suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
-/// Returns whether the calling thread also waits for I/O: it is in an iteration of an event loop, or is a worker that
-/// has an event loop. If such a thread blocked, its loop would block, and the wait may depend on the loop. Therefore,
-/// waits for futures and tasks are refused on such threads with errc::would_deadlock.
+/// Returns whether the calling thread also waits for I/O. That is the case in an iteration of an event loop, and on a
+/// worker that has an event loop. If such a thread blocked, its loop would block, and the wait may depend on the loop.
+/// Therefore, waits for futures and tasks are refused on such threads with errc::would_deadlock.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 

@@ -2,8 +2,8 @@
 // library's.
 #pragma once
 
-// The library defines symbols that name its kind of build. Each object file of a program refers to the symbols for the
-// kind of build of that file. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md
+// The library defines symbols whose names state its build options. Each object file of a program refers to the symbols
+// for the options of that file. If the options differ, the linker or dlopen reports an undefined symbol. docs/using.md
 // lists what may differ.
 #if defined(_GLIBCXX_DEBUG)
 #define BRAID_BUILD_CONTAINERS library_is_built_with_GLIBCXX_DEBUG

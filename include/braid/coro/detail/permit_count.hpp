@@ -52,7 +52,7 @@ class permit_count {
     for (;;) {
       if (try_take()) return true;
       std::size_t none = 0;
-      // edge permit_count.free: observe that an earlier holder is recorded no longer
+      // edge permit_count.free: observe that no earlier holder is recorded any more
       if (word_.compare_exchange_strong(none, awaited, acquire, relaxed) || none == awaited) return false;
     }
   }

@@ -33,10 +33,10 @@ enum class ending : std::uint8_t {
 using await_place = std::source_location;
 
 /// Connects a coroutine to the coroutine that awaits it. The parent passes its scope to the child when the child is
-/// awaited. The child passes its ending to the parent. A coroutine that is simply awaited has no `end` function: when
-/// it is done, its parent resumes, and when it is stopped, its parent is stopped as well. Roots, and awaits that
-/// observe a stop, have an `end` function, which returns the coroutine to resume. The promise is also a job. The home
-/// runs this job to end a root that ended on another executor, or to run a first step that was queued.
+/// awaited. The child passes its ending to the parent. A coroutine that is simply awaited has no `end` function. When
+/// it is done, its parent resumes. When it is stopped, its parent is stopped as well. Roots, and awaits that observe a
+/// stop, have an `end` function, which returns the coroutine to resume. The promise is also a job. The home runs this
+/// job to end a root that ended on another executor, or to run a first step that was queued.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending ending) noexcept;
@@ -97,8 +97,7 @@ class BRAID_API promise_base : private job {
   }
 
   /// Runs the first step of this root, whose frame is `self`. If `max_nested` other first steps are already on the
-  /// stack, the step is queued at the home instead, so that chains of tasks cannot overflow the stack. Requires a
-  /// scope.
+  /// stack, the step is queued at the home instead. So chains of tasks cannot overflow the stack. Requires a scope.
   void begin(std::coroutine_handle<> self) noexcept;
 
   /// Returns the scope of this coroutine; null if a plain thread waits for it.

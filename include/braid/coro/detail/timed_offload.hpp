@@ -44,7 +44,7 @@ class timed_call final : public job {
   /// Ends the wait of the task without a result. Returns false if the function has already notified the task.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
-    // edge timed_call.left: both, the call frees what the task used; if this fails, the task reads the outcome
+    // edge timed_call.left: both, after this exchange the call may free itself; if it fails, the task reads the outcome
     return state_.compare_exchange_strong(seen, state::abandoned, acq_rel, acquire);
   }
 
@@ -65,7 +65,8 @@ class timed_call final : public job {
     auto seen = state::awaited;
     awaiter_base* const waiting = call.waiting_;
     const auto wake = call.wake_;
-    // edge timed_call.left: both, the task reads the outcome; if this fails, the call is freed after its last use
+    // edge timed_call.left: both, the task reads the outcome; if this fails, the task has left and the call frees
+    // itself
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
     call.executor_->ran_late();
     delete &call;

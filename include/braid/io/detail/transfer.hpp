@@ -76,7 +76,7 @@ class io_registration {
 struct io_transfer_hook : list_hook {};
 
 /// A read or write of bytes, or a wait until one is possible. It is a member of the object that waits. Each side of a
-/// registration has at most one transfer at a time. A backend answers a transfer once, from `wait`: either the backend
+/// registration has at most one transfer at a time. A backend answers a transfer once, from `wait`. Either the backend
 /// has moved the bytes itself, or it reports that a system call is worth trying.
 class io_transfer : public io_transfer_hook {
  public:

@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// The time limit of an exchange with an untrusted peer. All calls share it. With a separate limit for each call, a
-/// peer that reads or sends a single byte from time to time could prolong the exchange without end.
+/// The time limit of an exchange with an untrusted peer. All calls share it. If each call had its own limit, a peer
+/// could prolong the exchange without end by reading or sending a byte from time to time.
 class socket_deadline {
  public:
   explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}

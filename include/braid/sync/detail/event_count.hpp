@@ -39,19 +39,19 @@ class event_count {
 
   /// Blocks until a thread has called notify after `prepare`.
   void wait(key announced) noexcept {
-    // edge event_count.epoch: observe the condition that the notify stands for
+    // edge event_count.epoch: observe what made the condition true before the notify
     while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);
     waiters_.fetch_sub(1, relaxed);
   }
 
   /// Waits as `wait` does, but returns false at `deadline`. Returns true if it was notified.
   [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
-    // edge event_count.epoch: observe the condition that the notify stands for
+    // edge event_count.epoch: observe what made the condition true before the notify
     while (epoch_.load(acquire) == announced.epoch_) {
       if (futex_wait(epoch_, announced.epoch_, deadline) == futex_wait_status::timed_out) break;
     }
     waiters_.fetch_sub(1, relaxed);
-    // edge event_count.epoch: observe the condition that the notify stands for
+    // edge event_count.epoch: observe what made the condition true before the notify
     return epoch_.load(acquire) != announced.epoch_;
   }
 

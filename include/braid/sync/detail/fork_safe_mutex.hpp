@@ -23,7 +23,7 @@ class BRAID_API fork_safe_mutex {
   }
 
   void lock() {
-    // edge fork_safe_mutex.listed: observe the entry in the list, which the fork locks
+    // edge fork_safe_mutex.listed: observe this mutex in the list of mutexes that a fork locks
     if (!is_listed_.load(acquire)) [[unlikely]]
       enter_list();
     mutex_.lock();

@@ -97,7 +97,7 @@ class inbox {
   // --- Functions for the owner. ---
 
   /// A callable that the owner has claimed. `run` may be called once. If `run` was not called, the destructor drops the
-  /// callable: it calls the callable's member `drop() noexcept`, if there is one, and then destroys the callable.
+  /// callable. It calls the callable's member `drop() noexcept`, if there is one, and then destroys the callable.
   /// Threads: the owner of the inbox.
   class work;
 

@@ -110,8 +110,8 @@ class inbox_producer : public inbox_producer_base {
    public:
     explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox must not post to the same inbox");
-      // A release store is needed although nothing new is published: a thread that reads this value must observe the
-      // same records as with the previous value.
+      // A release store is needed although nothing new is published. A thread that reads this value must observe the
+      // same records as a thread that reads the previous value.
       // edge inbox_producer.posted: publish the records, as the store of the previous value did
       port_.posted_.store(end_.word() + 1, release);
     }
@@ -322,7 +322,7 @@ auto inbox_producer<SegmentSize>::move_half_to(posting& there) noexcept -> std::
     ++oldest_->moved;
   }
   there.publish();
-  // edge inbox_producer.taken: publish the callables in the thief's inbox, before they are gone from here
+  // edge inbox_producer.taken: publish the callables in the thief's inbox, before they disappear from this queue
   taken_.store(at.word(), release);
   slice_end_ = at.count();
   return moved;

@@ -49,7 +49,7 @@ class remote_stack {
     return seen != nullptr && seen != armed() && seen != closed();
   }
 
-  /// Announces that the owner is about to sleep. Returns false if the owner must not sleep: the stack contains an
+  /// Announces that the owner is about to sleep. Returns false if the owner must not sleep. The stack then contains an
   /// element, is closed, or was armed before and not emptied by `take` since then.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;

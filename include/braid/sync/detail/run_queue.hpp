@@ -90,7 +90,7 @@ class run_queue {
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    // edge run_queue.emptied: observe what the thread did that emptied the slot
+    // edge run_queue.emptied: observe what the thread that emptied the slot did before
     return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 

@@ -90,7 +90,8 @@ class split_deque {
   /// Requests that the owner shares entries at its next push, whatever the deque holds now. Called by a thread that
   /// will not check again by itself.
   /// Threads: any. Cost: one read-modify-write.
-  /// edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
+  /// edge split_deque.question: both, the owner sees what was done before this request; the caller sees what was done
+  /// before the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
   /// Returns whether there is a request since the owner last shared. If barriers are symmetric, it returns true
@@ -102,7 +103,7 @@ class split_deque {
   /// Threads: the owner. Cost: a read-modify-write in that case.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
-    // edge split_deque.question: both, a thief that asks later sees the last push
+    // edge split_deque.question: both, a thief that requests entries later sees the last push
     return limit_.fetch_add(0, acq_rel) == asked;
   }
 
@@ -300,7 +301,7 @@ auto split_deque<T>::take() noexcept -> T* {
   if (limit_.load(relaxed) != asked || private_in(seen, head_.load(relaxed)) <= 0) return nullptr;
   if (guard_ == 0) barrier_.heavy();  // from here on the owner pops with care, or its head is seen
   const auto count = private_in(seen, head_.load(acquire));  // edge split_deque.added: observe the slots below the head
-  // edge split_deque.pinned: observe the changes made while it was pinned
+  // edge split_deque.pinned: observe the changes that the owner made while the border was pinned
   if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;
   T* const oldest = oldest_in(seen);
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));

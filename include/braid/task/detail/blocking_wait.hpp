@@ -26,8 +26,8 @@ class blocking_wait {
 };
 
 /// Blocks until `wait` is over. Returns false if `deadline` passes first. On a worker, the other work of its pool
-/// continues: a spare thread takes over the worker's context, or, if there is no spare thread, the calling thread runs
-/// the work on top of its own stack. `awaited` is the job that is waited for, or null; if the job is in the worker's
+/// continues: a spare thread takes over the worker's context. If there is no spare thread, the calling thread runs the
+/// other work on top of its own stack. `awaited` is the job that is waited for, or null; if the job is in the worker's
 /// context, the worker runs it itself. `executor` is the executor that will end the wait, if that executor is known. If
 /// that executor has no threads, its jobs run on this thread. A thread that is not a worker also runs the jobs of
 /// manual executors that it has created. Protocol: docs/design/future.md

@@ -21,7 +21,7 @@ class end_signal {
   }
 
   void set() noexcept {
-    // edge end_signal.end: publish the result of what has ended
+    // edge end_signal.end: publish the result of the work that has ended
     const std::uint32_t before = state_.exchange(set_, release);
     if (before == awaited_) futex_wake(state_, 1);
   }

@@ -47,8 +47,8 @@ class BRAID_API fork_exchange {
   // --- Functions for workers without a job. ---
 
   /// Steals the oldest fork of the nearest worker that has shared one. If no worker has, it requests work from all
-  /// workers. If a thread has blocked in the middle of a job and left forks in this worker's context, it may also
-  /// return one of these forks.
+  /// workers. It may also return a fork that a thread left in this worker's context when it blocked in the middle of a
+  /// job.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
   /// Runs the stolen fork, and the forks that it left in the worker's deque.

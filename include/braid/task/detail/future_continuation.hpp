@@ -246,8 +246,8 @@ auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& state) -> re
     return std::invoke(std::move(fn_), state.take());
 }
 
-/// Passes the result on to the next continuation without calling the callable, because the callable does not handle it:
-/// a failure handler gets no values, and other callables get no failures.
+/// Passes the result on to the next continuation without calling the callable. A failure handler gets no values, and
+/// other callables get no failures.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   std::destroy_at(std::addressof(fn_));

@@ -156,7 +156,7 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
 
 inline void future_core::drop_reference(cascade& more) noexcept {
   if (refs_.load(acquire) == 1) return destroy();  // edge future.reference: observe the last use by the others
-  // edge future.reference: both, the last holder destroys what all have used
+  // edge future.reference: both, the last holder sees all uses before it destroys the state
   const std::uint32_t before = refs_.fetch_sub(1, acq_rel);
   if (before == 1) return destroy();
   if (before != (deferred | 2)) return;
@@ -170,7 +170,8 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
   do {
     if ((seen & settled) != 0) return false;
     node.next = find_node(seen);
-    // edge future.continuation: publish the node; edge future.result: observe, the caller reads it if this fails
+    // edge future.continuation: publish the node; edge future.result: observe the result, which the caller reads if
+    // this exchange fails
   } while (!head_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node) | as | (seen & watched), release,
                                         acquire));
   return true;

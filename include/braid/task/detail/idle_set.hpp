@@ -12,8 +12,8 @@ namespace braid::detail {
 
 /// An event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
 /// sleep, polls for work once more, and sleeps. A thread that posts work claims an announced worker. The pool's barrier
-/// orders both sides as in the Dekker pattern: the worker crosses the barrier between announcing and polling, the
-/// posting thread between queueing its job and claiming a worker.
+/// orders both sides as in the Dekker pattern. The worker crosses the barrier between announcing its sleep and polling.
+/// The posting thread crosses it between queueing its job and claiming a worker.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:

@@ -53,8 +53,8 @@ extern BRAID_API constinit thread_local std::array<free_list, free_list_count> f
 [[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
 BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
 
-// Under the address sanitizer, every block comes from operator new with its exact size, so that accesses to freed
-// blocks and accesses beyond the end are detected.
+// Under the address sanitizer, every block comes from operator new with its exact size. So accesses to freed blocks and
+// accesses beyond the end are detected.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define BRAID_ADDRESS_SANITIZER 1

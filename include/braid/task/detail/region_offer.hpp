@@ -56,7 +56,7 @@ class region_offer final : public job {
   static void act(job& self, action what) noexcept {
     auto& mine = static_cast<region_offer&>(self);
     mine.queued_.fetch_sub(1, relaxed);
-    // edge region_offer.withdrawn: observe that its poster does not touch it any more
+    // edge region_offer.withdrawn: observe that the poster does not use the offer any more
     if (mine.state_.exchange(taken, acquire) == withdrawn) return delete &mine;
     if (what == action::run) mine.help();
     mine.ended_.set();

@@ -20,8 +20,8 @@ BRAID_API auto nearness_of(const topology& machine, unsigned a, unsigned b) -> c
 
 /// Returns all workers except `worker`, nearest first. `cpus` contains the CPU of each worker. Other memory nodes come
 /// in the order of their distance. Equally near workers come in the order of their index, starting after `worker` and
-/// wrapping around, so that not all thieves begin with the same victim. The result depends only on the arguments.
-/// Requires worker < cpus.size().
+/// wrapping around. So not all thieves begin with the same victim. The result depends only on the arguments. Requires
+/// worker < cpus.size().
 /// Threads: any. Cost: O(n log n) for n workers.
 BRAID_API auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t>;
