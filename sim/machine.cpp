@@ -25,7 +25,7 @@ struct machine_state {
   connections open;
 };
 
-/// Never destroyed, because threads may run until the process ends.
+/// This object is never destroyed, because threads may run until the process ends.
 auto mine() -> machine_state& {
   static auto* made = new (take_memory(sizeof(machine_state))) machine_state;
   return *made;

@@ -76,7 +76,7 @@ auto name_of_thread(::pid_t number) -> std::string {
 
 }  // namespace
 
-/// One round of questions to the home executors. Protocol: docs/design/dump.md
+/// One round of queries to the home executors. Protocol: docs/design/dump.md
 class dump_round {
  public:
   /// Queries all home executors of the process if `where` is empty.

@@ -1,4 +1,4 @@
-// src/graph/flow_result.cpp: reports about the runs of a flow, for programs and for people.
+// src/graph/flow_result.cpp: the report of a flow's run, for programs and for people.
 #include <braid/graph/flow.hpp>
 
 #include <algorithm>

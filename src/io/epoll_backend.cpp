@@ -16,7 +16,7 @@
 
 #include <sys/epoll.h>
 
-// Declared as a weak symbol, because musl and glibc before 2.35 do not have this function.
+// This function is declared as a weak symbol, because musl and glibc before 2.35 do not have it.
 extern "C" [[gnu::weak]] auto epoll_pwait2(int epoll, epoll_event* events, int room, const timespec* timeout,
                                            const sigset_t* mask) -> int;
 

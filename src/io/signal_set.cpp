@@ -150,7 +150,8 @@ void forget_sets_in_child() noexcept {
   unblock_after_fork();
 }
 
-/// Registered when the library is loaded, because the first set may be created while another thread forks.
+/// The handlers are registered when the library is loaded, because the first set may be created while another thread
+/// forks.
 [[maybe_unused]] const int set_fork_handlers =
     ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
 

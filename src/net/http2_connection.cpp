@@ -29,7 +29,7 @@ auto as_text(const std::uint8_t* bytes, std::size_t size) noexcept -> std::strin
 
 }  // namespace
 
-// The account of a client.
+// Functions of the account of a client.
 
 auto http2_account::charge(time_point now) noexcept -> bool {
   using std::chrono::milliseconds;
@@ -182,7 +182,7 @@ void http2_connection::open_session() {
   }
 }
 
-// Frames that arrive, and frames that are sent.
+// Functions for frames that arrive or are sent.
 
 auto http2_connection::parse(std::string_view bytes) -> bool {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -310,7 +310,7 @@ void http2_connection::collect_output() {
   }
 }
 
-// The deadlines and the end of a connection.
+// Functions for the deadlines and the end of a connection.
 
 void http2_connection::rest() noexcept {
   if (running_ > 0 || is_linked()) return;

@@ -51,7 +51,7 @@ auto is_sendable(http_status status, std::string_view type) -> bool {
 
 }  // namespace
 
-// The heads of requests.
+// Functions for the heads of requests.
 
 void http2_head::reset() noexcept {
   for (std::string* const each : {&method_, &target_, &authority_, &host_, &cookie_, &fields_}) each->clear();
@@ -104,7 +104,7 @@ auto http2_head::text(bool has_body) const -> std::string {
   return out += "\r\n";
 }
 
-// Waits with a deadline.
+// Functions of the waits with a deadline.
 
 void http2_wait::deadline_timer::fired(timer& self) noexcept {
   http2_wait& late = *static_cast<deadline_timer&>(self).owner;
@@ -128,7 +128,7 @@ auto http2_wait::until(time_point deadline) -> task<bool> {
   co_return !is_late_;
 }
 
-// A stream, from its request to the end of its answer.
+// Functions of a stream, from its request to the end of its answer.
 
 http2_stream::http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body)
     : http_call(connection.service()),
@@ -226,7 +226,7 @@ void http2_stream::answer_sent() noexcept {
 
 auto http2_stream::peer() const -> result<socket_address> { return connection_->socket().peer_address(); }
 
-// The body of the request.
+// Functions for the body of the request.
 
 void http2_stream::received(std::string_view data) {
   received_ += data.size();
@@ -320,7 +320,7 @@ auto http2_stream::read_body() -> task<result<std::string_view>> {
   }
 }
 
-// The answer.
+// Functions for the answer.
 
 class http2_stream::sending {
  public:

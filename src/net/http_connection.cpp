@@ -18,7 +18,7 @@ constexpr duration min_before_cut = std::chrono::seconds(1);
 
 }  // namespace
 
-// The deadlines of a connection.
+// Functions for the deadlines of a connection.
 
 http_connection::http_connection(http_service& service, bool may_be_http2)
     : http_call(service), may_be_http2_(may_be_http2 && service.options.http2.enabled), now_(service.on.now()) {
@@ -101,7 +101,7 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
   return !got && got.error() == std::errc::operation_canceled;
 }
 
-// The states of a connection from its first byte to its end.
+// Functions for the states of a connection, from its first byte to its end.
 
 void http_connection::received(std::size_t bytes) {
   // This connection was about to be closed to make room, but a request has arrived on it. Another idle connection is
@@ -212,7 +212,7 @@ auto http_connection::wait_for_pacer() -> task<void> {
   now_ = service_->on.now();
 }
 
-// The bodies of requests.
+// Functions for the bodies of requests.
 
 auto http_connection::read_body_now() -> std::optional<std::string_view> {
   if (work_->body_error || !has_whole_body()) return std::nullopt;
@@ -240,7 +240,7 @@ void http_connection::clear(std::string& output) noexcept {
     output.clear();
 }
 
-// The answers to requests.
+// Functions for the answers to requests.
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
   if (service_->stopping || !work_->body.finished()) keep_ = false;

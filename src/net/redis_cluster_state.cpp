@@ -100,7 +100,7 @@ auto redis_cluster_state::time_for(const place& asked, time_point deadline, time
   return std::min(all, std::max(remaining(limit) / 2, duration(1)));
 }
 
-// The nodes of the cluster.
+// Functions for the nodes of the cluster.
 
 auto redis_cluster_state::find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr {
   const auto same = [&](const auto& each) { return each->port == port && each->host == host; };
@@ -196,7 +196,7 @@ void redis_cluster_state::left(const place& asked) noexcept {
   avoid(asked);
 }
 
-// Sending one command.
+// Functions that send one command.
 
 /// Decides from the reply whether a command has ended, is sent again, or waits before that.
 /// Errors: too_many_hops.
@@ -286,7 +286,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
   co_return fail(why);
 }
 
-// Sending batches.
+// Functions that send batches.
 
 /// The commands of a batch that are sent to the same node.
 struct redis_cluster_state::part {

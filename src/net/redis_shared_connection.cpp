@@ -69,7 +69,7 @@ redis_shared_connection::~redis_shared_connection() {
     delete flush_;
 }
 
-// Queuing and encoding commands.
+// Functions that queue and encode commands.
 
 auto redis_shared_connection::submit(redis_request& request) noexcept -> std::error_code {
   if (state_ == state::closed) return errc::closed;
@@ -177,7 +177,7 @@ void redis_shared_connection::fail(redis_request& request, std::error_code error
   request.how->over(request, redis_end::later);
 }
 
-// Writing to the socket.
+// Functions that write to the socket.
 
 void redis_shared_connection::flush_job::act(job& self, action /*what*/) {
   auto& posted = static_cast<flush_job&>(self);
@@ -214,7 +214,7 @@ auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   return true;
 }
 
-// Reading replies.
+// Functions that read replies.
 
 /// Processes the received replies.
 void redis_shared_connection::read_ready() noexcept {
@@ -391,7 +391,7 @@ void redis_shared_connection::finish(redis_request& request, redis_end end) noex
   request.how->over(request, end);
 }
 
-// Deadlines and silent servers.
+// Functions for deadlines and silent servers.
 
 auto redis_shared_connection::iteration_time() noexcept -> time_point {
   if (!std::exchange(now_known_, true)) {

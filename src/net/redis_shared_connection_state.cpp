@@ -137,7 +137,7 @@ void redis_shared_connection::hang_up() noexcept {
   doubted_ = time_point::max();
 }
 
-// Tracking of changed keys.
+// Functions that track changed keys.
 
 /// Returns whether to reconnect without tracking after an error of the greeting. The server may not have HELLO 3 or
 /// CLIENT TRACKING, or may not permit them. If the error has another cause, the second attempt fails with it, too.
@@ -160,8 +160,8 @@ void redis_shared_connection::begin_tracking() noexcept {
     loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
 }
 
-/// Reports all keys as changed when the connection ends. A connection without tracking does so as well: otherwise its
-/// last replies would count as tracked, because the connection no longer exists.
+/// Reports all keys as changed when the connection ends. A connection without tracking does this, too. Otherwise its
+/// last replies would count as tracked once the connection no longer exists.
 void redis_shared_connection::end_tracking() noexcept {
   has_tracker_ = false;
   loop_->disarm(tracking_timer_);

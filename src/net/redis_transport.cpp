@@ -91,7 +91,7 @@ auto redis_transport::work(scope& scope) -> task<void> {
   co_await std::move(talking);
 }
 
-// Connecting.
+// Functions that connect to the server.
 
 auto redis_transport::dial() -> task<result<void>> {
   auto connecting = connect();
@@ -125,7 +125,7 @@ auto redis_transport::connect() -> task<result<stream_socket>> {
   co_return co_await std::move(connecting);
 }
 
-// Reading and writing.
+// Functions that read from and write to the socket.
 
 template <transport Stream>
 auto redis_transport::talk(const Stream& stream, scope& scope) -> task<void> {

@@ -128,8 +128,8 @@ auto workers_of_default() -> pool& {
   return found->workers();
 }
 
-/// Registered when the library is loaded. The first thread that needs the runtime creates it, possibly while another
-/// thread forks.
+/// The handler is registered when the library is loaded, because a thread may create the runtime while another thread
+/// forks.
 [[maybe_unused]] const detail::default_pool_source earlier_source = detail::set_default_pool(&workers_of_default);
 [[maybe_unused]] const int runtime_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 

@@ -54,7 +54,8 @@ void register_again() noexcept {
   if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
 }
 
-/// Registered when the library is loaded, because the first barrier may be created while another thread forks.
+/// The handler is registered when the library is loaded, because the first barrier may be created while another thread
+/// forks.
 [[maybe_unused]] const int barrier_fork_handler = ::pthread_atfork(nullptr, nullptr, &register_again);
 
 }  // namespace

@@ -38,7 +38,8 @@ struct fork_handlers {
 
 namespace {
 
-/// Registered when the library is loaded, because a thread may lock its first mutex while another thread forks.
+/// The handlers are registered when the library is loaded, because a thread may lock its first mutex while another
+/// thread forks.
 [[maybe_unused]] const int lock_fork_handlers =
     ::pthread_atfork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
 

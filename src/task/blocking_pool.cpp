@@ -17,7 +17,7 @@ namespace {
 
 constinit thread_local const blocking_pool* current_pool = nullptr;
 
-/// Called in the child of a fork, whose only thread does not belong to a pool.
+/// Resets the thread's pool in the child of a fork, because the only thread of the child belongs to no pool.
 void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
 
 [[maybe_unused]] const int blocking_pool_fork_handler =

@@ -171,8 +171,7 @@ auto poll(executor_id executor) noexcept -> bool {
   return use && use->poll();
 }
 
-/// Returns the executor whose job this thread runs if that executor runs jobs only on threads that poll it; otherwise
-/// null.
+/// Returns the executor whose job this thread runs, if that executor depends on polls. Otherwise returns null.
 auto polled_executor_here() noexcept -> executor* {
   executor* const here = threadless_here();
   return here != nullptr && here->needs_polls() ? here : nullptr;

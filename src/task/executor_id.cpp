@@ -40,7 +40,8 @@ constinit thread_local detail::executor_use* innermost_use __attribute__((tls_mo
 constexpr detail::executor_id of_the_gone(0, 1);
 
 /// Returns the slot with this number. A thread that has the number has seen the slot constructed. Returns null for a
-/// number without a slot: that of `of_the_gone`, or garbage from the memory of a destroyed executor.
+/// number without a slot. Such a number belongs to `of_the_gone`, or is garbage from the memory of a destroyed
+/// executor.
 auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;

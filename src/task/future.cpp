@@ -37,8 +37,8 @@ auto looks_outside() noexcept -> unsigned {
   return looks;
 }
 
-/// Called when the library is loaded. If a thread made the first call during a fork, the guard of the static would stay
-/// locked in the child.
+/// Makes the first call when the library is loaded. If a thread made it during a fork, the guard of the static variable
+/// would stay locked in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Polls a future for a short time. Returns true if it has settled.

@@ -11,8 +11,8 @@ void sleepers::wake_someone(const placement& placed) noexcept {
   if (!someone_searches()) wake_one();
 }
 
-/// Returns whether a worker is searching for jobs. If one is, the second check precedes that worker's `end_search`, so
-/// its last poll sees the new job.
+/// Returns whether a worker is searching for jobs. If a worker is searching, the second check comes before the end of
+/// its search. So the last poll of that search sees the new job.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
   // edge sleepers.searching: both, the searching worker's last poll sees the new job
@@ -103,8 +103,8 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   return wake_cause::monitored;
 }
 
-/// Returns whether an awake worker must check for long jobs. Each worker that stays awake for long does so by itself;
-/// it does not count as the monitor.
+/// Returns whether an awake worker must check for long jobs. Each worker that stays awake for long makes this check
+/// itself, without being the monitor.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
   if (self.idle.monitor_due == time_point()) self.idle.monitor_due = now + monitor_interval;

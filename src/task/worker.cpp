@@ -15,7 +15,8 @@ constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial
 
 namespace {
 
-/// Called in the child of a fork, whose only thread is not a worker and runs no loop, even if it did in the parent.
+/// Resets the state of the child's only thread after a fork. The thread is not a worker and runs no loop, even if it
+/// did in the parent.
 void forget_worker_in_child() noexcept {
   detail::worker_of_thread = nullptr;
   detail::thread_runs_a_loop = false;

@@ -95,7 +95,7 @@ class BRAID_API io_backend {
   virtual void wait(std::optional<duration> timeout) noexcept = 0;
 
   /// Returns a descriptor that is readable when `wait` would not block, so that another event loop can wait for this
-  /// one. Returns -1 if the backend has no such descriptor. Timeouts of `wait` do not make it readable.
+  /// backend. Returns -1 if the backend has no such descriptor. Timeouts of `wait` do not make it readable.
   [[nodiscard]] virtual auto descriptor() const noexcept -> int { return -1; }
 
   /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.

@@ -51,8 +51,8 @@ class redis_cluster_state;
 /// named node, and the map of slots is requested again. The map is also requested if a node cannot be reached. Commands
 /// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and has
 /// no reply fails. If all known nodes have answered that there is no map, calls fail at once.
-/// Errors: those of a connection, at the deadline the last such error; redis_errc::too_many_hops, cross_slot,
-/// no_cluster.
+/// Errors: those of a connection; a call that ends at its deadline returns the last of them. Also
+/// redis_errc::too_many_hops, cross_slot and no_cluster.
 /// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:

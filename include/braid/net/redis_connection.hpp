@@ -18,10 +18,10 @@
 namespace braid {
 
 /// A connection to a Redis server, which many callers may share. It begins to connect when it is constructed. Commands
-/// are sent and answered in the order of their calls; those of one loop iteration are sent together. While there is no
-/// connection, calls wait. If the attempt to connect fails, these calls fail with the error of the attempt. When a
-/// connection ends, commands that were sent fail with redis_errc::connection_lost. The other commands wait for the next
-/// connection.
+/// are sent and answered in the order of their calls. The commands of one loop iteration are sent together. While there
+/// is no connection, calls wait. If the attempt to connect fails, these calls fail with the error of the attempt. When
+/// a connection ends, commands that were sent fail with redis_errc::connection_lost. The other commands wait for the
+/// next connection.
 /// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:

@@ -273,8 +273,8 @@ auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   return {};
 }
 
-/// Posts a callable if jobs are traced, or if this one is timed. The callable becomes a job, because traces and timing
-/// identify a job by its address. The job goes to the same inbox.
+/// Posts a callable as a job, if jobs are traced or if this post is timed. A job is needed, because traces and timing
+/// identify it by its address. It goes to the same inbox as a callable.
 template <detail::job_function Fn>
 auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   struct recorded {

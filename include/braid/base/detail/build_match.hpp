@@ -36,7 +36,7 @@
 
 namespace braid::detail {
 
-// Exported without BRAID_API, because the header that defines BRAID_API includes this one.
+// These symbols are exported without BRAID_API, because the header that defines BRAID_API includes this header.
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_CONTAINERS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_ADDRESS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_THREAD;

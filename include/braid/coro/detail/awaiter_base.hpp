@@ -56,7 +56,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     const wait_layout* layout = nullptr;
   };
 
-  /// Not copyable: to move an awaiter that has not been awaited, the derived class constructs a new one.
+  /// An awaiter is not copyable. To move an awaiter that has not been awaited, the derived class constructs a new one.
   awaiter_base(const awaiter_base&) = delete;
   auto operator=(const awaiter_base&) -> awaiter_base& = delete;
 

@@ -77,7 +77,7 @@ class BRAID_API fork_point : public fork_record {
   // The functions that run at the end of a child. `Fork::close` checks how the child has ended, may free it, and
   // returns its fork.
 
-  /// Called if the continuation was never in the deque.
+  /// Ends a child whose continuation was never in the deque.
   template <typename Fork, next_fn Next>
   static auto ended_before(fork_promise_base& child) noexcept -> std::coroutine_handle<> {
     return Next(Fork::close(child));

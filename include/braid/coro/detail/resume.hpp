@@ -6,7 +6,7 @@
 #include <coroutine>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13 && !defined(BRAID_QUIET_GXX12)
-// A #pragma message instead of #warning, because compilers suppress warnings from installed headers.
+// This is a #pragma message instead of a #warning, because compilers suppress warnings from installed headers.
 #pragma message(                                                                                                  \
     "warning: g++ 12 destroys a lambda with captures, or an aggregate, twice if it is created inside a co_await " \
     "expression. Give it a name on a line of its own (docs/cookbook.md, With g++ 12). "                           \

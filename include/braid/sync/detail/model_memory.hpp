@@ -27,7 +27,7 @@ class model_clock {
 
   void set(std::size_t thread, std::uint32_t moment) noexcept { ticks_[thread] = moment; }
 
-  /// Adds everything that happens before the owner of `other`.
+  /// Adds everything that happens before the thread or the write to which `other` belongs.
   void join(const model_clock& other) noexcept {
     for (std::size_t i = 0; i < ticks_.size(); ++i) ticks_[i] = std::max(ticks_[i], other.ticks_[i]);
   }

@@ -30,8 +30,8 @@ class run_queue {
  public:
   // --- Functions for the owner. ---
 
-  /// Appends an element. Cost: two stores. If the ring is full, half a ring is moved under a lock, once every half
-  /// ring.
+  /// Appends an element. Cost: two stores. If the ring is full, half of its elements are moved to the list, under a
+  /// lock.
   void push(T& element) noexcept {
     seems_empty_ = false;
     while (!back_.try_push(element)) spill();

@@ -290,7 +290,7 @@ auto split_deque<T>::steal() noexcept -> T* {
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
-  // An exchange instead of a store, because a store would hide what an earlier `ask` published.
+  // This is an exchange instead of a store, because a store would hide what an earlier `ask` published.
   if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
   return nullptr;
 }

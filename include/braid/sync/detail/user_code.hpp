@@ -85,8 +85,8 @@ class user_code_pause {
 /// Returns whether the calling thread is in a `user_code_section`.
 [[nodiscard]] BRAID_API auto is_in_user_code() noexcept -> bool;
 
-/// Blocks until each other thread has left the code of the program that it was running when this was called, or until
-/// `deadline`. Returns whether all have left. Requires that the calling thread is in no section.
+/// Blocks until each other thread that now runs code of the program has left it, or until `deadline`. Returns whether
+/// all have left. Requires that the calling thread is in no section.
 [[nodiscard]] BRAID_API auto await_user_code(time_point deadline) -> bool;
 
 }  // namespace braid::detail
