@@ -161,7 +161,8 @@ class path_walk {
     if (wait.at.when > bound()) bounds_.push_back(wait.at);
   }
 
-  /// Adds the cause of a stop: a timer of the loop, such as that of a deadline, or other code, which the walk follows.
+  /// Adds the cause of a stop. It is a timer of the loop, such as that of a deadline, or other code, in which the walk
+  /// then continues.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");

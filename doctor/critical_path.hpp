@@ -42,9 +42,9 @@ struct path_step {
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };
 
-/// Returns the requests whose name is `id` or contains it as a word. If there are none, returns such activities and
-/// tasks, and then such spans of threads. Without an id, returns the requests of rankd, or else all activities, or else
-/// all tasks. The slowest come first.
+/// Returns the requests whose name is `id` or contains it as a word. If no request matches, returns the activities and
+/// tasks that match, or else the spans of threads that match. Without an id, returns the requests of rankd, or else all
+/// activities, or else all tasks. The slowest come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
 /// Returns the steps of the request in order, without gaps. Their lengths add up exactly to the length of the request.

@@ -1,5 +1,4 @@
-// doctor/process.cpp: finds the build options, the environment, and the system calls that this user may make, by trying
-// them.
+// doctor/process.cpp: finds the build options and the environment, and tries which system calls this user may make.
 #include <doctor/findings.hpp>
 
 #include <braid/base/clock.hpp>

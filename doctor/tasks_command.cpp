@@ -1,5 +1,5 @@
-// doctor/tasks_command.cpp: braid-doctor tasks PID, or --core FILE: dumps the tasks of a program, with its help or with
-// gdb.
+// doctor/tasks_command.cpp: braid-doctor tasks PID, or --core FILE: dumps the tasks of a program, by a request to the
+// program or with gdb.
 #include <doctor/ask_process.hpp>
 
 #include <doctor/escape.hpp>

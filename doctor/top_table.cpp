@@ -187,7 +187,7 @@ void write_waits(std::string& text, const two_looks& of) {
   write_rows(text, rows);
 }
 
-/// Writes the rates of all other counters that grow, which no other table contains.
+/// Writes the rates of all growing counters that no other table contains.
 void write_rest(std::string& text, const two_looks& of) {
   std::set<std::string_view> known{waiting};
   const auto note = [&known](std::span<const column> columns) {

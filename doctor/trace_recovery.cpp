@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn]] void fail_at(const std::string& path) { throw std::system_error(errno, std::generic_category(), path); }
 
-/// Opens and locks a trace. A process that is still writing the trace holds the lock, and then this throws.
+/// Opens and locks a trace. Throws if a process is still writing the trace, because that process holds the lock.
 auto locked(const std::string& file) -> descriptor {
   descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!opened) fail_at(file);

@@ -295,7 +295,8 @@ auto coordinator::weight(const machine& of) const -> std::uint64_t {
   return std::max<std::uint64_t>(of.runnable, has_work ? 1 : 0);
 }
 
-/// Chooses the machine that gets the token: one of the threads that can run, uniformly.
+/// Chooses the machine that gets the token. The probability of a machine is proportional to the number of its threads
+/// that can run.
 auto coordinator::choose() -> std::optional<machine_number> {
   std::uint64_t total = 0;
   for (const auto& each : machines_) total += weight(*each);

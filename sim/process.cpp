@@ -131,7 +131,7 @@ auto without_frames(std::string_view report) -> std::string {
   return text;
 }
 
-/// Connects the process to the coordinator of its world, in the child.
+/// Connects the child process to the coordinator of its world.
 void sit_down(const machine_seat& seat) {
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);

@@ -173,7 +173,7 @@ void wait_for_outside() {
   });
 }
 
-/// Returns the token to the coordinator of the world, and finds the threads that can run when it is back.
+/// Returns the token to the coordinator of the world. When the token is back, finds the threads that can run.
 void visit_world() {
   run.time = std::max(run.time, return_token(runnable.count, earliest_deadline()));
   read_mail();

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-// Assertions of toml++ would end the program, because it detects some syntax errors a line too late (as in
-// rankd/registry/toml.cpp).
+// Disables the assertions of toml++. They would end the program, because toml++ detects some syntax errors a line too
+// late (as in rankd/registry/toml.cpp).
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0
@@ -200,7 +200,7 @@ class world_reader {
     plan_.machines.push_back(std::move(made));
   }
 
-  /// Checks the rules for machines that also hold for machines that C++ code adds.
+  /// Checks the rules for all machines, including machines that C++ code adds.
   void check_machine(const toml::table& table, const machine_plan& made) {
     const std::string problem = probe_.add(made);
     const bool is_address = problem.find("address") != std::string::npos && table.contains("address");

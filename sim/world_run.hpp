@@ -6,7 +6,7 @@
 
 namespace sim {
 
-/// Runs a world with one seed, or twice. Returns the exit status of the command.
+/// Runs a world with one seed, once or twice. Returns the exit status of the command.
 auto run_world(const world_plan& plan, const run_options& options, bool is_twice) -> int;
 
 /// Runs a world with seeds one after the other until one fails.

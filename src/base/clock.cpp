@@ -22,8 +22,8 @@ auto steady_time() noexcept -> const clock_source& {
 
 namespace {
 
-/// Constructs the clock when the library is loaded. If a thread constructed it during a fork, its lock would stay
-/// locked in the child.
+/// Constructs the clock when the library is loaded. If a thread constructed it during a fork, the guard of this static
+/// object would stay locked in the child.
 [[maybe_unused]] const clock_source& clock_made_early = steady_time();
 
 }  // namespace

@@ -62,8 +62,8 @@ auto detail::braid_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
-/// stay locked in the child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, the guard of
+/// this static object would stay locked in the child.
 [[maybe_unused]] const std::error_category& braid_errors_made_early = detail::braid_category();
 
 }  // namespace

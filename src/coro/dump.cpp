@@ -212,9 +212,9 @@ class dump_round {
 
 namespace {
 
-/// Returns the texts of the cycles that are real. Home executors are looked at one after the other, so a cycle across
-/// several may combine waits of different moments. A real cycle appears again in a second look, with the same holders
-/// of its locks.
+/// Returns the texts of the cycles that are real. Home executors are queried one after the other, so a cycle across
+/// several of them may combine waits of different moments. A real cycle appears again in a second query, with the same
+/// holders of its locks.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

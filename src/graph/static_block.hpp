@@ -38,8 +38,8 @@ struct alignas(64) static_node final : fork_record {
   countdown waiting_for;             // used if the node has several predecessors
   const std::uint32_t predecessors;  // what the countdown begins with
   const node_index place;            // in the block
-  // The places of up to two successors, or `none`. With more successors, `first` is where their list begins, and
-  // `second` is `many` plus the length of the list.
+  // The places of up to two successors, or `none`. With more successors, `first` is the index at which their list
+  // begins, and `second` is `many` plus the length of the list.
   std::uint32_t first = none;
   std::uint32_t second = none;
   node_call what;

@@ -293,7 +293,7 @@ void run_all(static_run& run) noexcept {
   if (!run.walks.end(taken)) wait_for_others(*self, run);
 }
 
-/// The exclusive use of a graph's nodes by one run. The destructor restores the nodes for the next run.
+/// A guard for the exclusive use of a graph's nodes by one run. The destructor restores the nodes for the next run.
 class taken_nodes {
  public:
   explicit taken_nodes(static_run& run) noexcept : run_(run) { run_.block.take(run_); }

@@ -45,7 +45,7 @@ class uring_backend final : public io_backend {
   /// Creates the ring.
   /// Errors: the system's; not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
-    // With these flags the kernel processes completions only when the thread that uses the ring asks for them, without
+    // With these flags the kernel processes completions only when the thread that uses the ring requests them, without
     // interrupts. Another thread creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);

@@ -64,8 +64,8 @@ auto detail::http_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
-/// stay locked in the child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, the guard of
+/// this static object would stay locked in the child.
 [[maybe_unused]] const std::error_category& http_errors_made_early = detail::http_category();
 
 }  // namespace

@@ -91,8 +91,8 @@ auto detail::redis_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
-/// stay locked in the child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, the guard of
+/// this static object would stay locked in the child.
 [[maybe_unused]] const std::error_category& redis_errors_made_early = detail::redis_category();
 
 }  // namespace

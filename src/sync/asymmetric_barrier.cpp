@@ -49,7 +49,7 @@ constexpr int unknown = -1;
 constinit atomic<int> best{unknown};  // no guard: one held during a fork would block the child
 
 /// Registers the child of a fork for membarrier(2) again. If a thread of the parent registered during the fork, the
-/// child's memory says so, but the kernel's copy of the process may not.
+/// registration is recorded in the child's memory, but the kernel may not have copied it to the child.
 void register_again() noexcept {
   if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
 }

@@ -205,8 +205,8 @@ auto defaults() -> default_registries& {
   return only;
 }
 
-/// Constructs the default registries when the library is loaded. If a thread constructed them during a fork, their lock
-/// would stay locked in the child.
+/// Constructs the default registries when the library is loaded. If a thread constructed them during a fork, the guard
+/// of these static objects would stay locked in the child.
 [[maybe_unused]] const default_registries& registries_made_early = defaults();
 
 }  // namespace

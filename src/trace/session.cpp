@@ -337,7 +337,7 @@ void trace_session::keep_last() {
   remove_lock();
 }
 
-/// Deletes FILE if it is empty and still the opened file. It existed only for its lock.
+/// Deletes FILE if it is empty and still the opened file. Such a file was needed only for its lock.
 void trace_session::remove_lock() const noexcept {
   struct stat opened{};
   struct stat there{};

@@ -68,7 +68,7 @@ struct task_dump {
 
 namespace detail {
 
-/// Reports as `dump` does, but only for homes that run on one of these executors, or are one of them.
+/// Reports as `dump` does, but only for homes that run on one of these executors, or are themselves in the list.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
 /// Counts the tasks of the process by what they wait for, largest number first. Tasks that are ready, or run on another

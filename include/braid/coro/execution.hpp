@@ -153,7 +153,7 @@ struct begun_future {
   future<T> from;
 };
 
-/// Spawns a task on a known home or executor when a sender is started.
+/// A function that spawns a task on a known home or executor when a sender is started.
 template <typename T, typename Where>
 struct task_for_place {
   template <typename Receiver>
@@ -164,7 +164,7 @@ struct task_for_place {
   Where* where;
 };
 
-/// Spawns a task on the scheduler of the receiver when a sender is started.
+/// A function that spawns a task on the scheduler of the receiver when a sender is started.
 template <typename T>
 struct task_for_receiver {
   template <typename Receiver>

@@ -160,8 +160,8 @@ class BRAID_API scope : private job, private stop_callback {
 
   /// Calls `callback` when a stop is requested. Requires that no stop was requested yet.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
-  /// Registers a wait that does not react to stops, or no longer does, so that dumps show it. The wait unlinks itself
-  /// when it ends.
+  /// Registers a wait on which a stop has no effect (any more), so that dumps show it. The wait unlinks itself when it
+  /// ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
 
   /// Called by `schedule_on` before a task of this scope moves to another executor. Requires that no stop was

@@ -148,7 +148,7 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// time. If a worker waits for such a task that has not begun, the worker itself runs the beginning of the task. In a
 /// scope of the calling thread, the task begins at once, and the scope does not end before the task.
 ///
-/// Threads: any; for a scope, that of its home.
+/// Threads: any; for a scope, the thread of its home.
 /// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,
 /// errc::stopped if the task ended as stopped, or did not begin because of a stop. std::bad_alloc. Cost: one block of
 /// memory for jobs; if the task gets a home of its own, another one for that.

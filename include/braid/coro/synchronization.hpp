@@ -66,7 +66,7 @@ class async_semaphore {
   BRAID_API void hand_over(std::size_t count) noexcept;
 
   detail::permit_count permits_;
-  // Written only by the task that holds the only permit, or that is passing this permit on.
+  // Only the task that holds the only permit, or that is passing it on, writes this member.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
   detail::small_mutex lock_;           // around the queue
@@ -272,7 +272,7 @@ class async_barrier {
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
   /// Arrives for this phase without waiting, and reduces the number of expected tasks in later phases by one. Requires
-  /// that more arrivals are missing in this phase.
+  /// that at least one arrival is still missing in this phase.
   void arrive_and_drop() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);

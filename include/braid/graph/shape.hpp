@@ -61,7 +61,7 @@ class BRAID_API graph_shape {
   std::vector<std::uint32_t> position_;
 };
 
-/// When a node of a run became ready, started and ended. A node that did not start has no times.
+/// The times at which a node of a run became ready, started and ended. A node that did not start has no times.
 struct node_times {
   static constexpr time_point never = time_point::min();
 
@@ -100,8 +100,8 @@ struct critical_step {
 /// limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Returns the same with measured times as weights, for example from an earlier run. The weight of a node that did not
-/// run is 0.
+/// Returns the longest paths with measured times as weights, for example from an earlier run. The weight of a node that
+/// did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

@@ -158,7 +158,7 @@ class BRAID_API graph_builder {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
   /// Returns the graph and leaves the builder empty. Errors: the codes unknown_node, self_edge, duplicate_edge,
-  /// too_large. If there is no other error, cycle for one of the cycles. The messages name the nodes.
+  /// too_large. Also cycle, for one of the cycles, if there is no other error. The messages name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:

@@ -86,8 +86,8 @@ extern template class BRAID_API write_operation<void>;
 /// stop or a deadline ends a wait early; bytes that have arrived are kept for the next read.
 /// Threads: the loop's own. A stream that no task has waited on may be created and moved on other threads. Lifetime:
 /// outlives its reads and writes; is destroyed before its loop. Buffers must live until the call has ended. Errors:
-/// system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end that
-/// only reads or only writes. Cost: a system call. The first wait also makes one registration, which lasts until the
+/// system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor if this end does
+/// not support the operation. Cost: a system call. The first wait also makes one registration, which lasts until the
 /// stream is closed.
 class BRAID_API byte_stream {
  public:

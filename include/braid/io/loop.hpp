@@ -65,7 +65,7 @@ class BRAID_API loop final : public home {
   ~loop() override;
 
   /// Runs the loop on the calling thread until it has stopped. Calls `running` once the loop is running. Blocks: until
-  /// then. Call it once.
+  /// the loop has stopped. Call it once.
   void run(const std::function<void()>& running = {});
 
   /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own thread. It is for

@@ -294,8 +294,8 @@ class BRAID_API http_server {
     std::function<std::size_t()> room = {};
   };
 
-  /// HTTP/2, which a client chooses by ALPN ("h2"), or on a plain connection by its first bytes. It needs libnghttp2,
-  /// which is loaded for the first such client; without it these clients are refused (docs/http2.md).
+  /// The options of HTTP/2. A client chooses it by ALPN ("h2"), or by the first bytes of a plain connection. It needs
+  /// libnghttp2, which is loaded for the first such client; without it these clients are refused (docs/http2.md).
   struct http2_options {
     bool enabled = true;
     std::uint32_t streams = 100;                    ///< requests of a connection at a time; further ones are refused
@@ -313,8 +313,8 @@ class BRAID_API http_server {
     duration write_timeout = 30s;  ///< for each piece of an answer
     duration linger_timeout = 2s;  ///< to let a client read the last answer
     error_callback on_error = {};  ///< receives exceptions of handlers; without it they are printed on stderr
-    /// Produces the text of the server's own answers; called once for each. Without it, the text is the phrase of the
-    /// status. Called on the loop.
+    /// Produces the text of an answer with which the server itself refuses a request. If it is empty, the text is the
+    /// phrase of the status. Called on the loop, once for each such answer.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
     /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` or `h2` must be
     /// one of them. A handshake may take the context's time limit or `head_timeout`, whichever is less.

@@ -231,10 +231,10 @@ class BRAID_API task_group {
   }
 
   /// Waits until all functions have ended. After that, the group may be used again.
-  /// Blocks: until then; a worker runs the functions and other forks during the wait. Errors: rethrows the first
-  /// exception of a function; functions that had not begun by then were skipped. Returns errc::stopped, or the reason
-  /// of the flag, if a stop caused functions to be skipped. Returns errc::dropped if a pool that shuts down has not run
-  /// some of them.
+  /// Blocks: until all functions have ended; a worker runs the functions and other forks during the wait. Errors:
+  /// rethrows the first exception of a function; functions that had not begun by then were skipped. Returns
+  /// errc::stopped, or the reason of the flag, if a stop caused functions to be skipped. Returns errc::dropped if a
+  /// pool that shuts down has not run some of them.
   [[nodiscard]] auto wait() -> result<void>;
 
  private:

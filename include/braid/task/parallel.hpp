@@ -243,7 +243,7 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 }
 
 /// Sorts the range by `compare(proj(a), proj(b))`. The order of equal elements is unspecified. No memory is allocated.
-/// Parts of up to the grain (by default 2048 elements) are sorted by std::ranges::sort.
+/// Parts that are not larger than the grain (by default 2048 elements) are sorted by std::ranges::sort.
 /// Errors: exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort.
 /// Cost: one worker makes the first partition, so sorting n elements takes at least the time of about 2 n comparisons.
 /// Threads, blocks: as `parallel_for`.

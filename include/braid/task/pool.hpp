@@ -341,7 +341,8 @@ BRAID_API void run_root(executor& executor, job& root, end_signal& ended);
 }  // namespace detail
 
 /// Calls `fn()` in a job of `executor`, and returns its result. Forks, task groups and parallel algorithms inside of
-/// `fn` use that pool. In a job of `executor` it is a plain call. References stay references; other results are moved.
+/// `fn` use `executor`, too. In a job of `executor` it is a plain call. References stay references; other results are
+/// moved.
 /// Threads: any. Blocks: until the call has ended. If the caller is a worker of another pool, the other work of its
 /// pool continues during the wait, as during a wait for a future. In an iteration of an event loop, the loop is blocked
 /// during the wait. If `executor` is a manual_executor, the calling thread runs the jobs that are queued there. Errors:

@@ -17,8 +17,8 @@ namespace detail {
 class common_queue;
 }
 
-/// The result of a search for work: nothing, a job, or a callable in an inbox. The owner of this object calls `run`
-/// on that worker. Otherwise, the destructor drops the job.
+/// The result of a search for work: nothing, a job, or a callable in an inbox. The worker that has searched calls
+/// `run`. If `run` is not called, the destructor drops the job.
 class found_job {
  public:
   found_job() = default;

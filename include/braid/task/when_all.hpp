@@ -206,8 +206,8 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return when_all(std::move(all));
 }
 
-/// Returns a future of the results of all inputs, as a std::tuple of `ended`, ready once all inputs are ready. It does
-/// not fail if inputs fail. Threads: any. Blocks: never. Errors: std::bad_alloc.
+/// Returns a future of the results of all inputs, as a std::tuple of `ended`. It is ready once all inputs are ready,
+/// and does not fail if inputs fail. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {

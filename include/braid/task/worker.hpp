@@ -223,8 +223,8 @@ namespace detail {
 /// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
-/// The worker of the calling thread, or null. Read directly, with one load, by code that does not suspend between
-/// reading and using it. Other code uses `current_worker`.
+/// The worker of the calling thread, or null. Code that does not suspend between reading and using this variable reads
+/// it directly, with one load. Other code uses `current_worker`.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
 /// True if the calling thread is in an iteration of an event loop.

@@ -59,8 +59,8 @@ struct thread_profile {
   std::optional<cpu_set> affinity = std::nullopt;
   std::optional<braid::scheduling> scheduling = std::nullopt;
 
-  /// Returns a profile for a thread that must run before all threads with fair scheduling: fifo, with a priority below
-  /// that of Linux's interrupt threads. Needs a privilege.
+  /// Returns a profile with the policy fifo, and a priority below that of Linux's interrupt threads. Use it for a
+  /// thread that must run before all threads with fair scheduling. Needs a privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
   /// Returns a profile with a large share of the CPU: other, nice -10. Needs a privilege.
@@ -100,8 +100,8 @@ struct apply_profile {
 
 /// Applies a profile: `apply(profile, target)` tries every setting of the profile. After a refusal it continues with
 /// the other settings.
-/// Threads: as the setters of the target. Errors: the error of each setting, in the report. It is an object, because a
-/// function with this name would conflict with std::apply if the target's type involves std.
+/// Threads: as the setters of the target. Errors: the error of each setting, in the report. `apply` is an object,
+/// because a function with this name would conflict with std::apply if the target's type involves std.
 inline constexpr detail::apply_profile apply{};
 
 namespace this_thread {

@@ -65,7 +65,7 @@ class realtime_priority {
   int value_;
 };
 
-/// A policy of the system's scheduler with its parameters. A value type.
+/// A policy of the system's scheduler with its parameters. It is a value type.
 /// Invalid combinations, such as a nice value for a real-time policy, do not compile.
 class BRAID_API scheduling {
  public:

@@ -23,7 +23,7 @@ enum class topology_source : std::uint8_t {
 
 /// The online CPUs of a machine. Each CPU is in exactly one package, node and core, and in at most one group of each
 /// cache, even if the system's files are inconsistent. Lists are ordered by their first CPU, nodes by their id.
-/// Threads: a value.
+/// Threads: as any value.
 struct topology {
   /// The kind of a core compared with the other cores of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };

@@ -1,4 +1,4 @@
-// braid/coro/detail/future_operation.hpp: the operation state of a future or a task that is a sender.
+// braid/coro/detail/future_operation.hpp: the operation state of a future or a task that is used as a sender.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -16,8 +16,8 @@
 
 namespace braid::detail {
 
-/// The operation of a future: its consumer. `Begin` returns the future when the operation starts. A stop is passed on
-/// to the work, and the operation completes when the work has ended.
+/// The operation of a future that is used as a sender. It is the consumer of the future. `Begin` returns the future
+/// when the operation starts. A stop is passed on to the work, and the operation completes when the work has ended.
 template <typename T, typename Begin, typename Receiver>
 class future_operation final : continuation {
  public:

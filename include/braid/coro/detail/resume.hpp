@@ -18,11 +18,11 @@ namespace braid::detail {
 /// Stores the next coroutine for the thread, so that the current `resume` call continues with it.
 BRAID_API void leave_for_resume(std::coroutine_handle<> next) noexcept;
 
-// clang turns a handle that await_suspend returns into a jump at every level of optimisation. g++ 12 makes a call if it
-// does not optimise, so a long run of ready awaits would overflow the stack. Therefore, with g++, the next handle is
-// stored for the thread, and `resume` continues with it once the suspension is complete. The library and the program
-// may be compiled by different compilers. `resume` works with both compilers. `transfer` differs, but it appears only
-// in the types of templates, so the symbols of the two compilers differ, too.
+// clang turns a handle that await_suspend returns into a jump, at every level of optimisation. g++ 12 makes a call if
+// it does not optimise, so a long run of ready awaits would overflow the stack. Therefore, code compiled by g++ stores
+// the next handle for the thread, and `resume` continues with it once the suspension is complete. The library and the
+// program may be compiled by different compilers, so `resume` works with both. `transfer` differs between them. It
+// appears only in the types of templates, so the symbols of these templates differ, too.
 #if defined(__clang__)
 using transfer = std::coroutine_handle<>;
 [[gnu::always_inline]] inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {

@@ -36,8 +36,8 @@ class countdown {
 
   void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
 
-  /// Returns the counter. While the node is ready and not counted down, its owner may use the counter to store another
-  /// number.
+  /// Returns the counter itself. While the node is ready, no thread counts it down, so its owner may store another
+  /// number in the counter.
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:

@@ -58,14 +58,14 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   static void end_read_waits(open_descriptor& of) noexcept;
 
  protected:
-  /// Constructs an operation. Requires an open registration without another pending operation of the same side when
-  /// this one is awaited.
+  /// Constructs an operation. Requires an open registration. When the operation is awaited, no other operation of the
+  /// same side may be pending.
   io_operation(open_descriptor* on, io_interest side, aim aim) noexcept;
   /// Constructs the same operation again. Requires that `other` was not awaited.
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
-  /// Tries the operation. Returns false if it would block; the registration has then recorded that.
+  /// Tries the operation. If it would block, records that in the registration and returns false.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
   /// Processes the result of the backend: `outcome` is the number of moved bytes, or a negative error number. Returns
   /// false if the operation must continue.

@@ -45,9 +45,9 @@ class io_registration {
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
-  /// Returns whether a read that returned less than was requested has emptied the descriptor. For TCP this is true
-  /// until the kernel has reported an end, an error or urgent data. The kernel reports these only once, together with
-  /// data, so a short read then does not mean that nothing is left.
+  /// Returns whether a short read, which returned less than was requested, has emptied the descriptor. For TCP this is
+  /// true until the kernel reports an end, an error or urgent data. The kernel reports these only once, together with
+  /// data. After that, a short read does not mean that nothing is left.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
   /// Returns whether a read that finds no bytes ends instead of waiting. In that case a read is always worth trying.

@@ -63,7 +63,8 @@ class redis_window {
     return who;
   }
 
-  /// Removes a withdrawn request from its entries. An entry that several requests share passes to the next of them.
+  /// Removes a withdrawn request from its entries. If several requests share an entry, the entry then belongs to the
+  /// next of them.
   void leave(const redis_request& request) noexcept;
 
   /// Calls `look(request)` for each entry that has a request, in the order of sending, until it returns false. `look`

@@ -97,8 +97,8 @@ class BRAID_API stall_watch {
 /// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.
 [[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
 
-/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. Prints a warning on stderr if the value
-/// is invalid and ignored.
+/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. If the value is invalid, ignores it and
+/// prints a warning on stderr.
 [[nodiscard]] auto stall_limit_of_environment() -> std::optional<duration>;
 
 }  // namespace detail

@@ -27,7 +27,7 @@ enum class barrier_kind : std::uint8_t {
 /// It has its own cache line, because the frequent side reads the kind of the barrier, and neighbouring data could be
 /// written often. `where` is used by the explorer of the model build, which omits one use of a barrier at a time.
 /// Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind
-/// is symmetric, each is a full fence.
+/// is symmetric, both calls are full fences.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {

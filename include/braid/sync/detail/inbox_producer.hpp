@@ -205,7 +205,7 @@ class inbox_producer : public inbox_producer_base {
 
   /// Returns false if the queue contains a callable whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
-    // edge inbox_producer.taken: observe what the takers did: they are not idle, or hold the callables
+    // edge inbox_producer.taken: observe that the takers are marked as not idle, or that they hold the callables
     const inbox_position taken(taken_.load(acquire));
     return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }

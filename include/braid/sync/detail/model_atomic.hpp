@@ -37,7 +37,7 @@ struct model_compared {
 };
 
 /// Returns whether the calling thread belongs to a run. If it does not, atomics and futexes work normally. If it does,
-/// they call the functions below. At each call, except of `model_replace`, the explorer may switch to another thread.
+/// they call the functions below. At each call except `model_replace`, the explorer may switch to another thread.
 [[nodiscard]] auto model_active() noexcept -> bool;
 
 [[nodiscard]] auto model_load(const model_access& access) noexcept -> std::uint64_t;

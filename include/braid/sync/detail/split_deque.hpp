@@ -94,13 +94,13 @@ class split_deque {
   /// before the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
-  /// Returns whether there is a request since the owner last shared. If barriers are symmetric, it returns true
+  /// Returns whether a request was set since the owner last shared entries. If barriers are symmetric, it returns true
   /// whenever a request is possible; `is_asked` is exact.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
   /// Returns whether there is a request. If barriers are symmetric, this call also orders the owner's last push before
   /// the check. So a thief that sets a request after the check observes the pushed entry.
-  /// Threads: the owner. Cost: a read-modify-write in that case.
+  /// Threads: the owner. Cost: a read-modify-write if barriers are symmetric.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
     // edge split_deque.question: both, a thief that requests entries later sees the last push

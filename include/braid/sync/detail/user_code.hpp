@@ -22,11 +22,11 @@ class code_marker {
 
   /// Marks that the thread has left all code of the program and may run more of it. Called when no such code is on its
   /// stack.
-  /// edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
+  /// edge user_code.left: publish, what the thread did so far is seen by threads that wait for it to leave
   void pass() noexcept { number_.store(number_.load(relaxed) + 2, release); }
 
   /// Marks that the thread runs no code of the program until `enter`. Called when no such code is on its stack.
-  /// edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
+  /// edge user_code.left: publish, what the thread did so far is seen by threads that wait for it to leave
   void leave() noexcept { number_.store((number_.load(relaxed) | 1U) + 1, release); }
 
   /// Returns the number, for `has_left`.

@@ -24,7 +24,8 @@ class drain_limit {
   /// the number of jobs that have run in this drain. After the last such call, this object may be destroyed.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
-    // If the clock is not read, the limit is a constant for the compiler. This saves half a nanosecond per job.
+    // While the clock is not read, the compiler can treat the limit as a constant. This saves half a nanosecond per
+    // job.
     if (first_look_ == max_consecutive)
       return drain([this](std::size_t ran) {
         if (ran < max_consecutive) return false;

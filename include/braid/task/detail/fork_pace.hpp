@@ -19,11 +19,10 @@ class fork_pace {
   explicit fork_pace(const clock_source& clock, std::int64_t no_forks = 0) noexcept
       : clock_(clock), no_forks_(no_forks) {}
 
-  /// Returns the number of private forks, above `no_forks`, from which on further forks may be skipped.
+  /// Returns `no_forks` plus the number of private forks from which on further forks may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns the number of private forks from which on a loop may skip further forks. A loop forks one half of its
-  /// remaining elements at a time.
+  /// Returns the corresponding value for a parallel loop, which forks one half of its remaining elements at a time.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
   /// Called if a fork was useless, because no thief took it from the worker's deque.

@@ -146,7 +146,7 @@ struct range_inputs {
   };
 };
 
-/// Returns the failure of the first input, by position, that failed, or null.
+/// Returns the failure of the failed input that is first by position, or null if no input failed.
 template <typename Inputs>
 auto first_failure(Inputs& inputs) noexcept -> std::exception_ptr {
   std::exception_ptr found;

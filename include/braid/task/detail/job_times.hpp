@@ -25,8 +25,8 @@ extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribu
 }
 
 /// Histograms of the times of an executor's jobs. Only a sample of the jobs is timed. Each thread selects jobs among
-/// its posts, about one in 250 microseconds and at least one in 2047. A sample represents all jobs that the thread has
-/// posted since its previous sample.
+/// its posts, about one every 250 microseconds and at least one of every 2047. A sample represents all jobs that the
+/// thread has posted since its previous sample.
 ///
 /// A job has no room to store a time. The function of a timed job is replaced. The replacement finds the time of the
 /// post and the original function in a table of the process, by the address of the job. If the table is full, the job

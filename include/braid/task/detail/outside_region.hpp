@@ -15,9 +15,9 @@
 
 namespace braid::detail {
 
-/// Returns whether the calling thread, which is not a worker, begins algorithms itself and shares them with the default
-/// pool only if they take long. Returns false within an iteration of an event loop, and in a job of an executor without
-/// threads.
+/// Returns whether the calling thread, which is not a worker, begins algorithms itself. It then shares them with the
+/// default pool only if they take long. Returns false within an iteration of an event loop, and in a job of an executor
+/// without threads.
 /// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 

@@ -38,7 +38,7 @@ class BRAID_API shared_timers : public timer_service {
 
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
-  /// Serves the timers until they are closed. Requires the system's clock. Blocks: until then.
+  /// Serves the timers until they are closed. Requires the system's clock. Blocks: until the timers are closed.
   void run() noexcept;
 
   /// Fires the timers that are due. Returns the time at which the caller must call `run_once` again, or nothing if no

@@ -95,7 +95,7 @@ class alignas(cache_line) slab_slot {
   /// Undoes `claim`.
   void unclaim(asymmetric_barrier& barrier) noexcept;
 
-  /// Adds `next`, which is promised, to the jobs that continue this job. If `followed` is set in the answer, the caller
+  /// Adds `next`, which is promised, to the jobs that continue this job. If `followed` is set in the result, the caller
   /// must queue the slot, because the earlier continuations have already run.
   [[nodiscard]] auto append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next, slab_slot* slots,
                             slab_access as) noexcept -> slab_step;

@@ -30,8 +30,8 @@ class scheduler_base;
 /// Protocol: docs/design/future.md
 class BRAID_API spare_threads {
  public:
-  /// The function that a spare thread runs. It gets the thread's number, the lowest free one, and a function that does
-  /// the thread's work.
+  /// The function that a spare thread runs. Its arguments are the number of the thread, which is the lowest free
+  /// number, and a function that does the thread's work.
   using thread_body = std::function<void(std::size_t number, const std::function<void()>& serve)>;
 
   /// Constructs the set. At most `max_threads` exist at once, and at most `max_idle` of them stay when they are idle.

@@ -141,8 +141,8 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
   return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
 }
 
-/// Returns the next of the jobs that the last poll found. Polls again only if that poll found many jobs. A producer may
-/// be writing to the inbox, and each poll takes cache lines away from the producer.
+/// Returns the next of the jobs that the last poll found. Polls again only if that poll found many jobs, because each
+/// poll takes cache lines away from a producer that is writing to the inbox.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
