@@ -15,8 +15,8 @@ namespace braid::doctor {
 
 /// The limits of one request. They hold even if the other process is hostile.
 struct question_limits {
-  duration time = std::chrono::seconds(5);            ///< from the connection to the end of the answer
-  std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< of the answer
+  duration time = std::chrono::seconds(5);            ///< the time from the connection to the end of the answer
+  std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< the maximum size of the answer
 };
 
 /// The answer of a process, or the reason why it did not answer.

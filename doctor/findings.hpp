@@ -31,8 +31,8 @@ struct variable {
 
 /// A system call that braid-doctor has tried, and whether the system allows it.
 struct attempt {
-  std::string what;        ///< for people
-  std::string key;         ///< for programs
+  std::string what;        ///< the name for people
+  std::string key;         ///< the name for programs
   std::error_code result;  ///< zero if it was allowed
 };
 
@@ -40,7 +40,7 @@ struct attempt {
 struct rights {
   std::vector<attempt> attempts;
   std::string loops;     ///< the backend of event loops, or the reason why there is none
-  std::string barrier;   ///< what orders the steps of sleeping and waking threads, and its cost
+  std::string barrier;   ///< the barrier between sleeping and waking threads, and its cost
   std::string rtprio;    ///< RLIMIT_RTPRIO: a number or unlimited
   std::string nice;      ///< RLIMIT_NICE: the lowest nice value that may be set
   std::string cap_nice;  ///< CAP_SYS_NICE: yes, no or unknown

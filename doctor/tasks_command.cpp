@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 struct tasks_options {
   std::optional<int> process;
   std::string core;
-  std::string program;  // of the core; empty: as the core names it
+  std::string program;  // the program of the core; empty: the one that the core names
 };
 
 auto fail(const std::string& problem, int status = 1) -> int {

@@ -225,7 +225,7 @@ class trace_parser {
       thread.slices.push_back(
           {.begin = event.when, .end = open_end, .parent = parent, .name = name, .cause = event.flow_end});
     } else if (event.type == end) {
-      if (of.open.empty()) return;  // of a trace that has lost the begin
+      if (of.open.empty()) return;  // the trace has lost the begin
       thread.slices[of.open.back()].end = event.when;
       of.open.pop_back();
     } else if (event.type == mark) {
@@ -288,7 +288,7 @@ class trace_parser {
 
   trace_file file_;
   std::unordered_map<std::uint64_t, sequence> sequences_;
-  std::unordered_map<std::uint64_t, std::size_t> threads_;  // by track
+  std::unordered_map<std::uint64_t, std::size_t> threads_;  // indexes by track
   std::unordered_map<std::string, std::uint32_t> names_;
   std::vector<due_mark> dues_;
   std::uint64_t last_ = 0;

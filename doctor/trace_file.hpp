@@ -36,7 +36,7 @@ struct recorded_slice {
 
 struct recorded_thread {
   std::string name;
-  std::vector<recorded_slice> slices;            ///< by begin
+  std::vector<recorded_slice> slices;            ///< sorted by begin
   std::map<std::uint64_t, std::uint64_t> woken;  ///< when, and the number of the worker
 
   /// Returns the innermost slice that continues after `when`.

@@ -24,7 +24,7 @@ struct world_options {
   std::uint32_t refusals = 0;             ///< connections that are refused
   std::uint32_t losses = 0;               ///< datagrams that are lost
   std::uint32_t partitions = 0;           ///< cuts of a link for 0.1 to 10 s, half of them in one direction
-  std::uint32_t fault_rate = 20;          ///< one of so many packets has a fault of each kind
+  std::uint32_t fault_rate = 20;          ///< on average one of this many packets has a fault of each kind
   std::chrono::nanoseconds calm_from{0};  ///< no fault begins after it; 0: no limit
   std::uint32_t cpus = 4;                 ///< the number of CPUs that each program sees
   std::uint64_t every = 1;                ///< another thread may run at every Nth call on average
@@ -33,10 +33,10 @@ struct world_options {
 
 /// Options of a machine.
 struct machine_options {
-  std::string address{};                     ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
-  std::string folder{};                      ///< in which the program starts; empty: the current one
-  std::chrono::nanoseconds starts_at{0};     ///< after the start of the world
-  std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
+  std::string address{};                     ///< an IPv4 or IPv6 address; empty: 10.0.0.N for the Nth machine
+  std::string folder{};                      ///< the folder in which the program starts; empty: the current folder
+  std::chrono::nanoseconds starts_at{0};     ///< the time of its start, after the start of the world
+  std::chrono::nanoseconds clock_offset{0};  ///< the offset of the real-time clock
   std::int32_t clock_drift_ppm = 0;          ///< how much faster all clocks of the machine run, in millionths
   bool must_end = false;                     ///< the world fails if the program still runs at its end
 };

@@ -30,15 +30,15 @@ enum class errc {
   broken_promise,     ///< there will be no result, because its producer was destroyed
   already_set,        ///< a value that is set once is set already: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
-  stale,              ///< what the handle named has ended, and its place was used again
+  stale,              ///< the handle's job has ended, and its slot was used again
   finished,           ///< too late: the job has finished
   unfinished,         ///< too early: the job has not finished
-  ended,              ///< the other side has ended the stream before there was all that was to be read
+  ended,              ///< the other side has ended the stream before all expected data arrived
   unknown_host,       ///< no address was found for this host name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
   status_lost,        ///< other code has collected the status of a child process, or SIGCHLD is ignored
   bad_address,        ///< the text is not an address; equals std::errc::invalid_argument
-  bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
+  bad_interval,       ///< the interval is not positive, or too long; equals std::errc::invalid_argument
   too_long,           ///< a line or a block exceeds the limit of its reader; equals std::errc::message_size
 };
 
@@ -82,7 +82,7 @@ struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
   std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
   std::string message;  ///< one sentence that describes the error
-  std::string hint;     ///< what to do about it, or empty
+  std::string hint;     ///< what the reader can do about it, or empty
   std::string node;     ///< the plan's node, or empty
   std::string source;   ///< the file that was read, or empty
 

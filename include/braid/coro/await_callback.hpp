@@ -93,7 +93,7 @@ class callback_wait : public outside_wait {
   void finish() noexcept { end(is_stopped_.load(relaxed) ? ending::stopped : ending::done); }
 
   outcome<value> outcome_;
-  std::exception_ptr failure_;      // what the start has thrown; of the home
+  std::exception_ptr failure_;      // the exception of the start; used by the home
   atomic<bool> is_stopped_{false};  // the operation was cancelled; written by the home
 };
 

@@ -83,7 +83,7 @@ class awaited_future final : public continuation {
     return future_->take();
   }
 
-  small_mutex lock;  // around `settled`, `waiting` and `task_left_`
+  small_mutex lock;  // guards `settled`, `waiting` and `task_left_`
   bool settled = false;
   wait_queue waiting;  // the task
 

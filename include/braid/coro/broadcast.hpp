@@ -66,7 +66,7 @@ class broadcast {
     return sent_ - std::min<std::uint64_t>(sent_, ring_.size());
   }
 
-  mutable detail::small_mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // guards all members below
   std::vector<std::optional<T>> ring_;
   std::uint64_t sent_ = 0;  // the number of values so far; number n is stored at n modulo the size of the ring
   bool closed_ = false;
@@ -176,7 +176,7 @@ class watch {
   }
 
  private:
-  mutable detail::small_mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // guards all members below
   T value_;
   std::uint64_t version_ = 0;
   bool closed_ = false;

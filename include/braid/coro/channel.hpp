@@ -92,13 +92,13 @@ class channel {
   }
 
   const std::size_t capacity_;
-  mutable detail::small_mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // guards all members below
   std::unique_ptr<std::optional<T>[]> ring_;
   std::size_t first_ = 0;  // the index of the oldest value
   std::size_t size_ = 0;
   bool closed_ = false;
-  detail::wait_queue senders_;    // only while the ring is full
-  detail::wait_queue receivers_;  // only while it is empty, and no task waits to send
+  detail::wait_queue senders_;    // empty unless the ring is full
+  detail::wait_queue receivers_;  // empty unless the ring is empty and no task waits to send
 };
 
 template <typename T>
@@ -221,7 +221,7 @@ struct oneshot_state {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  small_mutex lock;  // around all that follows
+  small_mutex lock;  // guards all members below
   std::optional<T> value;
   bool sender_left = false;  // after it has sent, or without
   bool receiver_left = false;

@@ -21,30 +21,30 @@ namespace braid {
 struct task_dump {
   /// A task in a dump: its coroutines, and what the innermost coroutine waits for.
   struct entry {
-    unsigned depth = 0;                       ///< 0: of the home; else one more than the task above that it belongs to
-    task_id id = {};                          ///< of a task with a future; else 0
-    std::string name = {};                    ///< as given to `spawn`
+    unsigned depth = 0;                       ///< 0 for a task of the home; else one more than that of the task above
+    task_id id = {};                          ///< the id of a task with a future; otherwise 0
+    std::string name = {};                    ///< the name that was passed to `spawn`
     std::vector<std::string> functions = {};  ///< each awaits the next one; empty if the task itself does not wait
-    std::vector<std::string> places = {};     ///< of the `co_await` in each, such as "server.cpp:41"
+    std::vector<std::string> places = {};     ///< the place of the `co_await` in each function, such as "server.cpp:41"
     std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
-    std::optional<duration> time_left = {};   ///< until the deadline of its scope; negative once that has passed
-    std::optional<errc> stopped_for = {};     ///< why its scope was stopped
-    std::size_t others = 0;  ///< not 0: no task, but so many that are ready, or run on another executor
+    std::optional<duration> time_left = {};   ///< the time until the deadline of its scope; negative after the deadline
+    std::optional<errc> stopped_for = {};     ///< the reason for which its scope was stopped
+    std::size_t others = 0;                   ///< if not 0: no task, but so many tasks that are ready or run elsewhere
   };
 
   /// The tasks of one home.
   struct home {
     enum class answer : std::uint8_t {
-      whole,        ///< `tasks` are all
-      part,         ///< there was no memory for more
+      whole,        ///< `tasks` contains all tasks
+      part,         ///< there was no memory for more tasks
       late,         ///< no answer within the limit: its thread is busy, or blocked
       not_running,  ///< a loop that does not run, or an executor that is closed
     };
 
     answer how = answer::whole;
     bool is_loop = false;
-    std::string thread;        ///< that answered, or that did not
-    std::vector<entry> tasks;  ///< each before those that belong to it
+    std::string thread;        ///< the thread that answered or did not answer
+    std::vector<entry> tasks;  ///< each task precedes the tasks that belong to it
   };
 
   std::vector<home> homes;  ///< loops first

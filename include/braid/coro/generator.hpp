@@ -153,9 +153,9 @@ class generator_promise {
   std::coroutine_handle<> self_;
   generator_promise* root_ = this;
   generator_promise* outer_ = nullptr;
-  generator_promise* innermost_ = this;          // of the root
-  std::add_pointer_t<Yielded> value_ = nullptr;  // of the root
-  std::exception_ptr error_;                     // of a nested one
+  generator_promise* innermost_ = this;          // the innermost generator; used in the root
+  std::add_pointer_t<Yielded> value_ = nullptr;  // the yielded value; used in the root
+  std::exception_ptr error_;                     // the exception of a nested generator
   bool goes_on_no_more_ = false;
 };
 

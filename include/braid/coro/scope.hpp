@@ -205,9 +205,9 @@ class BRAID_API scope : private job, private stop_callback {
   class join_awaiter;
   enum class remote_stop : std::uint8_t {
     none,     // no other thread has asked for a stop
-    posted,   // one has: its job is on the way, or will be refused
-    awaited,  // the same, and a wait for the scope waits for that job as well
-    arrived,  // the job has run or was refused: no other thread knows of the scope any more
+    posted,   // a stop is posted: its job is queued, or will be refused
+    awaited,  // a stop is posted, and a wait for the scope also waits for the job of the stop
+    arrived,  // the job has run or was refused: no other thread refers to the scope any more
   };
 
   template <typename Fn>
@@ -240,7 +240,7 @@ class BRAID_API scope : private job, private stop_callback {
   time_point deadline_ = time_point::max();
   deadline_timer timer_{*this};
   intrusive_list<stop_callback> callbacks_;
-  intrusive_list<stop_callback> deaf_;  // see `keep`
+  intrusive_list<stop_callback> deaf_;  // the waits of `keep`
   std::size_t tasks_ = 0;
   std::size_t further_errors_ = 0;
   std::exception_ptr error_;
@@ -250,7 +250,7 @@ class BRAID_API scope : private job, private stop_callback {
   void* idle_context_ = nullptr;
   errc remote_reason_ = errc::stopped;             // written by the thread that moved remote_ to posted
   atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
-  atomic<detail::departure*> sent_{nullptr};       // linked by `next`; pushed by the threads that tasks have gone to
+  atomic<detail::departure*> sent_{nullptr};       // linked by `next`; pushed by the threads to which tasks have moved
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
   bool is_stopped_from_outside_ = false;  // before it was stopped otherwise

@@ -46,7 +46,7 @@ class BRAID_API serial_executor final : public home {
  public:
   // The limits of one drain of the queue. After it, other work of the underlying executor runs first.
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
-  static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
+  static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< not all jobs are measured
 
   /// Constructs an executor on top of `target`. The sleeps of its tasks are served by a timer thread, which the process
   /// starts at the first sleep.
@@ -138,7 +138,7 @@ class BRAID_API serial_executor final : public home {
   const detail::executor_id executor_;
   detail::shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_queue<job> queue_;
-  atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused
+  atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the refused thread
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // the end of the home; its beginning, if it runs separately

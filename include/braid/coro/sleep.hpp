@@ -160,7 +160,7 @@ class interval {
 
   detail::tick_rule rule_;
   std::optional<time_point> first_;
-  std::optional<time_point> last_;    // the tick that was given last
+  std::optional<time_point> last_;    // the tick that was returned last
   std::optional<time_point> wanted_;  // the tick that is waited for, from the first wait on
 };
 

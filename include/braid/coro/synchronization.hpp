@@ -69,7 +69,7 @@ class async_semaphore {
   // Only the task that holds the only permit, or that is passing it on, writes this member.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
-  detail::small_mutex lock_;           // around the queue
+  detail::small_mutex lock_;           // guards the queue
   detail::wait_queue waiting_;
 };
 
@@ -176,7 +176,7 @@ class async_event {
   [[nodiscard]] auto operator co_await() noexcept -> awaiter;
 
  private:
-  mutable detail::small_mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // guards all members below
   bool set_ = false;
   detail::wait_queue waiting_;
 };
@@ -229,7 +229,7 @@ class async_latch {
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
  private:
-  mutable detail::small_mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // guards all members below
   std::size_t left_;
   detail::wait_queue waiting_;
 };
@@ -289,11 +289,11 @@ class async_barrier {
     waiting_.pop_all(woken);
   }
 
-  detail::small_mutex lock_;  // around all that follows
+  detail::small_mutex lock_;  // guards all members below
   std::size_t expected_;
-  std::size_t missing_;  // in this phase
+  std::size_t missing_;  // the number of arrivals that are missing in this phase
   std::uint64_t phase_ = 0;
-  detail::wait_queue waiting_;  // for the end of this phase
+  detail::wait_queue waiting_;  // tasks that wait for the end of this phase
 };
 
 class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public detail::queue_awaiter<awaiter> {
@@ -319,7 +319,7 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
 
  private:
   async_barrier* owner_;
-  std::uint64_t phase_ = 0;  // in which it has arrived
+  std::uint64_t phase_ = 0;  // the phase in which it has arrived
 };
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }

@@ -61,15 +61,15 @@ class flow_node {
 
 /// The amount of work of a function. It decides on which thread the function is called.
 enum class node_size : std::uint8_t {
-  large,  ///< on the workers
+  large,  ///< called on the workers
   small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
 };
 
 /// The options of a node of a flow.
 struct flow_node_options {
-  std::string_view name = {};          ///< by which errors and reports speak of the node; names need not differ
-  node_size size = node_size::large;   ///< for functions; those that return a task start at the home of the run
-  duration timeout = duration::max();  ///< from its start; not for small functions, which nothing can interrupt
+  std::string_view name = {};          ///< the name in errors and reports; names need not differ
+  node_size size = node_size::large;   ///< for functions that return no task; tasks start at the home of the run
+  duration timeout = duration::max();  ///< counted from its start; not for small functions, which cannot be interrupted
 };
 
 namespace detail {
@@ -167,7 +167,7 @@ struct flow_run_options {
   /// The deadline of the run. The deadline of the caller's scope applies as well.
   time_point deadline = time_point::max();
   flow_times times = flow_times::not_recorded;
-  const clock_source* clock = nullptr;  ///< that times are read from, on any thread; null: the system's
+  const clock_source* clock = nullptr;  ///< the clock of the times, which any thread may read; null: the system's
 };
 
 namespace detail {
@@ -294,7 +294,7 @@ class BRAID_API flow_draft {
   }
   void add_diagnostic(std::string_view code, std::string_view node, std::string message);
 
-  std::uint32_t number_;  // of this builder, in the process
+  std::uint32_t number_;  // the number of this builder in the process
   flow_plan plan_;
   std::vector<graph_shape::edge> edges_;
   diagnostics diagnostics_;

@@ -144,15 +144,15 @@ class graph_run {
   Nodes* nodes_;
   executor* workers_;
   scope* scope_;
-  std::pmr::vector<std::uint32_t> waiting_for_;  // per node, edges from nodes that are not done
-  std::pmr::vector<node_progress> progress_;     // per node
-  std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they go first, to run side by side
+  std::pmr::vector<std::uint32_t> waiting_for_;  // for each node, the number of edges from nodes that are not done
+  std::pmr::vector<node_progress> progress_;     // the progress of each node
+  std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they start first
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
-  std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
-  std::uint32_t decided_in_order_ = 0;           // this many are done or cannot fail; moves after a failure only
+  std::uint32_t done_in_order_ = 0;              // the number of done nodes at the front of order()
+  std::uint32_t decided_in_order_ = 0;           // nodes at the front that are done or cannot fail
   std::size_t running_count_ = 0;                // nodes that have started elsewhere and hold a place of max_running
   std::size_t late_ = 0;
-  std::optional<graph_failure> failure_;  // of the first failed node in order(), so far
+  std::optional<graph_failure> failure_;  // the failure of the first failed node in order(), so far
   detail::run_record record_;
   intrusive_list<running, running_hook> running_;
   event settled_;

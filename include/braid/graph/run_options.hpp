@@ -34,7 +34,7 @@ enum class node_progress : std::uint8_t {
   running,
   done,
   failed,    ///< it returned a failure, threw, gave up, or exceeded its time
-  stopped,   ///< by the run, or by the failure of a node before it in the order
+  stopped,   ///< stopped by the run, or by the failure of a node before it in the order
   late,      ///< it ended after the result of the run was known, so that no caller saw its own
   replaced,  ///< it failed, and the run continues as if it were done
 };
@@ -42,8 +42,8 @@ enum class node_progress : std::uint8_t {
 /// The reason why a run or a node did not succeed.
 struct graph_failure {
   enum class cause : std::uint8_t {
-    node_failed,   ///< `node` said so, or threw `error`
-    node_timeout,  ///< `node` did not end in its time
+    node_failed,   ///< `node` has returned a failure, or thrown `error`
+    node_timeout,  ///< `node` exceeded its time limit
     run_stopped,   ///< the scope of the run was stopped; `reason` says why
   };
   cause why = cause::node_failed;
@@ -69,7 +69,7 @@ struct graph_run_options {
   /// been started.
   std::span<const duration> priorities = {};
   const clock_source* clock = nullptr;  ///< records the times of each node, read on any thread; null: no times
-  std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< of the arrays of the run
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< the memory for the arrays of the run
 };
 
 }  // namespace braid

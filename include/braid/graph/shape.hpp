@@ -54,7 +54,7 @@ class BRAID_API graph_shape {
  private:
   [[nodiscard]] auto sort() -> result<void>;
 
-  std::vector<std::uint32_t> first_;  // of node i in targets_; one more than there are nodes
+  std::vector<std::uint32_t> first_;  // where the edges of node i begin in targets_; one more than there are nodes
   std::vector<node_index> targets_;   // successors of node 0, of node 1, …
   std::vector<std::uint32_t> predecessors_;
   std::vector<node_index> order_;
@@ -65,7 +65,7 @@ class BRAID_API graph_shape {
 struct node_times {
   static constexpr time_point never = time_point::min();
 
-  time_point ready = never;    ///< the last of its predecessors had ended
+  time_point ready = never;    ///< when the last of its predecessors had ended
   time_point started = never;  ///< on whatever thread it ran
   time_point ended = never;
 
@@ -80,7 +80,7 @@ struct node_times {
 /// One node of a critical path.
 struct critical_step {
   node_index node;
-  duration queue;  ///< from the end of the step before, or the begin of the run, to its start
+  duration queue;  ///< the time from the end of the previous step, or the begin of the run, to its start
   duration run;
 
   auto operator==(const critical_step&) const -> bool = default;

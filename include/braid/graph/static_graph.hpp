@@ -175,10 +175,10 @@ class BRAID_API graph_builder {
   void add_diagnostic(std::string_view code, node_index about, std::string message);
   void report_cycle(const std::vector<node_index>& cycle);
 
-  std::uint32_t number_;  // of this builder, in the process
+  std::uint32_t number_;  // the number of this builder in the process
   std::vector<detail::node_call> calls_;
   std::vector<detail::boxed_call> boxes_;
-  std::vector<named_node> names_;  // by rising number
+  std::vector<named_node> names_;  // in ascending order of the numbers
   std::vector<graph_shape::edge> edges_;
   diagnostics diagnostics_;
 };

@@ -143,12 +143,12 @@ class BRAID_API io_backend {
  private:
   friend class loop;
   friend struct detail::metrics_reader;
-  std::uint64_t answers_ = 0;              // by `read_count` for other threads
+  std::uint64_t answers_ = 0;              // read by other threads with `read_count`
   atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
-  detail::code_marker* marker_ = nullptr;  // of the thread in `wait`, if it counts as waiting there
+  detail::code_marker* marker_ = nullptr;  // the marker of the thread in `wait`, if the thread counts as waiting there
   // The clock that is read at the next answer. Null if the loop does not need the time of that answer.
   const clock_source* clock_of_next_answer_ = nullptr;
-  time_point answered_;  // what it then was
+  time_point answered_;  // the time of that answer
 };
 
 }  // namespace braid

@@ -51,7 +51,7 @@ class BRAID_API __attribute__((warn_unused)) write_operation final : public io_o
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
  private:
-  static constexpr std::size_t max_parts = 16;  // for one call
+  static constexpr std::size_t max_parts = 16;  // the maximum number of parts of one call
 
   auto attempt() noexcept -> bool override;
   auto absorb(int outcome) noexcept -> bool override;
@@ -59,8 +59,8 @@ class BRAID_API __attribute__((warn_unused)) write_operation final : public io_o
   void skip(std::size_t bytes) noexcept;
 
   std::span<const std::byte> only_;
-  std::span<const std::span<const std::byte>> parts_;  // those that are not written
-  std::size_t written_ = 0;                            // of the first of them
+  std::span<const std::span<const std::byte>> parts_;  // the parts that are not written yet
+  std::size_t written_ = 0;                            // the number of written bytes of the first part
   result<Value> result_;
   std::array<iovec, max_parts> gathered_;  // last, because most writes have one part and read no further
 };
@@ -213,7 +213,7 @@ class BRAID_API buffered_reader {
   const byte_stream* stream_;
   std::size_t max_size_;
   std::vector<std::byte> buffer_;
-  std::size_t begin_ = 0;  // of the buffered bytes
+  std::size_t begin_ = 0;  // the begin of the buffered bytes
   std::size_t end_ = 0;
 };
 

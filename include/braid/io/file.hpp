@@ -43,7 +43,7 @@ class BRAID_API file {
   /// The status of a file or folder.
   struct status {
     file::kind kind = file::kind::other;
-    std::uint64_t size = 0;  ///< of a folder, what the system says
+    std::uint64_t size = 0;  ///< the size in bytes; for a folder, the number that the system reports
     std::chrono::system_clock::time_point modified;
   };
 
@@ -56,7 +56,7 @@ class BRAID_API file {
 
   /// Selects what a call does if the path ends in a symbolic link.
   enum class links : std::uint8_t {
-    follow,  ///< what the link leads to
+    follow,  ///< the target of the link
     stay,    ///< the link itself
   };
 

@@ -143,7 +143,7 @@ class BRAID_API loop final : public home {
   options options_;
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
-  detail::code_marker* marker_ = nullptr;  // of the thread in `run`; null if that has code of the program on its stack
+  detail::code_marker* marker_ = nullptr;  // of the thread in `run`; null if it has code of the program on its stack
   detail::job_times job_times_;
   detail::time_histogram iteration_times_;
   timer_wheel wheel_;
@@ -153,17 +153,17 @@ class BRAID_API loop final : public home {
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};           // written by the loop's thread
   atomic<std::size_t> open_descriptors_{0};  // written by each thread that opens or closes a descriptor
-  atomic<::pid_t> thread_{0};                // that runs it; written by that one
-  atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
-  std::uint64_t iterations_ = 0;             // these counts: for other threads, by `read_count`
+  atomic<::pid_t> thread_{0};                // the id of the thread that runs the loop; written by that thread
+  atomic<std::uint32_t> woken_{0};           // incremented by each waking thread, as its last access here
+  std::uint64_t iterations_ = 0;             // these counts are read by other threads with `read_count`
   std::uint64_t timed_up_to_ = 0;            // the number of the last iteration that was timed
   std::uint32_t until_timed_ = 1;            // iterations until the next one that is timed
-  std::uint64_t jobs_ = 0;                   // begun
-  std::uint64_t fired_ = 0;                  // timers
-  std::uint64_t armed_ = 0;                  // timers that are armed
-  std::uint64_t waits_ = 0;                  // calls of the backend that may block
-  atomic<bool> is_in_iteration_{false};      // and does not wait in the backend; written by the loop's thread
-  bool sleeps_outside_ = false;              // the thread may be in an event loop of another library; for that thread
+  std::uint64_t jobs_ = 0;                   // the number of begun jobs
+  std::uint64_t fired_ = 0;                  // the number of fired timers
+  std::uint64_t armed_ = 0;                  // the number of armed timers
+  std::uint64_t waits_ = 0;                  // the number of calls of the backend that may block
+  atomic<bool> is_in_iteration_{false};      // true in an iteration, outside of the wait; written by the loop's thread
+  bool sleeps_outside_ = false;              // the thread may sleep in an event loop of another library
   std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
   std::vector<task<void>> early_;            // spawned before the loop runs
   scope root_;

@@ -31,16 +31,16 @@ class BRAID_API child_process {
  public:
   /// The target of a standard stream of a child process.
   enum class stream : std::uint8_t {
-    inherit,  ///< the same as ours
-    null,     ///< to /dev/null
-    pipe,     ///< to a stream of the child_process
+    inherit,  ///< the stream of this process
+    null,     ///< /dev/null
+    pipe,     ///< a pipe to a stream of the child_process
   };
 
   /// The program that a child process runs, with its arguments and its environment.
   struct options {
-    std::string program;                      ///< a path, or a name that is looked for in PATH
-    std::vector<std::string> arguments = {};  ///< after the name of the program
-    std::string folder = {};                  ///< in which it runs; empty: ours
+    std::string program;                      ///< a path, or a name that is searched for in PATH
+    std::vector<std::string> arguments = {};  ///< the arguments after the name of the program
+    std::string folder = {};                  ///< the folder in which it runs; empty: that of this process
     /// Variables as `NAME=value`. If absent, the child gets the environment of this process.
     std::optional<std::vector<std::string>> environment = {};
     child_process::stream in = child_process::stream::inherit;
@@ -122,7 +122,7 @@ class BRAID_API signal_set {
  private:
   signal_set(pipe_stream wakes, std::size_t place) noexcept;
 
-  pipe_stream wakes_;  // of an event that the handler raises: `next` reads it
+  pipe_stream wakes_;  // the end of an event that the handler raises: `next` reads it
   std::optional<std::size_t> place_;
   int last_ = 0;  // the signal that was taken last
 };

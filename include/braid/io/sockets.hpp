@@ -157,7 +157,7 @@ class BRAID_API stream_listener {
     bool reuse_port =
         false;  ///< several listeners of one address, of this user, share its connections: one for each loop
     bool ipv6_only = false;                  ///< a listener on `[::]` accepts no IPv4
-    stream_socket::options connection = {};  ///< of accepted connections
+    stream_socket::options connection = {};  ///< the options of accepted connections
   };
 
   stream_listener() = default;
@@ -215,7 +215,7 @@ class BRAID_API stream_listener {
 
 /// A received datagram.
 struct datagram {
-  std::size_t size = 0;  ///< of it; what did not fit into the room was cut off
+  std::size_t size = 0;  ///< its size; bytes that did not fit into the buffer were cut off
   bool is_whole = true;
   socket_address from;
 };
@@ -317,9 +317,9 @@ class BRAID_API resolver {
  public:
   /// The options of a resolver: the lookup function, and how long answers are cached.
   struct options {
-    duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
-    duration failed_lifetime = 1s;  ///< of an answer that is an error
-    std::size_t max_names = 1024;   ///< that are remembered
+    duration lifetime = 30s;        ///< how long an answer is kept, counted from the query
+    duration failed_lifetime = 1s;  ///< how long an answer that is an error is kept
+    std::size_t max_names = 1024;   ///< the maximum number of names that are kept
     std::function<result<socket_address::list>(const std::string&)> lookup = &detail::lookup_host;
   };
 

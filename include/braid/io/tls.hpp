@@ -112,8 +112,8 @@ class BRAID_API tls_context {
 
   /// Whether a server requests certificates from its clients.
   enum class client_certificate : std::uint8_t {
-    none,      ///< not asked for
-    asked,     ///< a client may have one, which then must be good
+    none,      ///< no certificate is requested
+    asked,     ///< a client may have a certificate, which must then be valid
     required,  ///< a client without one is refused
   };
 
@@ -123,7 +123,7 @@ class BRAID_API tls_context {
     tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< used if a server asks for a client's certificate
-    std::vector<std::string> protocols = {};             ///< for ALPN, the best first
+    std::vector<std::string> protocols = {};             ///< the protocols for ALPN, best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
     /// Runs the steps of handshakes. If null, they run on the loop and block it.
@@ -138,7 +138,7 @@ class BRAID_API tls_context {
     tls_context::client_certificate client_certificate = tls_context::client_certificate::none;
     /// The authorities whose client certificates are trusted. Required if client certificates are requested.
     tls_context::pem client_authorities = {};
-    std::vector<std::string> protocols = {};  ///< for ALPN, the best first; a client that offers only others is refused
+    std::vector<std::string> protocols = {};  ///< for ALPN, best first; a client without any of them is refused
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
     /// Runs the steps of handshakes. If null, they run on the loop and block it.

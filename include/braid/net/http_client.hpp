@@ -31,8 +31,8 @@ enum class http_scheme : std::uint8_t {
 struct http_url {
   http_scheme scheme = http_scheme::http;
   std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says; in lower case
-  std::string name;          ///< without the brackets of an address of version 6; in lower case
-  std::uint16_t port = 80;   ///< without a word 80, or 443 for https
+  std::string name;          ///< the name without the brackets of an IPv6 address; in lower case
+  std::uint16_t port = 80;   ///< 80 or 443 if the URL has no port
   std::string target = "/";  ///< path and query
 
   /// Returns the scheme, host and port, such as `https://name:port`. URLs with the same origin may share connections
@@ -75,7 +75,7 @@ class BRAID_API http_client {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
     std::size_t connections_per_host = 16;  ///< further calls wait for one
     duration idle_timeout = 30s;            ///< an unused connection is closed after this time
-    duration connect_timeout = 10s;         ///< for name, connection and handshake together
+    duration connect_timeout = 10s;         ///< the time for name resolution, connection and handshake together
     unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
     /// Resolves names to addresses, and must outlive the client. If it is null, only numeric addresses and `localhost`
     /// work, and other names fail with http_errc::no_resolver.

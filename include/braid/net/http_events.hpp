@@ -56,8 +56,8 @@ class BRAID_API http_events {
 
   http_exchange* exchange_;
   http_events_options options_;
-  scope* around_ = nullptr;  // of the tasks of the stream
-  async_mutex lock_;         // around each write
+  scope* around_ = nullptr;  // the scope of the tasks of the stream
+  async_mutex lock_;         // held during each write
   time_point last_;          // when something was sent
   result<void> sent_;        // the failure that has ended the stream
 };

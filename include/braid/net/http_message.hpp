@@ -103,7 +103,7 @@ namespace detail {
 /// The reasons why a message is refused. For each reason, a server answers with a fixed status.
 enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
-  bad_version,          ///< of a version other than 1.x
+  bad_version,          ///< an HTTP version other than 1.x
   unknown_method,       ///< a method that the library does not know
   bad_target,           ///< the target contains characters that no URI may contain, or is not allowed for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
@@ -241,8 +241,8 @@ namespace detail {
 /// The limits of a message. If a message exceeds a limit, it is refused before the excess is stored.
 struct http_limits {
   std::size_t target_bytes = 8 * 1024;
-  std::size_t head_bytes = 16 * 1024;  ///< from the first byte to the empty line; the same again for trailers
-  std::size_t fields = 100;            ///< the same again for trailers
+  std::size_t head_bytes = 16 * 1024;  ///< from the first byte to the empty line; trailers have the same limit
+  std::size_t fields = 100;            ///< the maximum number of fields; trailers have the same limit
   std::uint64_t body_bytes = 1024 * 1024;
 };
 
@@ -250,13 +250,13 @@ struct http_limits {
 struct http_framing {
   enum class kind : std::uint8_t {
     none,         ///< there is no body
-    length,       ///< by its length in bytes
-    chunked,      ///< each piece says how long it is
-    until_close,  ///< by the end of the connection; in responses only
+    length,       ///< the body ends after its length in bytes
+    chunked,      ///< each piece states its size
+    until_close,  ///< the body ends with the connection; in responses only
   };
 
   kind how = kind::none;
-  std::uint64_t length = 0;  ///< for `length`
+  std::uint64_t length = 0;  ///< the length for `length`
 
   friend auto operator==(const http_framing&, const http_framing&) -> bool = default;
 };
@@ -264,7 +264,7 @@ struct http_framing {
 /// The head of a request. Lifetime: views into the parsed bytes.
 struct http_request_head {
   http_method method = http_method::get;
-  std::string_view target;  ///< as it was received
+  std::string_view target;  ///< the target as it was received
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
   std::string_view query;   ///< after the first question mark
   /// The host: from an absolute target if there is one, otherwise from the Host field. Empty if an HTTP/1.0 request

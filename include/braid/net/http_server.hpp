@@ -139,7 +139,7 @@ class BRAID_API http_router {
 
   /// The options of one route.
   struct route_options {
-    std::string name = {};  ///< for reports, traces and `http_exchange::route`; empty: the pattern
+    std::string name = {};  ///< the name in reports, traces and `http_exchange::route`; empty: the pattern
     /// The time limit of a handler that is a task. After that time, the handler is stopped and reported, and the client
     /// gets 503 unless the answer has begun. The limit does not apply to plain functions, which cannot be interrupted.
     duration deadline = duration::max();
@@ -287,7 +287,7 @@ class BRAID_API http_server {
   /// exceed the share, the refused connections wait for their turn before they are read again. Meanwhile, the data that
   /// these connections send waits in the kernel.
   struct pacing {
-    double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
+    double share = 1;        ///< the share of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
     /// Returns the number of requests that would not be refused now. That many waiting connections are read, regardless
     /// of the share. Called on the loop each millisecond while connections wait. Must not throw.
@@ -300,19 +300,19 @@ class BRAID_API http_server {
     bool enabled = true;
     std::uint32_t streams = 100;                    ///< requests of a connection at a time; further ones are refused
     std::uint32_t stream_window = 64 * 1024;        ///< bytes of a request's body that are kept for its handler
-    std::uint32_t connection_window = 1024 * 1024;  ///< the same for all requests of a connection together
+    std::uint32_t connection_window = 1024 * 1024;  ///< bytes for all requests of a connection together
   };
 
   /// The limits of a server, and its callbacks.
   struct options {
     http_limits limits = {};
     std::size_t connections = 10'000;  ///< further ones wait to be accepted; idle ones are closed for them
-    duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
-    duration body_timeout = 60s;   ///< from the first read of the body to its end
-    duration idle_timeout = 60s;   ///< between two requests
-    duration write_timeout = 30s;  ///< for each piece of an answer
-    duration linger_timeout = 2s;  ///< to let a client read the last answer
-    error_callback on_error = {};  ///< receives exceptions of handlers; without it they are printed on stderr
+    duration head_timeout = 10s;       ///< from the first byte of a request, or the connection, to the end of the head
+    duration body_timeout = 60s;       ///< the time from the first read of the body to its end
+    duration idle_timeout = 60s;       ///< the time between two requests
+    duration write_timeout = 30s;      ///< the time for each piece of an answer
+    duration linger_timeout = 2s;      ///< the time for a client to read the last answer
+    error_callback on_error = {};      ///< receives exceptions of handlers; without it they are printed on stderr
     /// Produces the text of an answer with which the server itself refuses a request. If it is empty, the text is the
     /// phrase of the status. Called on the loop, once for each such answer.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
@@ -333,16 +333,16 @@ class BRAID_API http_server {
 
   /// The counters of a server.
   struct totals {
-    std::uint64_t accepted = 0;  ///< connections
+    std::uint64_t accepted = 0;  ///< accepted connections
     std::uint64_t requests = 0;  ///< requests that reached a handler, or 404 or 405
-    std::uint64_t refused = 0;   ///< requests with a fault
+    std::uint64_t refused = 0;   ///< invalid requests
     std::uint64_t timeouts = 0;
     std::uint64_t failed = 0;              ///< handlers that threw, or did not answer
     std::size_t open = 0;                  ///< connections at the moment
-    std::size_t http2 = 0;                 ///< of them, those that speak HTTP/2
-    std::size_t paced = 0;                 ///< of them, those that wait to be read from again
+    std::size_t http2 = 0;                 ///< open connections that use HTTP/2
+    std::size_t paced = 0;                 ///< open connections that wait to be read again
     std::size_t handshakes = 0;            ///< connections at the moment that are not open yet
-    std::uint64_t failed_handshakes = 0;   ///< of connections that were no TLS, too slow, refused or given up
+    std::uint64_t failed_handshakes = 0;   ///< handshakes that were too slow, refused or abandoned, or were no TLS
     std::uint64_t resumed = 0;             ///< connections that resumed an earlier TLS session
     std::size_t event_streams = 0;         ///< streams of events at the moment
     std::uint64_t events = 0;              ///< events that were sent

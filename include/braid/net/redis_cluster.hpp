@@ -70,9 +70,9 @@ class BRAID_API redis_cluster {
       std::uint16_t port = 0;
     };
     std::vector<node> nodes;
-    redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
+    redis_options connection = {};  ///< the options of each connection, except its address, its database and `repeats`
     redis_cluster::reads reads = redis_cluster::reads::masters;
-    std::uint32_t max_hops = 6;  ///< redirections of a command
+    std::uint32_t max_hops = 6;  ///< the maximum number of redirections of a command
     /// The minimum time between two requests for the map of slots.
     duration refresh_pause = std::chrono::milliseconds(100);
   };

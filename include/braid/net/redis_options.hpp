@@ -22,13 +22,13 @@ enum class redis_errc : std::uint8_t {
   refused = 1,        ///< ERR and every word without a code of its own
   wrong_type,         ///< WRONGTYPE: the key holds another kind of value
   loading,            ///< LOADING: the server reads its data and answers soon
-  moved,              ///< MOVED: the slot of the key lives at another node
+  moved,              ///< MOVED: the slot of the key belongs to another node
   ask,                ///< ASK: the slot is being moved to another node
-  try_again,          ///< TRYAGAIN: the keys of a command are not at one node for the moment
+  try_again,          ///< TRYAGAIN: the keys of a command are temporarily on different nodes
   cross_slot,         ///< CROSSSLOT: the keys of a command have different slots
   cluster_down,       ///< CLUSTERDOWN
-  no_authentication,  ///< NOAUTH: a password is wanted
-  wrong_password,     ///< WRONGPASS, and what older servers say instead
+  no_authentication,  ///< NOAUTH: the server requires a password
+  wrong_password,     ///< WRONGPASS, and the corresponding errors of older servers
   no_permission,      ///< NOPERM: the user may not run the command
   out_of_memory,      ///< OOM: the server's memory is at its limit
   read_only,          ///< READONLY: a write at a replica
@@ -36,11 +36,11 @@ enum class redis_errc : std::uint8_t {
   busy,               ///< BUSY: a script takes too long
   no_script,          ///< NOSCRIPT
   cannot_save,        ///< MISCONF: the server refuses writes because it cannot save them
-  aborted,            ///< EXECABORT: a transaction was given up
+  aborted,            ///< EXECABORT: the transaction was aborted
   too_many_clients,   ///< the server accepts no more connections
   protected_mode,     ///< DENIED: the server accepts connections only from its own machine
   connection_lost,    ///< the connection ended before the reply: whether the command was run is not known
-  unexpected_reply,   ///< a reply of a type that the command cannot have, or one to no command
+  unexpected_reply,   ///< a reply of a type that the command cannot have, or a reply without a command
   not_shared,       ///< a command that would change the connection for all its users, such as SUBSCRIBE or a lone MULTI
   no_address,       ///< the endpoint is not an address
   too_many_hops,    ///< a cluster has sent the command from node to node too often
@@ -86,8 +86,8 @@ namespace braid {
 
 /// The version of the Redis protocol that a connection uses.
 enum class redis_protocol : std::uint8_t {
-  resp2,  ///< what every server speaks
-  resp3,  ///< by HELLO 3; a server before 6.0 refuses it
+  resp2,  ///< every server supports it
+  resp3,  ///< chosen by HELLO 3; a server before 6.0 refuses it
 };
 
 /// Selects what happens to a read that equals another read of the same loop iteration.
@@ -102,7 +102,7 @@ enum class redis_repeats : std::uint8_t {
 struct redis_backoff {
   duration first = std::chrono::milliseconds(10);
   duration max_delay = std::chrono::milliseconds(500);
-  std::uint64_t seed = 0;  ///< of the random part; 0: another one for each connection
+  std::uint64_t seed = 0;  ///< the seed of the random part; 0: another seed for each connection
 };
 
 namespace detail {
@@ -135,7 +135,7 @@ class redis_tracker {
  private:
   friend class detail::redis_shared_connection;
 
-  std::uint32_t untracked_ = 0;  // established connections whose server has refused
+  std::uint32_t untracked_ = 0;  // the number of established connections whose server has refused
 };
 
 /// The address of a server, and the greeting and limits of a connection.
@@ -151,7 +151,7 @@ struct redis_options {
   std::optional<tls_context> tls = {};
   std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 
-  std::string user = {};      ///< with a password; empty for the server's default user
+  std::string user = {};      ///< the user for a password; empty: the server's default user
   std::string password = {};  ///< empty for no password
   std::uint32_t database = 0;
   redis_protocol protocol = redis_protocol::resp2;
@@ -160,7 +160,7 @@ struct redis_options {
   /// these, the connection works without reports and uses `protocol`.
   redis_tracker* tracker = nullptr;
 
-  duration connect_timeout = std::chrono::seconds(1);  ///< for the connection and the greeting
+  duration connect_timeout = std::chrono::seconds(1);  ///< the time for the connection and the greeting
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
   duration silence =
       std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up

@@ -16,7 +16,7 @@ namespace braid {
 /// One span of a trace across several processes: the content of the request fields `traceparent` and `tracestate`.
 /// Source: W3C Recommendation "Trace Context", 23 November 2021.
 struct trace_context {
-  std::array<std::uint64_t, 2> trace_id{};  ///< of all spans of the trace, the high half first; never both zero
+  std::array<std::uint64_t, 2> trace_id{};  ///< the id of all spans of the trace, the high half first; never both zero
   std::uint64_t span_id = 0;                ///< never zero
   std::uint64_t parent_id = 0;              ///< the span that contains this one; zero for the first of the trace
   bool is_sampled = false;                  ///< the caller may have recorded it

@@ -29,7 +29,7 @@ struct websocket_message {
 /// The options of a WebSocket.
 struct websocket_options {
   std::size_t max_message = 1024 * 1024;    ///< bytes of a received message; a larger one ends the connection (1009)
-  duration ping_interval = 20s;             ///< between two pings to the client; zero: none
+  duration ping_interval = 20s;             ///< the time between two pings to the client; zero: no pings
   std::vector<std::string> protocols = {};  ///< subprotocols of the server; the first that the client offers is chosen
 };
 
@@ -82,7 +82,7 @@ class BRAID_API websocket {
   std::string_view protocol_;
   detail::websocket_reader reader_;
   std::string_view input_;  // received, not read yet
-  async_mutex lock_;        // around each write
+  async_mutex lock_;        // held during each write
   bool has_sent_close_ = false;
   bool has_ended_ = false;  // nothing more is received
   std::uint16_t close_code_ = detail::no_close_code;

@@ -55,7 +55,7 @@ class BRAID_API runtime {
 
     place where = place::loop;
     std::string thread;      ///< its name
-    duration at_least = {};  ///< how long that was when it was noticed
+    duration at_least = {};  ///< the length of the stall when it was noticed
     /// The functions on the stack of the stalled thread, innermost first. Empty if the thread did not answer the
     /// signal.
     std::vector<std::string> functions;
@@ -66,7 +66,7 @@ class BRAID_API runtime {
     unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
     std::string name =
         "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
-    braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< of the workers
+    braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< the scheduler of the workers
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
     /// The maximum number of functions that may wait for a worker after `post` and `spawn` on threads that are not
@@ -181,16 +181,16 @@ class BRAID_API runtime {
   [[nodiscard]] auto stop_loops_until(time_point deadline) -> bool;
 
   const runtime_shape shape_;
-  std::unique_ptr<loop> loop_;  // of a separate runtime
+  std::unique_ptr<loop> loop_;  // the loop of a separate runtime
   std::unique_ptr<pool> pool_;
   std::unique_ptr<bounded_executor> queue_;    // in front of `pool_`; null without a capacity
-  std::vector<detail::loop_driver*> drivers_;  // of a merged one; the pool's workers own them
+  std::vector<detail::loop_driver*> drivers_;  // the drivers of a merged runtime; the pool's workers own them
   std::vector<loop*> loops_;
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_pool> blocking_;
-  atomic<std::size_t> next_loop_{0};  // whose turn it is to get work from outside; any thread
+  atomic<std::size_t> next_loop_{0};  // the worker that gets the next work from outside; any thread
   runtime* next_ = nullptr;           // in the list of the process; under its lock
-  std::mutex join_mutex_;             // one thread joins the loop's
+  std::mutex join_mutex_;             // held by the thread that joins the loop's thread
   std::thread loop_thread_;
   // The stall watchdog, or null. It is the last member, because it must be destroyed first.
   std::unique_ptr<detail::stall_watch> stalls_;

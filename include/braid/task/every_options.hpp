@@ -11,8 +11,8 @@ namespace braid {
 
 /// The time from which the next run is counted.
 enum class every_mode : std::uint8_t {
-  fixed_rate,   ///< from the first tick: ticks are at `first + k · interval`, however long a run takes
-  fixed_delay,  ///< the end of the run before
+  fixed_rate,   ///< counted from the first tick: ticks are at `first + k · interval`, however long a run takes
+  fixed_delay,  ///< counted from the end of the previous run
 };
 
 /// Selects what happens to ticks whose time passes before their run can begin, because the previous run was long or had

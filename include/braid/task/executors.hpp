@@ -41,7 +41,7 @@ class BRAID_API blocking_pool final : public executor {
  public:
   /// The maximum number of threads of a blocking pool, and how long idle threads stay.
   struct options {
-    std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
+    std::size_t max_threads = 64;   ///< the maximum number of threads at a time; further jobs wait for a thread
     duration linger = 10s;          ///< how long a thread without a job stays
     std::string name = "blocking";  ///< threads are called name-0, name-1, … in the order of their start
     error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
@@ -91,7 +91,7 @@ class BRAID_API blocking_pool final : public executor {
   detail::job_times job_times_;
   std::stop_source stop_;
   atomic<std::uint64_t> late_{0};  // written by its threads
-  std::mutex join_mutex_;          // one thread joins them all
+  std::mutex join_mutex_;          // held by the thread that joins all threads
   mutable std::mutex mutex_;
   // The following members are guarded by mutex_.
   std::condition_variable arrived_;
@@ -169,7 +169,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   enum class ending : std::uint8_t {
     finished,  ///< it returned
     failed,    ///< it threw
-    stopped,   ///< it was left out, because a stop came first
+    stopped,   ///< it was skipped, because a stop came first
     dropped,   ///< a shutdown dropped it
   };
 
@@ -179,12 +179,12 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     /// Blocks: while it reads the symbol table, once for each program and library. Errors: std::bad_alloc.
     [[nodiscard]] BRAID_API auto function() const -> std::string;
 
-    task_id id;                                                           ///< counted from 1 by its observed_executor
-    job::act_fn code = nullptr;                                           ///< what `function` names
-    duration queued{};                                                    ///< from its post to its beginning
-    duration ran{};                                                       ///< to its end; 0 in `on_start`
-    observed_executor::ending how = observed_executor::ending::finished;  ///< in `on_end`
-    std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
+    task_id id;                  ///< counted from 1 by its observed_executor
+    job::act_fn code = nullptr;  ///< the code that `function` names
+    duration queued{};           ///< the time from its post to its beginning
+    duration ran{};              ///< the time from then to its end; 0 in `on_start`
+    observed_executor::ending how = observed_executor::ending::finished;  ///< how it ended; valid in `on_end`
+    std::exception_ptr error = nullptr;  ///< the exception that it threw, or for which it was skipped or dropped
   };
 
   /// The functions that are called for each job; each may be empty.
@@ -199,13 +199,13 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   struct totals {
     std::uint64_t posted = 0;
     std::uint64_t refused = 0;
-    std::size_t pending = 0;  ///< at the moment: accepted and not begun
-    std::size_t running = 0;  ///< at the moment
+    std::size_t pending = 0;  ///< jobs that are accepted and have not begun
+    std::size_t running = 0;  ///< jobs that are running
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
     std::uint64_t stopped = 0;
     std::uint64_t dropped = 0;
-    duration queued{};  ///< of all that have begun, together; divide by their number
+    duration queued{};  ///< the sum for all jobs that have begun; divide it by their number
     duration ran{};
     duration max_queued{};
     duration max_ran{};

@@ -101,11 +101,11 @@ class BRAID_API pool : public executor {
     /// last call of a worker.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
-    std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
+    std::optional<thread_profile> profile = std::nullopt;        ///< the profile of each worker; its name is not used
     std::optional<braid::scheduling> scheduling = std::nullopt;  ///< overrides the profile's scheduling
     std::optional<cpu_set> affinity = std::nullopt;              ///< overrides the profile's affinity
     worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
-    refusal on_refused = refusal::ignore;                        ///< of a setting
+    refusal on_refused = refusal::ignore;                        ///< what happens if the system refuses a setting
     std::optional<worker_registration> registration = std::nullopt;
     /// The maximum number of spare threads. When a job blocks on a future, a spare thread continues with the other jobs
     /// of its worker, so that no job runs on top of the blocked one. At most one idle spare thread per worker is kept.
@@ -236,7 +236,7 @@ class BRAID_API pool : public executor {
   atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
   std::exception_ptr not_configured_;         // why; written by that worker, before `configured_`
   std::stop_source stop_;
-  std::mutex join_mutex_;  // one thread joins; others wait for it
+  std::mutex join_mutex_;  // held by the thread that joins; others wait for it
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them

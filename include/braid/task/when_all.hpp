@@ -228,7 +228,7 @@ auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_val
 /// The first value, and the index of the future that has it.
 template <typename T>
 struct any_result {
-  std::size_t index = 0;  ///< of the future, from 0
+  std::size_t index = 0;  ///< the index of the future, from 0
   T value;
 };
 template <>

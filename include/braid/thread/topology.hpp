@@ -30,7 +30,7 @@ struct topology {
 
   /// A CPU socket.
   struct package {
-    unsigned id = 0;  ///< as the system numbers it
+    unsigned id = 0;  ///< the number of the package in the system
     cpu_set cpus;
   };
 
@@ -44,7 +44,7 @@ struct topology {
   struct node {
     unsigned id = 0;  ///< the number that the system assigns, which may have gaps
     cpu_set cpus;
-    std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
+    std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 for the node itself
   };
 
   /// The location of one CPU, as indexes in the lists of its topology.
@@ -60,15 +60,15 @@ struct topology {
   topology_source source = topology_source::nothing;
   std::string reason;  ///< one sentence: the source of the answer, and why no better source was used
   cpu_set online;
-  cpu_set allowed;             ///< those that this process may use; never empty, all of them online
-  std::string allowed_reason;  ///< what limits them
+  cpu_set allowed;             ///< the CPUs that this process may use; never empty, all of them online
+  std::string allowed_reason;  ///< the reason for `allowed`
 
   std::vector<package> packages;
   std::vector<node> nodes;
   std::vector<core> cores;
   std::vector<cpu_set> l2;
   std::vector<cpu_set> l3;
-  std::vector<location> locations;  ///< of each CPU, in ascending order
+  std::vector<location> locations;  ///< the location of each CPU, in ascending order
 
   /// Returns the location of a CPU, or null if the CPU is not online.
   /// Lifetime: until the topology changes.

@@ -42,8 +42,8 @@ struct metric {
   type kind = type::gauge;
   std::string help = {};  ///< a sentence, the same for all of a family
   std::vector<label> labels = {};
-  double value = 0;                  ///< of a histogram: the sum of all that was measured
-  std::vector<bucket> buckets = {};  ///< of a histogram, ordered by their bounds; otherwise empty
+  double value = 0;                  ///< the value; for a histogram, the sum of all measured values
+  std::vector<bucket> buckets = {};  ///< the buckets of a histogram, ordered by their bounds; otherwise empty
 };
 
 /// Formats metrics, with the lines HELP and TYPE for each family. The samples of a family come one after the other, and

@@ -21,9 +21,9 @@ class BRAID_API symbol_table {
   /// A program or a library, and its addresses in memory.
   struct loaded {
     std::string path;
-    std::uint64_t base = 0;   // added to the addresses in its file
-    std::uint64_t begin = 0;  // of its first segment
-    std::uint64_t end = 0;    // of its last one
+    std::uint64_t base = 0;   // the number that is added to the addresses in its file
+    std::uint64_t begin = 0;  // the begin of its first segment
+    std::uint64_t end = 0;    // the end of its last segment
   };
 
   /// Constructs a table that symbolises addresses of this process.

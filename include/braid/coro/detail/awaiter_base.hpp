@@ -27,7 +27,7 @@ enum class withdrawal : std::uint8_t {
 struct needed_task {
   std::uint64_t task = 0;      ///< the number of the task, or 0 if it is not known
   const void* lock = nullptr;  ///< the lock that the task holds; null if its result is awaited
-  std::uint64_t grant = 0;     ///< of that lock: how often it was taken or handed on before, and by this task
+  std::uint64_t grant = 0;     ///< how often the lock was acquired, up to and including this task
 
   auto operator==(const needed_task&) const -> bool = default;
 };
@@ -46,7 +46,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     /// once.
     std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
     withdrawal (*withdraw)(awaiter_base& self) noexcept;
-    const char* name = "wait";  ///< what it waits for, in a trace and in a dump
+    const char* name = "wait";  ///< the name of the wait in traces and dumps
     /// Appends details for a dump, such as the descriptor or the time left. Called on the home's thread; reads only
     /// data that does not change during the wait.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;

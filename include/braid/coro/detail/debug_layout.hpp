@@ -46,12 +46,12 @@ extern "C" {
 struct braid_debug_table {
   std::array<char, 8> magic;  ///< "braidtab"
   std::uint64_t version;
-  std::uint64_t words;            ///< how many follow
+  std::uint64_t words;            ///< the number of words that follow
   const void* const* home_parts;  ///< the parts of the list of homes; null in a process without homes
-  void (*is_scope)(braid::stop_callback&) noexcept;  ///< what a stop calls of a scope inside another one
-  void (*is_wait)(braid::stop_callback&) noexcept;   ///< of an awaiter
-  void (*is_deaf)(braid::stop_callback&) noexcept;   ///< of a wait that no stop ends
-  const void* task_info_key;                         ///< of scopes with a `task_info`
+  void (*is_scope)(braid::stop_callback&) noexcept;  ///< the function that a stop calls for a scope inside another one
+  void (*is_wait)(braid::stop_callback&) noexcept;   ///< the function that a stop calls for an awaiter
+  void (*is_deaf)(braid::stop_callback&) noexcept;   ///< the function of a wait that no stop ends
+  const void* task_info_key;                         ///< the key of scopes with a `task_info`
   std::uint64_t part_count, part_bytes, part_homes;
   std::uint64_t hook_next, callback_code;
   std::uint64_t home_hook, home_root;

@@ -126,11 +126,11 @@ class BRAID_API promise_base : private job {
   }
 
   promise_base* parent_ = nullptr;
-  std::coroutine_handle<> continuation_;  // for a root: its own first step, while it is on its way home
+  std::coroutine_handle<> continuation_;  // for a root: its own first step, while the step is queued at home
   end_fn end_ = nullptr;
-  void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
+  void* context_ = nullptr;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
   scope* scope_ = nullptr;
-  await_place place_;            // of the latest await
+  await_place place_;            // the place of the latest await
   ending ended_ = ending::done;  // for `came_home`; stopped means that it does not continue
 };
 

@@ -29,8 +29,8 @@ struct seen_scope {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   const scope* self = nullptr;
-  std::size_t around = none;  ///< place of the scope around it
-  std::size_t tasks = 0;      ///< that have not ended
+  std::size_t around = none;  ///< the index of the surrounding scope
+  std::size_t tasks = 0;      ///< the number of tasks that have not ended
   task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is no such task
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
@@ -41,18 +41,18 @@ struct seen_scope {
 
 /// A suspended coroutine.
 struct seen_level {
-  const void* function = nullptr;  ///< that resumes it
-  await_place at = {};             ///< of its `co_await`
+  const void* function = nullptr;  ///< the function that resumes it
+  await_place at = {};             ///< the place of its `co_await`
 };
 
 /// A suspended task: its coroutines, from the one that waits up to the task's root.
 struct seen_task {
-  const scope* in = nullptr;    ///< that its root lives in
+  const scope* in = nullptr;    ///< the scope of its root
   std::size_t first_level = 0;  ///< in `seen_home::levels`
   std::size_t levels = 0;
   std::size_t first_inner = 0;  ///< in `seen_home::inner`: scopes that its coroutines hold
   std::size_t inner = 0;
-  bool is_owner = false;  ///< of the scope that it is in
+  bool is_owner = false;  ///< true if it owns the scope that it is in
   const char* waits_for = "";
   std::string details = {};
   needed_task needs = {};        ///< the task whose lock or value it waits for

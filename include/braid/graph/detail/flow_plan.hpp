@@ -44,14 +44,14 @@ template <typename T>
 
 struct flow_value_slot {
   flow_value_kind kind;
-  std::size_t offset = 0;  // in the block of a run
+  std::size_t offset = 0;  // the offset in the block of a run
 };
 
 /// The function of a node: either a plain function, or one that returns a task. The other pointer is null.
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;
-  bool may_fail = true;  // false: a function that is noexcept
+  bool may_fail = true;  // false for a function that is noexcept
 };
 
 struct flow_node_plan {
@@ -60,18 +60,18 @@ struct flow_node_plan {
   duration timeout = duration::max();
   flow_call call;
   boxed_call fn;
-  std::uint32_t first_source = 0;  // in flow_plan::sources
+  std::uint32_t first_source = 0;  // the index in flow_plan::sources
   std::uint32_t sources = 0;
 };
 
 struct flow_plan {
-  std::vector<flow_value_slot> values;    // one for each input and each node
+  std::vector<flow_value_slot> values;    // a slot for each input and each node
   std::vector<flow_node_plan> nodes;      // in the order in which they were added; the shape uses the same order
-  std::vector<flow_value_index> sources;  // what the nodes wait for, node by node
+  std::vector<flow_value_index> sources;  // the values that the nodes wait for, node by node
   std::size_t inputs = 0;
   graph_shape shape;
-  std::size_t values_end = 0;  // offset after all values
-  std::size_t alignment = 1;   // of the block
+  std::size_t values_end = 0;  // the offset after all values
+  std::size_t alignment = 1;   // the alignment of the block
 
   [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const flow_value_index> {
     return std::span(sources).subspan(nodes[node].first_source, nodes[node].sources);

@@ -85,8 +85,8 @@ class BRAID_API flow_state {
   const clock_source* clock_;
   time_point begin_;
   block block_;
-  std::span<bool> present_;      // for each value, whether it was constructed; written by its node
-  std::span<node_times> times_;  // per node
+  std::span<bool> present_;      // whether each value was constructed; written by its node
+  std::span<node_times> times_;  // the times of each node
   std::pmr::monotonic_buffer_resource rest_;
 };
 

@@ -82,8 +82,8 @@ class BRAID_API run_record {
   std::size_t max_running_;
   bool keeps_going_;
   time_point begin_ = node_times::never;
-  std::pmr::vector<node_times> times_;        // per node
-  std::pmr::vector<bool> blocked_;            // per node
+  std::pmr::vector<node_times> times_;        // the times of each node
+  std::pmr::vector<bool> blocked_;            // whether each node is blocked
   std::pmr::vector<node_index> to_block_;     // the stack of `fail`
   std::pmr::vector<graph_failure> failures_;  // in the order of the shape
 };

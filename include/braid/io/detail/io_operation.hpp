@@ -90,8 +90,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 
   loop* loop_;
-  bool is_to_end_ = false;   // the kernel has it, and was asked once to return it
-  bool is_stopped_ = false;  // and the kernel still has it
+  bool is_to_end_ = false;   // the kernel has the operation, and was requested once to return it
+  bool is_stopped_ = false;  // stopped, while the kernel still has the operation
 };
 
 }  // namespace braid::detail

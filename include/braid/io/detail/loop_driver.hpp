@@ -64,10 +64,10 @@ class BRAID_API loop_driver final : public driver {
 
   std::unique_ptr<loop> loop_;
   bool has_ended_ = false;
-  std::uint32_t looks_ = 0;               // since the last iteration
-  time_point due_;                        // of the next iteration
+  std::uint32_t looks_ = 0;               // the number of polls since the last iteration
+  time_point due_;                        // the time of the next iteration
   atomic<std::uint32_t> permit_{none};    // written by the worker, and by unparking threads
-  atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has; written by the worker
+  atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has stopped; written by the worker
 };
 
 }  // namespace braid::detail

@@ -22,7 +22,7 @@ class io_transfer;
 class io_registration {
  public:
   enum class kind : std::uint8_t {
-    tcp,     ///< a socket, and one whose short reads have emptied it
+    tcp,     ///< a TCP socket: a short read has emptied it
     socket,  ///< another socket: uses recv and sendmsg
     other,   ///< a pipe or a device: uses read and writev
   };
@@ -86,8 +86,8 @@ class io_transfer : public io_transfer_hook {
     void (*ready)(io_transfer& self) noexcept;
   };
   enum class aim : std::uint8_t {
-    readiness,  ///< to be notified only
-    bytes,      ///< to fill or empty what `message` points to
+    readiness,  ///< only a report of readiness
+    bytes,      ///< a transfer of the bytes to which `message` points
   };
 
   io_transfer(io_registration& registration, io_interest side, aim wanted, const answers& how) noexcept

@@ -84,11 +84,11 @@ class BRAID_API http_body_decoder {
 
   http_limits limits_;
   state state_ = state::finished;
-  bool part_is_empty_ = true;        // of an extension
-  std::uint8_t digits_ = 0;          // of the current size
+  bool part_is_empty_ = true;        // the current part of an extension is empty
+  std::uint8_t digits_ = 0;          // the number of digits of the current size
   std::uint64_t left_ = 0;           // data of this chunk, or of the body
   std::uint64_t total_ = 0;          // data of the chunks so far
-  std::size_t extension_bytes_ = 0;  // of all chunks together
+  std::size_t extension_bytes_ = 0;  // the size of the extensions of all chunks together
   std::string trailer_text_;
   detail::http_head_reader trailer_reader_{limits_};
 };

@@ -25,8 +25,8 @@ struct http_response_start {
   http_status status = http_status::ok;
   http_framing body = {};  ///< `none` writes a length of 0, unless the status has no body
   http_persistence connection = http_persistence::unsaid;
-  std::string_view date = {};  ///< as `http_date` returns it; not written if empty
-  std::string_view type = {};  ///< the value of Content-Type; empty: not said here
+  std::string_view date = {};  ///< the text that `http_date` returns; not written if empty
+  std::string_view type = {};  ///< the value of Content-Type; empty: not written here
   std::span<const http_fields::field> fields = {};
 };
 

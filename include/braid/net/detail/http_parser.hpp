@@ -67,7 +67,7 @@ class BRAID_API http_request_parser {
   http_errc error_{};
   std::size_t line_at_ = 0;
   part target_;
-  part authority_;  // of an absolute target
+  part authority_;  // the authority of an absolute target
   part path_;
   http_request_head head_;
 };

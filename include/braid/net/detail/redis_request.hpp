@@ -39,7 +39,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     std::uint32_t types;  ///< a bit for each type that its replies may have
     bool is_read;         ///< may share the reply of an identical request
     bool is_write;        ///< a read that is sent after it sees what it has changed
-    bool is_simple;       ///< one command whose error reply is its error
+    bool is_simple;       ///< a single command; its error reply becomes the error of the request
     bool is_whole;        ///< if only a part of it was sent, the connection ends
   };
 
@@ -57,7 +57,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   std::uint32_t missing;                    // replies that have not arrived
   resp_value* replies = nullptr;            // the next one
   duration timeout;                         // zero: the link's own
-  time_point due{};                         // by the link's own
+  time_point due{};                         // the deadline by the link's own timeout
   redis_shared_connection* link = nullptr;  // while it is submitted
   redis_request* same = nullptr;            // the next request that shares the reply
   std::error_code error;

@@ -167,18 +167,18 @@ class BRAID_API redis_shared_connection {
   resp_parser parser_;
   byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
-  intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
+  intrusive_list<redis_request, redis_queue_hook> waiting_;  // requests to be encoded, in order
   intrusive_list<redis_request, redis_due_hook> by_due_;     // the ones among them with the link's own timeout
   redis_request* begun_ = nullptr;  // the first of `waiting_`, if a part of it was already encoded
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
   arena
       shared_;  // for replies that no request has an arena for: of greetings, of commands without one, of shared reads
-  arena pushed_;  // for messages about changed keys
+  arena pushed_;  // the arena for messages about changed keys
   random_source random_;
   redis_counts counts_;
   std::error_code last_error_;
-  std::string refusal_;  // what the server has said with it
+  std::string refusal_;  // the message of the server about the refusal
 
   connection_timer<&redis_shared_connection::connect_timed_out> connect_timer_{*this};
   connection_timer<&redis_shared_connection::connect> backoff_timer_{*this};
@@ -187,8 +187,8 @@ class BRAID_API redis_shared_connection {
   connection_timer<&redis_shared_connection::check_tracking> tracking_timer_{*this};
   flush_job* flush_;
 
-  time_point now_{};                        // of this iteration, while it is known
-  time_point due_{};                        // what is asked now is due then, by the link's own timeout
+  time_point now_{};                        // the time of this iteration, while it is known
+  time_point due_{};                        // the deadline of new requests, by the link's own timeout
   time_point last_heard_{};                 // when bytes last arrived, or replies became due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   bool is_retired_ = false;
@@ -197,7 +197,7 @@ class BRAID_API redis_shared_connection {
   std::uint32_t failures_ = 0;    // attempts in a row
   std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
   bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
-  std::uint32_t generation_ = 0;  // of connections: shows after a suspension whether it is still the same
+  std::uint32_t generation_ = 0;  // the number of connections so far: shows after a suspension whether it has changed
   std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop continues
   state state_ = state::backing_off;
   bool now_known_ = false;

@@ -16,7 +16,7 @@ namespace braid::detail {
 struct resp_limits {
   static constexpr std::uint32_t max_depth = 64;
 
-  std::uint32_t depth = 32;          ///< of aggregates in each other, at most `max_depth`
+  std::uint32_t depth = 32;          ///< the maximum depth of nested aggregates, at most `max_depth`
   std::uint32_t line = 64U << 10U;   ///< bytes of a text that is ended by CR LF
   std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
 };
@@ -94,7 +94,7 @@ class BRAID_API resp_parser {
   arena* memory_ = nullptr;
   resp_value root_;
   char* payload_ = nullptr;         // the current string; null if it is dropped
-  std::uint32_t payload_size_ = 0;  // its bytes
+  std::uint32_t payload_size_ = 0;  // the size of the current string
   std::uint32_t payload_left_ = 0;  // bytes that have not arrived, including CR LF; 0 outside of a payload
   resp_type payload_type_ = resp_type::null;
   char sign_ = 0;             // first byte of the current value

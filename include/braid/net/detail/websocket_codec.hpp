@@ -63,9 +63,9 @@ class BRAID_API websocket_reader {
   bool is_last_ = false;
   websocket_opcode opcode_ = websocket_opcode::continuation;
   std::array<unsigned char, 4> mask_{};
-  std::uint64_t length_ = 0;                                // of the payload of the frame
-  std::uint64_t taken_ = 0;                                 // of it
-  websocket_opcode kind_ = websocket_opcode::continuation;  // of the message; continuation: none has begun
+  std::uint64_t length_ = 0;                                // the size of the payload of the frame
+  std::uint64_t taken_ = 0;                                 // the number of its bytes that were consumed
+  websocket_opcode kind_ = websocket_opcode::continuation;  // the kind of the message; continuation: none has begun
   bool is_over_ = true;                                     // the message was returned
   std::string message_;
   std::string control_;

@@ -160,7 +160,7 @@ class inbox {
   enum class when_full : std::uint8_t { post, refuse };
   using claimed = typename producer::claimed;
 
-  static constexpr std::size_t max_consecutive = 32;  // from one producer while others wait
+  static constexpr std::size_t max_consecutive = 32;  // callables of one producer, while others wait
 
   auto my_producer() -> producer* {
     const detail::known_producer found = detail::find_producer(number_);
@@ -186,12 +186,12 @@ class inbox {
   atomic<std::uint32_t> closed_{0};  // 1 from the begin of the first close
   atomic<std::size_t> count_{0};     // how many producers there are; grows under registry_
   std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each written once, before count_ says so
-  std::shared_ptr<producer> shared_;                                // of those without one; under shared_lock_
+  std::shared_ptr<producer> shared_;                                // for threads without their own; under shared_lock_
   Lock registry_;
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
   producer* current_ = nullptr;             // the producer whose callables are taken next; inside consumers_
-  std::size_t index_ = 0;                   // its number
+  std::size_t index_ = 0;                   // the index of that producer
 };
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>

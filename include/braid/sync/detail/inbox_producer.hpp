@@ -49,7 +49,7 @@ struct inbox_segment {
   inbox_segment* next = nullptr;
   std::uint32_t records = 0;      // how many callables were in it; written when it is passed
   std::uint32_t moved = 0;        // the number of them that thieves took; written inside the section
-  atomic<std::uint32_t> done{0};  // with how many of them the owner is done; written by the owner
+  atomic<std::uint32_t> done{0};  // the number of callables that the owner has ended; written by the owner
   alignas(64) std::array<std::byte, Size - 64> memory;  // not accessed before the producer reaches it
 };
 
@@ -149,7 +149,7 @@ class inbox_producer : public inbox_producer_base {
 
    private:
     inbox_producer& port_;
-    inbox_position end_;  // what the producer's will be
+    inbox_position end_;  // the future position of the producer
   };
 
   /// Returns the number of waiting callables of this producer.
@@ -250,7 +250,7 @@ class inbox_producer : public inbox_producer_base {
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
-  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last poll
+  segment* passed_ = nullptr;  // a segment whose callables are all claimed, but were not all done at the last poll
   std::size_t return_at_ = 0;  // the index of the next spare
 
   /// Empty segments that are returned to the producer: a ring in which an unused entry is null. A consumer fills null

@@ -25,7 +25,7 @@ namespace braid::detail {
 struct model_site {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string_view file;  // of static storage
+  std::string_view file;  // has static storage duration
 
   auto operator<=>(const model_site&) const = default;
 };
@@ -37,8 +37,8 @@ struct model_site {
 enum class model_question : std::uint8_t {
   preempt,   ///< 0: the running thread continues; otherwise it costs a preemption
   surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise
-  next,      ///< which thread continues if the running one cannot
-  wake,      ///< which waiter a wake wakes
+  next,      ///< the thread that continues if the running thread cannot
+  wake,      ///< the waiter that a wake wakes
 };
 
 /// Makes the decisions of a run, such as which thread continues.
@@ -115,7 +115,7 @@ class model_execution {
 
  private:
   struct event {
-    static constexpr std::size_t no_atomic = -1;  // of a barrier
+    static constexpr std::size_t no_atomic = -1;  // for a step that is a barrier
 
     std::size_t thread = 0;
     const char* what = "";

@@ -23,7 +23,7 @@ struct model_options {
 struct model_report {
   std::size_t runs = 0;
   bool complete = false;            ///< every schedule within the bounds was run
-  std::string failure;              ///< what went wrong, how to repeat it, what the threads did; empty if nothing did
+  std::string failure;              ///< the failure, how to repeat it, and the steps of the threads; or empty
   std::string schedule;             ///< the decisions of the run that failed, for `model_replay`
   std::uint64_t seed = 0;           ///< the seed of the run that failed, if seeds were used
   std::vector<model_site> ordered;  ///< the places whose order is above relaxed, as far as they were reached

@@ -86,7 +86,7 @@ class model_memory {
  private:
   struct write {
     std::uint64_t value = 0;
-    model_clock published = {};         // what happens before a read that acquires this write
+    model_clock published = {};         // everything that happens before a read that acquires this write
     model_clock published_fenced = {};  // and what barriers put before it
   };
 

@@ -96,7 +96,7 @@ class remote_stack {
   // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses pushes
   // any other value: the newest element
   atomic<T*> head_{nullptr};
-  bool is_armed_ = false;    // for the owner: whether it has armed since its last take
+  bool is_armed_ = false;    // true if the owner has armed the stack since its last take; used by the owner
   std::uint32_t wakes_ = 0;  // the owner's
 };
 

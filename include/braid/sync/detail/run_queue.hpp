@@ -118,7 +118,7 @@ class run_queue {
   ring back_;                        // the newest elements
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
   atomic<std::uint64_t> filled_{0};  // how often the owner has filled the slot
-  alignas(cache_line) Lock lock_;    // for the list, and for everything that moves between it and the rings
+  alignas(cache_line) Lock lock_;    // guards the list, and all moves between the list and the rings
   intrusive_queue<T> list_;          // the elements between the rings, added by the owner only
   atomic<std::size_t> listed_{0};    // how many these are, written under the lock
 };

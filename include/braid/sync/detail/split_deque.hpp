@@ -55,7 +55,7 @@ class split_deque {
       return false;
     slots_[head & mask_].store(&entry, relaxed);  // no thief looks here before it has seen the next line
     head_.store(head + 1, release);               // edge split_deque.added: publish the entry to a thief that takes
-    asymmetric_barrier::light_if_asymmetric();    // before the load of the question
+    asymmetric_barrier::light_if_asymmetric();    // this precedes the load of the request
     return true;
   }
 
@@ -225,8 +225,8 @@ class split_deque {
 
   // The following members are on the cache line of the owner.
   alignas(cache_line) std::unique_ptr<ring> newest_;
-  atomic<T*>* slots_;                // of that ring
-  std::size_t mask_;                 // the same
+  atomic<T*>* slots_;                // the slots of the newest ring
+  std::size_t mask_;                 // the mask of the newest ring
   atomic<index> head_{first};        // the index of the next entry; written by the owner
   atomic<std::uint32_t> pinned_{0};  // 1 if thieves must not take now; written by the owner
   index room_end_;     // the index at which the ring was full when the owner last checked; thieves may have moved it on

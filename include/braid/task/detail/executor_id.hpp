@@ -72,7 +72,7 @@ class alignas(64) executor_slot {
   }
 
   executor_slot* next_free = nullptr;  ///< under the lock of the table
-  std::uint32_t number = 0;            ///< of this slot; the same
+  std::uint32_t number = 0;            ///< the number of this slot; under the lock of the table
 
   // --- Functions for any holder of an id. ---
 
@@ -119,7 +119,7 @@ class BRAID_API executor_use {
 
   executor_slot* slot_ = nullptr;  // the slot with its count; null on a worker of that pool
   executor* found_ = nullptr;
-  executor_use* outer_ = nullptr;  // of the same thread
+  executor_use* outer_ = nullptr;  // the outer use on the same thread
 };
 
 /// Posts to the executor that `executor` refers to. Returns false if the executor is closed or no longer exists; the

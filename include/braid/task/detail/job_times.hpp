@@ -65,7 +65,7 @@ class BRAID_API job_times {
   void begin(job& work) noexcept;
 
   const clock_source* clock_;
-  time_histogram queued_;  // from the post to the beginning
+  time_histogram queued_;  // times from the post to the beginning
   time_histogram ran_;
 };
 

@@ -50,7 +50,7 @@ class region_pace {
 
   static auto in_ns(duration span) noexcept -> double { return static_cast<double>(span.count()); }
 
-  atomic<std::uint64_t> ps_{unknown};  // for each element; written by each thread that has run the loop
+  atomic<std::uint64_t> ps_{unknown};  // picoseconds for each element; written by each thread that has run the loop
 };
 
 /// How a part of a loop is run.
@@ -94,9 +94,9 @@ class BRAID_API outside_region {
   class part_size;
   class shared_part_size;
 
-  static constexpr duration worth_help = 20us;  // of the remaining work: a worker takes about as long to start
+  static constexpr duration worth_help = 20us;  // of remaining work; a worker takes about as long to start
   static constexpr duration first_look = 2us;   // before that the caches of the machine say more than the loop
-  static constexpr duration usual_part = 2us;   // of the thread while it is alone
+  static constexpr duration usual_part = 2us;   // the time of a part while the thread is alone
   static constexpr duration min_shared_part = 2us;
   static constexpr duration max_shared_part = 100us;
 
@@ -113,7 +113,7 @@ class BRAID_API outside_region {
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
 
   pool& pool_;            // may be destroyed while this thread works on its own part: see `id_`
-  const executor_id id_;  // of the pool
+  const executor_id id_;  // the id of the pool
   const region_work work_;
   region_pace& pace_;
   const clock_source& clock_;

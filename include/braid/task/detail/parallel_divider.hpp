@@ -70,7 +70,7 @@ template <typename Stop, typename Iterator, typename Belongs>
 auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, const Belongs& belongs,
                 parallel_options options) -> unless_stopped<Stop, std::size_t> {
   const blocks all(count, options);
-  std::vector<std::size_t> ends(all.number());  // of those that belong, in each block
+  std::vector<std::size_t> ends(all.number());  // the end of the elements that belong to the front, in each block
   const auto divide = [&](std::size_t block, std::size_t last) {
     for (; block != last; ++block)
       ends[block] = static_cast<std::size_t>(

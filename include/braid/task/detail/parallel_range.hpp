@@ -70,7 +70,7 @@ class range_work {
   void halve(worker& self, std::size_t first, std::size_t last);
   [[nodiscard]] auto goes_on() noexcept -> bool;
 
-  static inline constinit region_pace pace_of_last;  // of this body, from outside
+  static inline constinit region_pace pace_of_last;  // the pace of this body on threads that are not workers
 
   const std::size_t grain_;
   const std::size_t elements_of_each_;

@@ -216,7 +216,7 @@ class scan_blocks {
   std::size_t each_;
   std::size_t groups_;
   Combine* combine_;
-  std::vector<std::optional<T>> totals_;  // for each block: its total, and later the total up to its end
+  std::vector<std::optional<T>> totals_;  // the total of each block, and later the total up to its end
 };
 
 /// Returns the number of elements in a group.

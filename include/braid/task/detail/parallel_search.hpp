@@ -63,7 +63,7 @@ template <typename Stop, typename Iterator, typename Pred, typename Proj>
 auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
                parallel_options options) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {
   using distance = std::iter_difference_t<Iterator>;
-  atomic<std::size_t> total{0};  // of the chunks that have ended, each of which adds its own
+  atomic<std::size_t> total{0};  // the number in chunks that have ended; each chunk adds its own
   const auto chunk = [&](std::size_t from, std::size_t to) {
     const auto found = std::ranges::count_if(after(first, from), after(first, to), std::ref(is_wanted), std::ref(proj));
     total.fetch_add(static_cast<std::size_t>(found), relaxed);

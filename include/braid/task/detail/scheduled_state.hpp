@@ -27,8 +27,8 @@ enum class cancellation : std::uint8_t {
 /// The state of scheduled work, or how it ended.
 enum class schedule_status : std::uint8_t {
   active,     ///< it waits or runs, or its captures are just being destroyed
-  done,       ///< it was to run once, and has
-  cancelled,  ///< by `cancel`
+  done,       ///< the only run has ended
+  cancelled,  ///< cancelled by `cancel`
   refused,    ///< the executor was closed, or gone, when a run was due
   dropped,    ///< the executor or the timers were shut down and dropped it
 };
@@ -83,7 +83,7 @@ class BRAID_API scheduled_state : public timer, public job {
   executor_id executor_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
-  time_point tick_{};  // of the next or current run; used only by the part that has the work: timers, queue or worker
+  time_point tick_{};                    // of the next or current run; used by the part that owns the work
   atomic<phase> phase_{phase::pending};  // the protocol says which thread makes which transition
   atomic<std::uint64_t> runs_{0};        // begun; written by the running thread
   atomic<std::uint32_t> references_{1};  // handles, and one for the way

@@ -78,7 +78,7 @@ class BRAID_API scheduler_base {
  protected:
   common_queue high_;
   common_queue low_;
-  const common_queue* shared_ = nullptr;  // of priority `normal`, in a policy that has one queue for all
+  const common_queue* shared_ = nullptr;  // the jobs of priority `normal`, in a policy that has one queue for all
 };
 
 /// Creates the scheduler of a pool. The workers of the pool exist, but have not started.

@@ -75,7 +75,7 @@ struct alignas(cache_line) slab_context {
   slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
   atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
   atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or runs one; written by it
-  slab_watch watch;                  // of the context that it would like to steal from
+  slab_watch watch;                  // the watch of the context from which it may steal
   bool leaves_alone = false;         // another has jobs, and they are better left there
   slab_deque<> jobs;
   alignas(cache_line) parker place;
@@ -127,7 +127,7 @@ class BRAID_API slab_sleepers {
     unlist(self);
   }
 
-  event_count outside;  ///< for threads that have no context
+  event_count outside;  ///< wakes threads that have no context
 
  private:
   void list(slab_context& self) noexcept;

@@ -112,7 +112,7 @@ class slab_deque {
   std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
   alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that no thread claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
-  Lock lock_;                                         // for the threads that steal at the old end
+  Lock lock_;                                         // held by threads that steal at the old end
 };
 
 }  // namespace braid::detail

@@ -37,10 +37,10 @@ inline constexpr std::uint32_t no_slot = 0xffffffff;
 /// The work that remains for the caller after a step of a job. The slot may already be reused.
 struct slab_step {
   errc refused{};                                          ///< 0 if the step was made
-  bool finished = false;                                   ///< by this step
-  bool followed = false;                                   ///< by this step, what continues it is to be queued
+  bool finished = false;                                   ///< true if this step has finished the job
+  bool followed = false;                                   ///< true if the jobs that continue it must be queued
   bool waited = false;                                     ///< a thread sleeps until it is finished
-  std::array<std::uint32_t, 2> parents{no_slot, no_slot};  ///< of a finished job: the jobs that it held open
+  std::array<std::uint32_t, 2> parents{no_slot, no_slot};  ///< the parents that a finished job kept from finishing
 
   [[nodiscard]] auto is_more() const noexcept -> bool {
     return followed || waited || parents[0] != no_slot || parents[1] != no_slot;
@@ -52,9 +52,9 @@ struct slab_step {
 class alignas(cache_line) slab_slot {
  public:
   static constexpr std::size_t room = 80;
-  static constexpr std::uint64_t failed = 0x10;   ///< of the word: the callable has thrown
-  static constexpr std::uint64_t dropped = 0x20;  ///< of the word: the callable was not run
-  static constexpr std::uint64_t taken = 0x40;    ///< of the word: the callable was moved out as the result
+  static constexpr std::uint64_t failed = 0x10;   ///< a mark in the word: the callable has thrown
+  static constexpr std::uint64_t dropped = 0x20;  ///< a mark in the word: the callable was not run
+  static constexpr std::uint64_t taken = 0x40;    ///< a mark in the word: the callable was moved out as the result
 
   using act_fn = void (*)(slab_slot&, slab_action);
 

@@ -99,7 +99,7 @@ class BRAID_API spare_threads {
   returning* first_ = nullptr;  // threads that have returned, in order
   spare_thread* idle_ = nullptr;
   std::size_t idle_count_ = 0;
-  std::vector<bool> numbers_;  // which are in use
+  std::vector<bool> numbers_;  // the numbers that are in use
   spare_list threads_;
   spare_list ended_;  // threads that were too many, and are still to be joined
 };

@@ -13,7 +13,7 @@ namespace braid::detail {
 
 /// A stop source that never requests a stop. The other sources return a reason once a stop is requested.
 struct never_stopped {
-  using seen = void;  // by the callable
+  using seen = void;  // the type that the callable receives
   [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
 };
 struct stopped_by_flag {

@@ -13,8 +13,8 @@ class thread_registry;
 
 /// The label of a thread in a registry. It may have any length, and is independent of the system's name of the thread.
 struct thread_label {
-  std::string tag;        ///< what kind it is: "io"
-  std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
+  std::string tag;        ///< the kind of the thread: "io"
+  std::string name = {};  ///< the name of the thread; empty: its name in the system
 };
 
 namespace detail {

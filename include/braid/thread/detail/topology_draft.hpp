@@ -18,7 +18,7 @@ namespace braid::detail {
 struct cpu_claim {
   std::optional<unsigned> package;
   std::optional<unsigned long> capacity;  ///< in any unit that is the same for all
-  cpu_set core;                           ///< those that share the core, the second and the third level of cache
+  cpu_set core;                           ///< the CPUs that share the core, and the second and third level of cache
   cpu_set l2;
   cpu_set l3;
 };

@@ -17,7 +17,7 @@ enum class trace_kind : std::uint8_t {
   job_begin,        ///< code of the job; subject: the job
   slice_begin,      ///< name
   coroutine_begin,  ///< code of the coroutine that is resumed; subject: the wait that is over
-  slice_end,        ///< of the newest slice of the thread that is open
+  slice_end,        ///< the end of the newest open slice of the thread
   mark,             ///< name
   counter,          ///< value; subject: name
   posted,           ///< job

@@ -32,11 +32,11 @@ struct trace_event {
   enum class kind : std::uint8_t { begin = 1, end = 2, mark = 3, counter = 4 };
 
   kind what = kind::mark;
-  std::uint32_t name = 0;      ///< what perfetto_writer::name has given
+  std::uint32_t name = 0;      ///< a number that perfetto_writer::name has returned
   std::uint64_t track = 0;     ///< 0: the thread's
   std::uint64_t flow = 0;      ///< an arrow that begins here, or passes through
   std::uint64_t flow_end = 0;  ///< an arrow that ends here
-  std::int64_t value = 0;      ///< of a counter
+  std::int64_t value = 0;      ///< the value of a counter
   std::uint64_t lost = 0;      ///< records of the thread that are not in the trace, up to here
   std::uint64_t due = 0;       ///< nanoseconds from here until a timer fires
 };
@@ -49,7 +49,7 @@ class BRAID_API perfetto_writer {
  public:
   /// The events of one thread, in the order of their times.
   struct sequence {
-    std::uint32_t id = 0;  ///< from 2, different for each thread
+    std::uint32_t id = 0;  ///< 2 or more, different for each thread
     std::uint64_t last_ns = 0;
     std::vector<bool> known_names;
   };
