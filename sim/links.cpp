@@ -202,7 +202,7 @@ void links::give_up(std::uint64_t number, std::size_t side, std::int64_t since) 
   connections_.erase(found);
 }
 
-/// Sends the packets that were held back by links that are whole again.
+/// Sends the packets that were held back by links that are no longer cut.
 void links::send_held() {
   for (auto& [number, of] : connections_) {
     for (std::size_t side = 0; side < 2; ++side) {

@@ -174,7 +174,8 @@ void object::changed(std::uint32_t events) {
       if (waits == is_any_waiting) exclusive.push_back(each);
     }
   }
-  // For EPOLLEXCLUSIVE, only one instance with a waiting thread is notified. If no thread waits, all instances are.
+  // For EPOLLEXCLUSIVE, only one instance with a waiting thread is notified. If no thread waits, all instances are
+  // notified.
   if (is_any_waiting) exclusive = {exclusive[network_chance(exclusive.size())]};
   for (watch* each : exclusive) each->owner->enqueue(*each);
 }

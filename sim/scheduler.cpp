@@ -225,8 +225,8 @@ void apply_changes() {
   if (std::ranges::find(changes, at) != changes.end() || ++self->hold_length > max_hold) lower(*self);
 }
 
-/// Waits until an ended thread no longer exists. After it has passed the token, it still frees memory, which must not
-/// overlap with the next thread.
+/// Waits until an ended thread no longer exists. An ended thread still frees memory after it has passed the token.
+/// Meanwhile the next thread must not run.
 void wait_for_the_dying() {
   if (run.dying == 0) return;
   while (kernel(SYS_tgkill, kernel(SYS_getpid), run.dying, 0) == 0) {

@@ -164,7 +164,8 @@ class epoll_backend final : public io_backend {
     event.events = EPOLLONESHOT | (known.waiting[0] != nullptr ? EPOLLIN | EPOLLRDHUP : 0U) |
                    (known.waiting[1] != nullptr ? std::uint32_t{EPOLLOUT} : 0U);
     event.data.u64 = pack_data(number, known);
-    // The kernel may report ENOENT, because the number may belong to a newly opened file that is not registered yet.
+    // The kernel may report ENOENT: the descriptor's number may now belong to a newly opened file that is not
+    // registered.
     int status = known.is_registered ? ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, number, &event) : -1;
     if (status != 0 && (!known.is_registered || errno == ENOENT))
       status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event);

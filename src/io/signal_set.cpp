@@ -90,8 +90,8 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Removes one pending signal from the place and returns it, or 0 if no signal is pending. Chooses the next one after
-/// `last` in numerical order, with wrap-around, so that a frequent signal does not starve others.
+/// Removes one pending signal of a set and returns it, or 0 if no signal is pending. Chooses the next one after `last`
+/// in numerical order, with wrap-around, so that a frequent signal does not starve others.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;

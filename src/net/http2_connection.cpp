@@ -259,7 +259,7 @@ void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (service_->stopping && !is_retired_) retire();
 }
 
-/// Owns the stream, so the stream ends with this task.
+/// Serves a stream. The stream ends with this task, which owns it.
 auto http2_connection::serve(std::unique_ptr<http2_stream> stream) -> task<void> {
   auto serving = stream->serve();
   co_await std::move(serving);

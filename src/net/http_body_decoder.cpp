@@ -1,4 +1,4 @@
-// src/net/http_body_decoder.cpp: decodes HTTP bodies: the framing of chunks by characters, their data in whole pieces.
+// src/net/http_body_decoder.cpp: decodes HTTP bodies. It parses the framing of chunks by characters, not their data.
 #include <braid/net/detail/http_body_decoder.hpp>
 
 #include <braid/net/detail/http_text.hpp>

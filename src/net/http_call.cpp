@@ -16,7 +16,8 @@
 
 namespace braid::detail {
 
-/// Returns the maximum size of this request's body. If the request has no body, as most have, no route is looked up.
+/// Returns the maximum size of this request's body. Looks up no route if the request has no body, which is the usual
+/// case.
 auto http_call::max_body() const noexcept -> std::uint64_t {
   const std::uint64_t usual = service_->options.limits.body_bytes;
   if (head().body.how == http_framing::kind::none) return usual;

@@ -198,7 +198,7 @@ void redis_cluster_state::left(const place& asked) noexcept {
 
 // Functions that send one command.
 
-/// Decides from the reply whether a command has ended, is sent again, or waits before that.
+/// Decides from the reply whether a command has ended, is sent again at once, or is sent again after a pause.
 /// Errors: too_many_hops.
 auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
@@ -223,7 +223,8 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
   return verdict::again;
 }
 
-/// Decides from the error whether a command without a reply has ended, is sent again, or waits before that.
+/// Decides from the error whether a command without a reply has ended, is sent again at once, or is sent again after a
+/// pause.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // the node, before the command was sent to it
   // If the memory was exhausted, the command may have been sent, and only its reply was lost. So a write is not

@@ -227,7 +227,7 @@ void redis_shared_connection::read_ready() noexcept {
   try {
     read_replies(transport_->received());
   } catch (const std::bad_alloc&) {
-    // No code of the program has run since the exception was thrown, so this object still exists.
+    // No code of the program has run since the exception was thrown, so this connection still exists.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
     state_ == state::ready ? lose(why, why) : attempt_failed(why);
   }

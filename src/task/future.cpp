@@ -37,8 +37,8 @@ auto looks_outside() noexcept -> unsigned {
   return looks;
 }
 
-/// Makes the first call when the library is loaded. If a thread made it during a fork, the guard of the static variable
-/// would stay locked in the child.
+/// Makes the first call of `looks_outside` when the library is loaded. If a thread made it during a fork, the guard of
+/// the static variable would stay locked in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Polls a future for a short time. Returns true if it has settled.
@@ -99,10 +99,10 @@ void future_core::wake_sleepers() noexcept {
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
-  // A worker may help its pool. But the job of a serial executor that waits for another job of the same executor would
-  // deadlock.
+  // A worker may wait for work of its own pool. A job of a serial executor must not wait for work of the same executor,
+  // because that work could never begin.
   const executor_id where = self != nullptr && self->pool->has_id(executor_) ? executor_id() : executor_;
-  // A job of a manual executor polls the executor while it waits.
+  // A job of a manual executor may wait for work of the same executor, because it polls the executor while it waits.
   const executor* const polled = threadless_here();
   const bool can_poll = polled != nullptr && polled->needs_polls() && polled->has_id(executor_);
   if (const executor_use use(where); !can_poll && use && use->is_current())

@@ -437,8 +437,8 @@ auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return poll_result::finished;
     if (find(self, slot)) return poll_result::job;
-    // After it has skipped a victim with short jobs, the thread pauses longer, because each poll takes a cache line
-    // from the victim.
+    // If the thread has skipped a victim with short jobs, it pauses longer, because each poll takes a cache line from
+    // the victim.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
   }

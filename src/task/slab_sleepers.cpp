@@ -95,8 +95,8 @@ void slab_sleepers::list(slab_context& self) noexcept {
 }
 
 /// Removes a thread from the list of sleeping threads, and counts it as searching. If another thread has removed it in
-/// order to wake it, that thread has also counted it. The unused permit may then end a later sleep early, which costs
-/// one poll.
+/// order to wake it, that thread has also counted it. In that case the permit of the wake stays unused. It may end a
+/// later sleep early, which costs one poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

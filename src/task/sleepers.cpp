@@ -11,8 +11,8 @@ void sleepers::wake_someone(const placement& placed) noexcept {
   if (!someone_searches()) wake_one();
 }
 
-/// Returns whether a worker is searching for jobs. If a worker is searching, the second check comes before the end of
-/// its search. So the last poll of that search sees the new job.
+/// Returns whether a worker is searching for jobs. If the result is true, the caller has read the count before the
+/// search ended, so the last poll of the search finds the caller's new job.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
   // edge sleepers.searching: both, the searching worker's last poll sees the new job

@@ -76,8 +76,7 @@ void trace_writer::commit() {
   session_.commit_rings();
 }
 
-/// Writes the new records of a thread. Checks first whether the thread has ended, because no record follows in that
-/// case.
+/// Writes the new records of a thread. If the thread had ended before this, these are its last records.
 auto trace_writer::drain(thread_state& state) -> bool {
   const bool has_ended =
       state.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen

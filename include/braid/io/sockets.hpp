@@ -186,7 +186,7 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
   /// Returns the number of connections that wait to be accepted.
-  /// Errors: system errors; not_supported if it is not TCP.
+  /// Errors: system errors; not_supported if this is not a TCP listener.
   [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
 
   /// Returns the number of connections that were closed because no descriptor was left.

@@ -89,12 +89,14 @@ struct spawn_options {
 
 /// The priority of a job. Jobs of priority `high` start before all others, jobs of priority `low` only when no other
 /// job is waiting. No priority starves the others. After `max_consecutive_high` jobs of priority `high`, a worker takes
-/// another job if it finds one. Every `polls_between_low` searches for work, a worker takes a job of priority `low`.
+/// a job of another priority if it finds one. Every `polls_between_low` searches for work, a worker takes a job of
+/// priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
 
-/// The number of consecutive jobs of priority `high` after which a worker takes another job, if it finds one.
+/// The number of consecutive jobs of priority `high` after which a worker takes a job of another priority, if it finds
+/// one.
 inline constexpr std::uint32_t max_consecutive_high = 16;
 /// A worker takes a job of priority `low` once in this many searches for work.
 inline constexpr std::uint32_t polls_between_low = 256;

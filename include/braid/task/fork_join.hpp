@@ -148,7 +148,7 @@ class BRAID_API group_task : public fork_record {
   /// Calls the function, unless the group has stopped, and frees it.
   static void run_it(fork_record& self) noexcept;
 
-  /// Frees the function without calling it, because a pool has dropped it.
+  /// Frees the function without calling it. Called if a pool has dropped the function.
   void drop() noexcept;
 
  protected:

@@ -140,7 +140,7 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                                out, fn, proj, options);
 }
 
-/// Returns an iterator to the first element with `pred(proj(element))`, or the end.
+/// Returns an iterator to the first element for which `pred(proj(element))` is true, or the end.
 /// Cost: elements after the first match are also checked if other workers have begun with them.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
@@ -198,7 +198,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return found;
 }
 
-/// Returns the number of elements with `pred(proj(element))`.
+/// Returns the number of elements for which `pred(proj(element))` is true.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_count_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::range_difference_t<Range> {
@@ -285,8 +285,8 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
                            std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, options);
 }
 
-/// Moves the elements with `pred(proj(element))` to the front, in any order, and returns an iterator to the first of
-/// the other elements. No element is lost if the call is stopped or if `pred` throws.
+/// Moves the elements for which `pred(proj(element))` is true to the front, in any order, and returns an iterator to
+/// the first of the other elements. No element is lost if the call is stopped or if `pred` throws.
 /// Errors: also std::bad_alloc, for a few bytes for each block of elements. Cost: each block is partitioned, then
 /// elements on the wrong side are swapped.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>

@@ -52,7 +52,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
     /// Returns, for dumps, the task that this wait needs. Called on the home's thread.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
-    /// The offsets of these details in the awaiter, for a debugger that cannot call functions.
+    /// The offsets of the details that `describe` and `needs` report, for a debugger that cannot call functions.
     const wait_layout* layout = nullptr;
   };
 

@@ -34,7 +34,7 @@ class event_count {
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 
-  /// Withdraws the announcement. Called if the condition holds.
+  /// Withdraws the announcement of `prepare`. Called if the condition already holds.
   void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
 
   /// Blocks until a thread has called notify after `prepare`.

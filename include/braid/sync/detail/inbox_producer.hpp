@@ -353,8 +353,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// This function is defined in the library. A thread keeps the producers that it has opened, and may outlive the shared
-/// object that contains the calling code.
+/// This function is defined in the library, because a thread keeps the producers that it has opened. The thread may
+/// outlive the shared object that contains the calling code.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

@@ -107,8 +107,8 @@ class inbox_record {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);
   }
 
-  // A pointer to the kind. Its low bits hold the size of the record in units, so that the next record can be found
-  // without another load.
+  // A pointer to the `kind` of the callable. The low bits hold the size of the record in units, so that the next record
+  // can be found without another load.
   std::uintptr_t word_ = 0;  // 0: the end
 };
 

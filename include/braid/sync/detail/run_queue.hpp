@@ -58,8 +58,9 @@ class run_queue {
     return next_.exchange(nullptr, release);
   }
 
-  /// Steals the older half of one end of `other`, for the owner of this queue. Returns the oldest of these elements and
-  /// appends the others to this queue. Returns null if `other` was empty, except perhaps for its slot.
+  /// Steals the older half of a ring or of the list of `other`, for the owner of this queue. Returns the oldest of
+  /// these elements and appends the others to this queue. Returns null if `other` was empty, except perhaps for its
+  /// slot.
   [[nodiscard]] auto steal_half_from(run_queue& other) noexcept -> T*;
 
   // --- Functions for any thread. ---

@@ -22,7 +22,8 @@ class fork_pace {
   /// Returns `no_forks` plus the number of private forks from which on further forks may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns the corresponding value for a parallel loop, which forks one half of its remaining elements at a time.
+  /// Returns `no_forks` plus the number of private forks from which on a parallel loop may skip further forks. Each
+  /// fork of a loop is one half of its remaining elements.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
   /// Called if a fork was useless, because no thief took it from the worker's deque.

@@ -146,7 +146,8 @@ struct refused_continuations {
   }
 };
 
-/// The corresponding members of a shared future.
+/// Members of a shared future for invalid continuations. They do not compile, and the error message describes what is
+/// wrong.
 template <typename T>
 struct refused_views {
   template <typename... All>

@@ -87,7 +87,7 @@ auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const Is
   return is_whole;
 }
 
-/// Copies the elements with `is_wanted(proj(element))`, in order, and returns the end of the copies.
+/// Copies the elements for which `is_wanted(proj(element))` is true, in order, and returns the end of the copies.
 template <typename Stop, typename Iterator, typename Out, typename Pred, typename Proj>
 auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out out, Pred& is_wanted, Proj& proj,
                  parallel_options options) -> unless_stopped<Stop, Out> {

@@ -58,7 +58,7 @@ auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& 
   return unless_left_out(stop, is_whole || (What == search_for::any && found.get() != count), found.get());
 }
 
-/// Returns the number of elements with `is_wanted(proj(element))`.
+/// Returns the number of elements for which `is_wanted(proj(element))` is true.
 template <typename Stop, typename Iterator, typename Pred, typename Proj>
 auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
                parallel_options options) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {

@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// The work that `spawn` and `post` can run at a place.
+/// The kinds of work that `spawn` and `post` accept for an executor, a home or a scope.
 enum class place_kind : std::uint8_t { none, functions_and_tasks, tasks_only };
 
 template <typename Where>
