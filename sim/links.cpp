@@ -1,5 +1,5 @@
 // sim/links.cpp: sends packets between machines. The packets of a connection stay in order; those that a cut holds back
-// are sent when the link is whole again. Datagrams and first packets of connections are lost at a cut.
+// are sent when the link is no longer cut. Datagrams and first packets of connections are lost at a cut.
 #include <sim/links.hpp>
 
 #include <algorithm>

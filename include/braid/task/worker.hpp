@@ -64,7 +64,7 @@ class BRAID_API driver {
   /// itself, after the worker counts as busy again: during the sleep, other threads consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
-  /// Returns whether there is work for `work`.
+  /// Returns whether a call of `work` would find work.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
   /// Returns whether `work` should be called now. A busy worker calls this between two jobs: after the first job that

@@ -92,8 +92,7 @@ struct known_slab_context {
 };
 extern BRAID_API constinit thread_local known_slab_context known_context __attribute__((tls_model("initial-exec")));
 
-/// The idle list of a slab, which stores whether its threads sleep, search or are busy. The list shows what a thread
-/// does that
+/// The idle list of a slab, which stores whether its threads sleep, search or are busy. The steps of a thread that
 ///
 ///   posts a job: queues it; light(); wakes a thread if `wants_wake`
 ///   is about to sleep: adds itself to the list; heavy(); polls again; sleeps
