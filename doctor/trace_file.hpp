@@ -18,7 +18,7 @@ inline constexpr std::size_t no_slice = ~std::size_t{0};
 /// A point in time on a thread.
 struct trace_place {
   std::size_t thread = 0;        ///< position in `trace_file::threads`
-  std::uint64_t when = 0;        ///< in nanoseconds
+  std::uint64_t when = 0;        ///< the time in nanoseconds
   std::size_t slice = no_slice;  ///< the innermost slice that is open there: an index in `recorded_thread::slices`
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t max_grants = 10'000'000;  // that are kept for the comparison of two runs
+constexpr std::size_t max_grants = 10'000'000;  // the maximum number that is kept for the comparison of two runs
 
 auto to_seconds(std::int64_t time) -> std::string {
   std::array<char, 32> text{};

@@ -19,7 +19,7 @@ struct machine_plan {
   std::string name;
   std::vector<std::string> words;  ///< the program with its arguments
   std::string address;             ///< the next free one of 10.0.0.0/24 if it is empty
-  std::string folder;              ///< in which the program starts; the current one if it is empty
+  std::string folder;              ///< the folder in which the program starts; empty: the current folder
   std::int64_t starts_at_ns = 0;
   std::int64_t clock_offset_ns = 0;
   std::int32_t clock_drift_ppm = 0;
@@ -29,7 +29,7 @@ struct machine_plan {
 /// A token grant, for the comparison of two runs.
 struct grant {
   std::int64_t time = 0;
-  std::uint64_t hash = 0;  ///< of all switches of the machine
+  std::uint64_t hash = 0;  ///< the hash of all switches of the machine
   machine_number machine = 0;
   friend auto operator==(const grant&, const grant&) -> bool = default;
 };

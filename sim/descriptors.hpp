@@ -18,9 +18,9 @@ struct watch;
 struct message {
   std::span<const iovec> parts;
   int flags = 0;
-  const sockaddr* to = nullptr;  ///< of a call that sends
+  const sockaddr* to = nullptr;  ///< the target of a call that sends
   socklen_t to_length = 0;
-  sockaddr* from = nullptr;  ///< of a call that receives
+  sockaddr* from = nullptr;  ///< where a call that receives stores the sender
   socklen_t* from_length = nullptr;
   int found_flags = 0;  ///< MSG_TRUNC
 

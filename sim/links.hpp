@@ -79,14 +79,14 @@ class links {
     bool has_ended = false;
     std::int64_t last_arrival = 0;
     std::int64_t blocked_since = 0;  ///< since then, nothing is acknowledged; 0: all is
-    std::vector<packet> held;        ///< which are sent again
+    std::vector<packet> held;        ///< the packets that are sent again
   };
   struct connection {
     std::array<direction, 2> sides;
   };
   struct link {
     bool is_cut = false;
-    std::uint32_t partitions = 0;  ///< that the seed has chosen, and that have not ended
+    std::uint32_t partitions = 0;  ///< the number of the seed's partitions that have not ended
   };
 
   [[nodiscard]] auto is_open(machine_number from, machine_number to) const -> bool;

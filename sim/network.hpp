@@ -165,7 +165,7 @@ class tcp_socket final : public internet_socket {
   bool is_write_shut_ = false;
   bool was_full_ = false;  // a send found no room since the last event of room
   bool is_closed_ = false;
-  bool is_outcome_known_ = true;  // of connect
+  bool is_outcome_known_ = true;  // the outcome of connect is known
   int attempts_ = 0;
   std::shared_ptr<tcp_socket> peer_;  // until one of them is closed, and what it sent has arrived
   std::uint64_t connection_ = 0;      // the number of a connection to another machine
@@ -238,7 +238,7 @@ auto cut_until(std::uint16_t port, bool to_server) -> nanoseconds;
 /// A host name of the command line, with its address.
 struct host_name {
   std::string_view name;
-  std::string_view text;  ///< of the address
+  std::string_view text;  ///< the text of the address
   address where;
 };
 auto host_names() -> const list<host_name>&;

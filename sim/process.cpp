@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds patience(60);  // for the report of a program that is stuck, on a busy machine
+constexpr std::chrono::seconds patience(60);  // the time for the report of a stuck program on a busy machine
 
 auto find_library() -> std::string {
   Dl_info own{};  // the program braid-sim, or libbraid-world.so

@@ -30,9 +30,9 @@ enum class output { shown, kept };
 
 /// The properties of a process that is a machine of a world.
 struct machine_seat {
-  int socket = -1;     ///< to the coordinator
+  int socket = -1;     ///< the connection to the coordinator
   int output = -1;     ///< a file that collects what the program writes
-  std::string folder;  ///< in which the program starts
+  std::string folder;  ///< the folder in which the program starts
   std::uint64_t first_connection = 0;
 };
 

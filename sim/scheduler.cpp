@@ -29,9 +29,9 @@ std::array<last_switch, last_switch_count> last_switches;
 
 namespace {
 
-constexpr nanoseconds step = 1000;        // of virtual time at each switch
-constexpr std::uint64_t max_hold = 5000;  // of switches under PCT, so that a loop that polls cannot hold up all
-constexpr nanoseconds outside_limit = 5 * second;  // of real time without any event
+constexpr nanoseconds step = 1000;        // the virtual time of each switch
+constexpr std::uint64_t max_hold = 5000;  // switches under PCT, so that a polling loop delays others only so long
+constexpr nanoseconds outside_limit = 5 * second;  // the real time without any event after which the run ends
 constexpr std::uint64_t base_priority = 1'000'000;
 constexpr std::size_t max_changes = 64;
 
@@ -69,8 +69,8 @@ struct choice {
   std::array<thread*, max_threads> all;
   std::size_t count;
 };
-choice runnable;  // by go_on() and what it calls
-choice waiters;   // by wake()
+choice runnable;  // used by go_on() and the functions that it calls
+choice waiters;   // used by wake()
 
 auto kernel_poll(pollfd* descriptors, nfds_t count, nanoseconds limit) -> int {
   const timespec time = to_timespec(limit);

@@ -28,7 +28,7 @@ struct wait {
   call kind = call::sleep;
   const void* address = nullptr;
   nanoseconds deadline = never;
-  std::uint32_t bits = ~0U;       ///< of FUTEX_WAIT_BITSET
+  std::uint32_t bits = ~0U;       ///< the bits of FUTEX_WAIT_BITSET
   pollfd* descriptors = nullptr;  ///< real descriptors, any of which ends the wait when it is ready
   nfds_t descriptor_count = 0;
   bool is_outside = false;  ///< something outside of the process can end the wait: the caller tries again
@@ -56,7 +56,7 @@ struct thread {
   void* argument = nullptr;
   std::array<char, 16> name{};
   sigset_t mask{};                                  ///< signals that the program has blocked
-  std::atomic<std::uint64_t> signals = 0;           ///< that the thread handles at its next switch
+  std::atomic<std::uint64_t> signals = 0;           ///< the signals that the thread handles at its next switch
   std::array<std::uint64_t, max_cpus / 64> cpus{};  ///< on which the program lets it run
   int depth = 0;                                    ///< calls of the simulator itself, which are not simulated
   int end_rounds = 0;                               ///< rounds of destructors of thread-specific data
@@ -112,7 +112,7 @@ auto entropy() -> std::uint64_t;
 
 // The threads of the program.
 auto add_thread() -> thread*;                   // null if there are too many
-void remove_thread(thread& gone);               // that could not be started
+void remove_thread(thread& gone);               // removes a thread that could not be started
 void begin_thread(thread& started);             // called by itself: waits for the token
 void end_thread();                              // called by itself, at the end of its last destructor
 auto find_thread(pthread_t handle) -> thread*;  // null if there is no such thread

@@ -112,17 +112,17 @@ struct settings {
   std::uint64_t max_switches = 0;  ///< the run ends after them; 0: no limit
   std::uint32_t cpus = 4;
   std::uint32_t keeps_stacks = 0;
-  std::uint64_t min_latency_ns = 10'000;  ///< of a packet between sockets of the internet
+  std::uint64_t min_latency_ns = 10'000;  ///< the minimum latency of a packet between internet sockets
   std::uint64_t max_latency_ns = 200'000;
   std::array<std::uint32_t, fault_count> budgets{};  ///< the most faults of each kind
   std::uint32_t fault_rate = 20;                     ///< one of so many packets has a fault, on average
   std::uint64_t calm_from_ns = 0;                    ///< no faults begin after it; 0: no limit
   std::array<char, 4096> names{};                    ///< host names: NAME=ADDRESS lines
   std::uint32_t is_machine = 0;                      ///< 1 if a coordinator passes a token among several processes
-  std::int32_t clock_drift_ppm = 0;                  ///< of the machine's clock, in millionths
-  std::int64_t clock_offset_ns = 0;                  ///< of its real-time clock
+  std::int32_t clock_drift_ppm = 0;                  ///< the drift of the machine's clock, in millionths
+  std::int64_t clock_offset_ns = 0;                  ///< the offset of the machine's real-time clock
   std::int64_t start_ns = 0;                         ///< the time of the world at which the process starts
-  std::array<std::uint8_t, 16> ip{};                 ///< of the machine
+  std::array<std::uint8_t, 16> ip{};                 ///< the address of the machine
   std::array<char, 64> machine_name{};
   std::uint64_t records = 0;  ///< the number of records for which the file has memory
 };

@@ -11,7 +11,7 @@ namespace sim {
 namespace {
 
 constexpr std::size_t usual_buffer = 512 * 1024;
-constexpr int max_attempts = 7;                 // of connect, which takes 127 s then
+constexpr int max_attempts = 7;                 // the attempts of connect, which take 127 s
 constexpr std::size_t window_step = 64 * 1024;  // bytes that another machine has read before it tells the sender
 
 void raise_pipe_signal(int flags) {

@@ -26,17 +26,17 @@ namespace braid::detail {
 /// The answers of the home executors. The caller and its questions share this object, because an answer may arrive
 /// late.
 struct dump_answers {
-  std::mutex lock;  // around what follows
+  std::mutex lock;  // guards all members below
   std::vector<std::optional<seen_home>> given;
-  std::vector<bool> are_dropped;  // as many: questions that the home will not answer any more
+  std::vector<bool> are_dropped;  // for each home, whether it will never answer
   std::size_t missing = 0;
 
-  parker all_given;  // the asker's
+  parker all_given;  // used by the thread that waits
 };
 
 /// A home executor whose tasks were queried, and the facts about it that need no answer.
 struct asked_home {
-  std::size_t number = 0;  // in `dump_answers`
+  std::size_t number = 0;  // the index in `dump_answers`
   ::pid_t thread = 0;
   bool is_refused = false;
 };
@@ -207,7 +207,7 @@ class dump_round {
   std::vector<asked_home> asked_;
   std::vector<seen_deadlock> cycles_;
   std::vector<home*> to_run_;                        // do not end before `run_asked` is called
-  std::vector<std::pair<std::size_t, home*>> here_;  // whose task, or job, the caller is
+  std::vector<std::pair<std::size_t, home*>> here_;  // the homes whose task or job the caller is
 };
 
 namespace {

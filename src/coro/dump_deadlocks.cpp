@@ -17,15 +17,15 @@ namespace {
 struct scope_node {
   std::size_t around = seen_scope::none;
   std::size_t owner = seen_scope::none;  // the nearest scope, itself included, that was created for a spawned task
-  const task_info* info = nullptr;       // of an owner
-  std::size_t known = 0;                 // tasks that were seen, of those that it counts
-  std::size_t all = 0;                   // tasks that it counts
-  std::vector<std::size_t> tasks;        // of an owner: those nearest to it
-  std::size_t first = seen_scope::none;  // a wait in it, at any depth
-  bool may_go_on = false;                // something in it, at any depth
-  bool may_release = false;              // of an owner: something directly in it may continue, and release a lock
-  std::vector<std::size_t> joined_by;    // waits for all that is in it
-  std::vector<std::size_t> wanted_by;    // of an owner: waits for its lock
+  const task_info* info = nullptr;       // the information of an owner
+  std::size_t known = 0;                 // the number of tasks that were seen
+  std::size_t all = 0;                   // the number of all tasks
+  std::vector<std::size_t> tasks;        // the tasks nearest to an owner
+  std::size_t first = seen_scope::none;  // the first wait in the scope, at any depth
+  bool may_go_on = false;                // something in the scope may continue, at any depth
+  bool may_release = false;              // a task directly in an owner may continue, and release a lock
+  std::vector<std::size_t> joined_by;    // the waits for the end of the scope
+  std::vector<std::size_t> wanted_by;    // the waits for a lock of an owner
 };
 
 struct wait_node {
@@ -189,7 +189,7 @@ class wait_graph {
 
   std::vector<scope_node> scopes_;
   std::vector<wait_node> waits_;
-  std::unordered_map<std::uint64_t, std::size_t> owners_;  // by number of the task
+  std::unordered_map<std::uint64_t, std::size_t> owners_;  // owners by the number of the task
   std::vector<std::size_t> freed_;
 };
 

@@ -13,7 +13,7 @@ namespace braid::detail {
 /// A cycle of waits, described by a sentence.
 struct seen_deadlock {
   std::string text;
-  std::vector<needed_task> waits = {};  ///< of the cycle; equal in two looks: each lock was held throughout
+  std::vector<needed_task> waits = {};  ///< the waits of the cycle; equal in two looks: each lock was held throughout
   bool is_across_homes = false;         ///< homes are looked at one after the other: it may have been seen wrongly
 
   auto operator==(const seen_deadlock&) const -> bool = default;

@@ -22,7 +22,7 @@ struct contents {
   std::vector<std::size_t> tasks;
   std::vector<std::size_t> scopes;       // inside of it, that no task is known to hold
   std::size_t owner = seen_scope::none;  // the task for which the scope was created
-  std::size_t known = 0;                 // of those that the scope counts
+  std::size_t known = 0;                 // the number of tasks that were seen, of those that the scope counts
 };
 
 /// Which scope contains which tasks and scopes, and which task holds which scopes.
@@ -46,7 +46,7 @@ class relations {
     return all - std::min(all, in[scope].known);
   }
 
-  std::vector<contents> in;                       // by scope
+  std::vector<contents> in;                       // the contents of each scope
   std::vector<std::vector<std::size_t>> held_by;  // scopes, by task
 
  private:

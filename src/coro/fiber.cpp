@@ -130,7 +130,7 @@ struct fiber_frame::stacks {
   fiber_stack memory;
   fcontext_t inside;            // the point at which the fiber continues
   fcontext_t caller = nullptr;  // the point at which its resumer continues
-  exception_state exceptions;   // of the fiber, while it does not run
+  exception_state exceptions;   // the exceptions of the fiber while it does not run
   stack_note note_of_fiber;
   stack_note note_of_caller;
   fiber_note sanitizer;

@@ -18,7 +18,7 @@ inline constexpr std::size_t home_part_count = 32;
 struct alignas(64) home_part {
   fork_safe_mutex lock;
   intrusive_list<home, home_hook> homes;  // under the lock
-  std::uint64_t forks = 0;                // the same: the number of forks of the process when `homes` was used last
+  std::uint64_t forks = 0;                // the process's number of forks when `homes` was used last; under the lock
 };
 
 }  // namespace braid::detail

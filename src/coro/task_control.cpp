@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-constinit atomic<std::uint64_t> last_number{0};  // of a task; written by the spawning threads
+constinit atomic<std::uint64_t> last_number{0};  // the number of the newest task; written by the spawning threads
 
 constinit thread_local unsigned depth __attribute__((tls_model("initial-exec"))) = 0;
 

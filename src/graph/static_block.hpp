@@ -36,8 +36,8 @@ struct alignas(64) static_node final : fork_record {
   static void run_it(fork_record& self) noexcept;
 
   countdown waiting_for;             // used if the node has several predecessors
-  const std::uint32_t predecessors;  // what the countdown begins with
-  const node_index place;            // in the block
+  const std::uint32_t predecessors;  // the initial value of the countdown
+  const node_index place;            // the index in the block
   // The places of up to two successors, or `none`. With more successors, `first` is the index at which their list
   // begins, and `second` is `many` plus the length of the list.
   std::uint32_t first = none;
@@ -90,9 +90,9 @@ class static_block {
 
  private:
   std::size_t given_;
-  std::size_t count_ = 0;         // with those that are hidden
+  std::size_t count_ = 0;         // the number of nodes, including hidden nodes
   std::byte* memory_ = nullptr;   // one place for the run, then the nodes
-  static_node* nodes_ = nullptr;  // in memory_
+  static_node* nodes_ = nullptr;  // the nodes in memory_
   std::vector<node_index> targets_;
   std::vector<boxed_call> boxes_;
   atomic<bool> taken_{false};  // whether a run is in progress; written by the running thread

@@ -76,7 +76,7 @@ class static_run {
   std::exception_ptr thrown_;              // written by the walk that sets `failed_`, before it ends
   atomic<bool> failed_{false};             // a node has thrown; set by the first that does
   atomic<int> left_out_{0};                // the errc of the stop that skipped nodes; 0 if nothing was skipped
-  alignas(cache_line) atomic<mode> mode_;  // to `halted` by a walk that threw or met a stop
+  alignas(cache_line) atomic<mode> mode_;  // set to `halted` by a walk that threw or found a stop
   atomic<bool> several_{false};            // set by each walk but the first
 };
 

@@ -36,7 +36,7 @@ class static_layout {
 
  private:
   struct list {
-    std::uint32_t first;  // in targets_
+    std::uint32_t first;  // the index of the first successor in targets_
     std::uint32_t count;
   };
 
@@ -47,7 +47,7 @@ class static_layout {
   void put_in_order(node_index entry);
 
   std::size_t given_;
-  std::vector<list> lists_;  // of each node
+  std::vector<list> lists_;  // the list of each node
   std::vector<node_index> targets_;
   std::vector<std::uint32_t> predecessors_;
   std::vector<node_index> order_;

@@ -60,7 +60,7 @@ class loop_timers::server final : public clock_source, private job, private time
 
   loop& loop_;
   shared_timers* timers_ = nullptr;  // null when the timers have gone; written on the loop's thread
-  atomic<bool> posted_{false};       // in the queue of the loop; set under the lock of the timers, cleared by the job
+  atomic<bool> posted_{false};       // the job is queued in the loop; set under the timers' lock, cleared by the job
 };
 
 auto loop_timers::serve_on(loop& loop) -> std::unique_ptr<server> {

@@ -65,14 +65,14 @@ class openssl_engine final : public tls_engine {
   std::string host_;  // a client's key to its sessions
   ssl_ptr ssl_;
   std::vector<std::byte> input_;
-  std::size_t begin_ = 0;  // of received bytes that OpenSSL has not read
+  std::size_t begin_ = 0;  // the begin of received bytes that OpenSSL has not read
   std::size_t whole_ = 0;  // the end of the complete records; OpenSSL never gets a partial record
   std::size_t end_ = 0;
   bool out_of_step_ = false;         // something came that is not a record: OpenSSL gets it all, and says what it is
-  std::vector<std::byte> produced_;  // by OpenSSL, and not being sent
-  std::size_t replies_ = 0;          // of them
+  std::vector<std::byte> produced_;  // output of OpenSSL that is not being sent
+  std::size_t replies_ = 0;          // the number of bytes in it that reads have produced
   std::vector<std::byte> sending_;   // does not change while it is being sent
-  std::size_t sent_ = 0;             // of it
+  std::size_t sent_ = 0;             // the number of bytes of it that were sent
   std::error_code failure_;          // once set, nothing continues
   bool ended_ = false;
   bool out_of_memory_ = false;

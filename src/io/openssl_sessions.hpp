@@ -34,7 +34,7 @@ class openssl_sessions {
   mutable std::mutex mutex_;
   // The members below are guarded by `mutex_`.
   std::unordered_map<std::string, std::string> known_;
-  std::deque<std::string> hosts_;  // of `known_`, the first first
+  std::deque<std::string> hosts_;  // the hosts of `known_`, oldest first
 };
 
 }  // namespace braid::detail

@@ -47,7 +47,7 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   static auto keep_session(SSL* connection, SSL_SESSION* session) noexcept -> int;
 
   bool verifies_ = true;
-  std::string protocols_;  // as they go over the wire
+  std::string protocols_;  // the protocols in the wire format
   context_ptr context_;
   mutable openssl_sessions sessions_;
 };

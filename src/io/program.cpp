@@ -48,7 +48,7 @@ using child_view = program_start::child_view;
 
 constexpr std::size_t stack_size = std::size_t{32} * 1024;
 constexpr int last_signal = 64;
-constexpr std::size_t signal_set_size = 8;  // of the kernel
+constexpr std::size_t signal_set_size = 8;  // the size of the kernel's signal set
 
 /// The kernel's `struct sigaction`. Its first word is the handler.
 struct kernel_action {

@@ -25,7 +25,7 @@ struct child_name {
 
 /// The result of checking a child process: whether it has ended, and how.
 struct child_look {
-  int error = 0;                                         // of the system; else 0
+  int error = 0;                                         // the system's error, or 0
   std::optional<child_process::exit_status> ended = {};  // empty while it runs
 };
 
@@ -73,11 +73,11 @@ class program_start {
 
   /// The data that the child reads. It contains only pointers and numbers, so that reading it calls no functions.
   struct child_view {
-    const char* const* paths = nullptr;  // those to try, and a null
+    const char* const* paths = nullptr;  // the paths to try, ended by a null
     char* const* words = nullptr;
     char* const* variables = nullptr;
     const char* folder = nullptr;  // null: ours
-    int sources[3] = {};           // of the streams: a descriptor above them, `inherited` or `nothing`
+    int sources[3] = {};           // a descriptor above 2 for each stream, `inherited` or `nothing`
     int error = 0;                 // set by the child if it cannot execute the program
   };
   static constexpr int inherited = -1;

@@ -45,7 +45,7 @@ struct tries {
   loop* on;
   stream_socket::options options;
   std::optional<stream_socket> made;
-  std::error_code why_not;  // of the first that failed
+  std::error_code why_not;  // the error of the first attempt that failed
   std::size_t failed = 0;
 
   auto run(scope& scope, socket_address address, event& over) -> task<void> {

@@ -29,15 +29,15 @@ constexpr int signal_count = 65;
 /// The data of one `signal_set`. It is written under `changes`. The signal handler reads it, at any time and on any
 /// thread.
 struct place {
-  atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
-  atomic<std::uint64_t> pending{0};  // the ones among them that have arrived: set by handlers, cleared by `next`
-  atomic<int> event{-1};             // of an event: the end that is written
-  int owned = -1;  // the same if it belongs to the place, as the descriptor of a pipe does; guarded by `changes`
+  atomic<std::uint64_t> signals{0};  // a bit for each signal of the set; 0: a free place
+  atomic<std::uint64_t> pending{0};  // the signals that have arrived: set by handlers, cleared by `next`
+  atomic<int> event{-1};             // the end of an event to which handlers write
+  int owned = -1;                    // the same end if the place owns it, as for a pipe; guarded by `changes`
 };
 
 std::array<place, signal_set::max_sets> places;
 atomic<int> handlers{0};          // how many run at the moment
-detail::fork_safe_mutex changes;  // around what follows, and the writing of `places`
+detail::fork_safe_mutex changes;  // guards the variables below, and writes to `places`
 std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 std::uint64_t generation = 0;  // how many forks there are between this process and the first one

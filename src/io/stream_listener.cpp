@@ -135,7 +135,7 @@ auto stream_listener::waiting() const noexcept -> result<std::size_t> {
   const int number = open_ != nullptr ? open_->number() : -1;
   if (::getsockopt(number, IPPROTO_TCP, TCP_INFO, &seen, &size) != 0) return fail(last_system_error());
   if (seen.tcpi_state != TCP_LISTEN) return fail(std::make_error_code(std::errc::not_supported));
-  return seen.tcpi_unacked;  // which of a listener is that
+  return seen.tcpi_unacked;  // for a listener, this is the number of waiting connections
 }
 
 auto stream_listener::accept() -> task<result<stream_socket>> {

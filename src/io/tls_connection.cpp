@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t record = 16384;                          // the most bytes that are encrypted at once
 constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted before it is sent
-constexpr std::size_t max_replies = std::size_t{16} * 1024;    // that reading may leave unsent
+constexpr std::size_t max_replies = std::size_t{16} * 1024;    // of replies that reading may leave unsent
 
 /// Splits the given buffers into pieces of the size of a TLS record. Buffers that are shorter than a record are
 /// combined.
@@ -55,7 +55,7 @@ class pieces {
   }
 
   std::span<const std::span<const std::byte>> parts_;
-  std::size_t offset_ = 0;  // in the first of them
+  std::size_t offset_ = 0;  // the offset in the first part
   std::vector<std::byte> together_;
 };
 

@@ -133,7 +133,7 @@ class uring_backend final : public io_backend {
     std::uint32_t times = 0;  // how many watches there were: a completion of an earlier one is old news
   };
   struct entry {
-    std::array<place, 2> places;  // by interest
+    std::array<place, 2> places;  // the places by interest
     io_registration* registration = nullptr;
   };
 

@@ -60,9 +60,9 @@ class http2_stream_numbers {
     return id % 2 == 1 && id / 2 <= last_ && last_ - id / 2 < kept;
   }
 
-  std::bitset<kept> used_;   // by half the number, modulo its size
-  std::bitset<kept> reset_;  // the same
-  std::uint32_t last_ = 0;   // half the number
+  std::bitset<kept> used_;   // indexed by half the number of the stream, modulo the size
+  std::bitset<kept> reset_;  // indexed like `used_`
+  std::uint32_t last_ = 0;   // half the number of the last stream
 };
 
 /// An HTTP/2 connection. The derived class `http2_connection_over` adds the transport, plain or TLS. libnghttp2 parses
@@ -121,7 +121,7 @@ class http2_connection : public served_connection {
   std::string output_;
   bool is_reading_over_ = false;
   bool is_broken_ = false;   // bytes could not be sent, or not be read
-  bool is_paced_ = false;    // an answer refuses because the server is full
+  bool is_paced_ = false;    // an answer was a refusal, because the server is full
   std::size_t running_ = 0;  // streams with a task, or with one that is about to start
   time_point now_;           // when bytes arrived last
 
@@ -152,8 +152,8 @@ class http2_connection : public served_connection {
   nghttp2_session* session_ = nullptr;
   const stream_socket* socket_;
   intrusive_list<http2_stream> streams_;
-  std::vector<std::unique_ptr<http2_stream>> ready_;  // their tasks have not started
-  http2_head head_;                                   // of the request whose fields arrive
+  std::vector<std::unique_ptr<http2_stream>> ready_;  // streams whose tasks have not started
+  http2_head head_;                                   // the head of the request whose fields are arriving
   http2_account account_;
   http2_stream_numbers numbers_;
 
@@ -161,15 +161,15 @@ class http2_connection : public served_connection {
   time_point armed_for_ = time_point::max();
   time_point write_deadline_ = time_point::max();
   time_point goodbye_at_ = time_point::max();  // requests that arrive later are not begun
-  std::optional<time_point> head_since_;       // when the first field of a head arrived that is not complete
-  std::int32_t head_id_ = 0;                   // of its stream
+  std::optional<time_point> head_since_;       // when the first field of an incomplete head arrived
+  std::int32_t head_id_ = 0;                   // the number of that head's stream
   std::optional<time_point> cut_at_;
   time_point idle_since_;
   bool has_settings_ = false;     // the client has begun to speak HTTP/2
-  bool close_requested_ = false;  // by the server, when it was idle
+  bool close_requested_ = false;  // the server has requested the close of this idle connection
   bool is_retired_ = false;
   bool has_said_goodbye_ = false;
-  bool has_left_ = false;    // the client has said goodbye
+  bool has_left_ = false;    // the client has sent GOAWAY
   bool is_refused_ = false;  // the client has cost too much, or violates the protocol
 };
 

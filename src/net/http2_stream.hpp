@@ -45,7 +45,7 @@ class http2_head {
   std::string authority_;
   std::string host_;
   std::string cookie_;
-  std::string fields_;  // as lines
+  std::string fields_;  // the fields as lines
   std::size_t size_ = 0;
   bool has_length_ = false;
   std::optional<http_errc> error_;
@@ -73,7 +73,7 @@ class http2_wait {
   };
 
   loop* loop_;
-  std::optional<event> event_;  // of the last wait
+  std::optional<event> event_;  // the event of the last wait
   deadline_timer timer_{*this};
   bool is_late_ = false;
 };
@@ -133,22 +133,22 @@ class http2_stream final : public http_call, public list_hook {
 
   http2_connection* connection_;
   const std::int32_t id_;
-  std::string text_;  // of the head
+  std::string text_;  // the text of the head
   std::optional<http_errc> head_error_;
 
-  std::string input_;  // of the body, received and not read
+  std::string input_;  // received bytes of the body that were not read
   std::string read_;   // the piece that was read last
   std::uint64_t received_ = 0;
   std::uint64_t max_body_ = std::numeric_limits<std::uint64_t>::max();  // known once the handler runs
   bool has_ended_ = false;                                              // the client has sent everything
   bool is_lost_ = false;        // the client will send nothing more, and has not sent everything
-  bool is_closed_ = false;      // nothing more can be sent either
-  bool ignores_input_ = false;  // the handler is over
+  bool is_closed_ = false;      // nothing more can be sent
+  bool ignores_input_ = false;  // the handler has ended
 
-  std::string_view piece_;     // of a handler that waits in `write`
-  std::size_t output_at_ = 0;  // in work_->output
-  bool is_sent_ = false;       // all of it
-  bool is_deferred_ = false;   // libnghttp2 has asked for output that was not there
+  std::string_view piece_;     // the piece of a handler that waits in `write`
+  std::size_t output_at_ = 0;  // the position in work_->output
+  bool is_sent_ = false;       // the whole answer was sent
+  bool is_deferred_ = false;   // libnghttp2 has requested output that was not available
   http2_wait input_waits_;
   http2_wait output_waits_;
 };

@@ -100,12 +100,12 @@ class http_call {
   http_service* service_;
   std::unique_ptr<http_workspace> work_;  // from the first byte of a request until its answer was sent
   answer answer_ = answer::none;
-  bool in_request_ = false;    // there is a head
+  bool in_request_ = false;    // the head of a request has been parsed
   bool keep_ = true;           // another request may follow
   bool is_late_ = false;       // the handler was stopped at the deadline of its route
   bool is_reading_ = false;    // a task of the handler waits for the body
   bool is_sending_ = false;    // a task of the handler waits for bytes to be sent
-  bool continue_due_ = false;  // the client waits for leave to send
+  bool continue_due_ = false;  // the client waits for 100 before it sends the body
   bool switched_ = false;      // the answer was 101: bytes of another protocol follow
   bool paced_ = false;         // the answers that are waiting to be sent include a refusal
 

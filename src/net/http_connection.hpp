@@ -55,7 +55,7 @@ class http_connection : public served_connection, public http_call {
   void switch_protocol(std::string_view fields) override;
 
  protected:
-  static constexpr std::size_t max_output = 64 * 1024;  // of answers that are sent together
+  static constexpr std::size_t max_output = 64 * 1024;  // the maximum size of answers that are sent together
 
   enum class wait : std::uint8_t { none, idle, head, body, write, linger };
   enum class next : std::uint8_t { read, serve, refuse, http2 };
@@ -125,11 +125,11 @@ class http_connection : public served_connection, public http_call {
   deadline_timer timer_{*this};
   time_point now_;  // when the last wait was over
   time_point deadline_ = time_point::max();
-  time_point write_deadline_ = time_point::max();  // of a handler that writes, which may read at the same time
+  time_point write_deadline_ = time_point::max();  // the deadline of a write, during which the handler may read
   time_point armed_for_ = time_point::max();
-  std::optional<time_point> cut_at_;  // of a read that has been asked to end
+  std::optional<time_point> cut_at_;  // the time to cut a read that was asked to end
   wait waits_for_ = wait::none;
-  bool close_requested_ = false;  // by the server, when it was idle
+  bool close_requested_ = false;  // the server has requested the close of this idle connection
 };
 
 }  // namespace braid::detail

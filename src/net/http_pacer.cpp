@@ -11,8 +11,8 @@ using nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr auto between_ticks = 1ms;
 constexpr auto saved_for = 10ms;  // the unused share of this time is kept for a burst
-constexpr auto unseen = 4us;      // the kernel's part before a head is read; nothing of ours can see it
-constexpr auto max_step = 10ms;   // of an interruption, which counts: on a shared processor all takes longer
+constexpr auto unseen = 4us;      // the time that the kernel spends before a head is read, which cannot be measured
+constexpr auto max_step = 10ms;   // the maximum time that counts: on a shared processor a thread may be interrupted
 constexpr std::size_t max_at_once = 256;
 
 auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span).count(); }

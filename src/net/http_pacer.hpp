@@ -48,8 +48,8 @@ class http_pacer {
   double mean_;     // nanoseconds of the last refusals
   time_point refilled_;
   bool is_open_ = false;
-  intrusive_list<waiter> queue_;  // in the order in which they began to wait
-  std::size_t waiting_ = 0;       // in the queue
+  intrusive_list<waiter> queue_;  // connections in the order in which they began to wait
+  std::size_t waiting_ = 0;       // the number of connections in the queue
   tick_timer tick_{*this};        // armed while a task waits
 };
 

@@ -19,7 +19,7 @@ namespace braid::detail {
 namespace {
 
 constexpr int max_informational = 8;
-constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
+constexpr std::size_t max_connections = 65'536;  // the maximum to one host; memory is reserved for each
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 constexpr int first_refusing = 300;  // a server that sends such an answer does not want the rest of the call
 

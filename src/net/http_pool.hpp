@@ -52,11 +52,11 @@ class http_line : public list_hook {
   [[nodiscard]] auto is_silent() const noexcept -> bool;
 
   http_input input;
-  bool nothing_came = true;  // since the last call
+  bool nothing_came = true;  // no byte has arrived since the last call
   bool used_before = false;
-  bool half_sent = false;  // there is more of the call to be sent
+  bool half_sent = false;  // a part of the call is not sent yet
   time_point free_since;
-  http_host* free_at = nullptr;  // while it is free
+  http_host* free_at = nullptr;  // set while the connection is free
 
  private:
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
@@ -68,7 +68,7 @@ class http_line : public list_hook {
 struct http_host {
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 
-  async_semaphore room;  // for those that are in use
+  async_semaphore room;  // limits the connections that are in use
   // The free connections; the last used one is at the end. Memory is reserved for the maximum number of connections.
   std::vector<std::unique_ptr<http_line>> free;
 };
@@ -105,12 +105,12 @@ class http_pool {
   void forget_unused();
 
   loop& loop_;
-  std::optional<blocking_pool> blocking_;  // what the usual context needs threads for; ends after the connections
+  std::optional<blocking_pool> blocking_;  // the threads of the default TLS context; ends after the connections
   http_client::options options_;           // contains the default context once it is created
   async_mutex making_context_;
-  std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
+  std::map<std::string, std::shared_ptr<http_host>> hosts_;  // hosts by origin
   std::size_t many_hosts_ = 64;     // from this number on, hosts without connections are forgotten
-  intrusive_list<http_line> free_;  // of all hosts, the longest first
+  intrusive_list<http_line> free_;  // the free connections to all hosts, longest idle first
   idle_timer idle_{*this};          // armed while any is free, for the first or earlier
 };
 
@@ -160,9 +160,9 @@ class http_lease {
   http_body_decoder body_;
   std::string head_text_;                            // the text to which the views of the head refer
   bool in_order_ = false;                            // the answer has been valid so far
-  bool is_sent_ = false;                             // all of the call
-  bool sends_on_ = true;                             // unless it is sent, has failed, or was given up
-  bool has_no_pieces_ = false;                       // the call has not provided its pieces
+  bool is_sent_ = false;                             // the whole call was sent
+  bool sends_on_ = true;                             // false once the call is sent, has failed, or was abandoned
+  bool has_no_pieces_ = false;                       // the function that provides the pieces has failed
   std::error_code send_error_;                       // the reason why not all of it was sent
   bool receives_beside_ = false;                     // only as long as there is something to be sent
   std::optional<result<std::size_t>> end_of_input_;  // the last result of receiving while the call was sent

@@ -107,9 +107,9 @@ class http_server::state : public detail::http_service {
   async_semaphore room_;
   std::optional<stream_socket> next_;  // accepted, and not served yet
   phase phase_ = phase::idle;
-  scope* accepting_ = nullptr;            // of the task that accepts
-  scope* scope_ = nullptr;                // of the connections
-  intrusive_list<handshake> handshakes_;  // the longest first
+  scope* accepting_ = nullptr;            // the scope of the task that accepts
+  scope* scope_ = nullptr;                // the scope of the connections
+  intrusive_list<handshake> handshakes_;  // oldest first
   state_timer<&state::cut_all> cut_{*this};
   state_timer<&state::give_up_handshakes> hurry_{*this};
   event is_over_;

@@ -74,8 +74,8 @@ struct http_service {
   http_server::totals counts;
   http_pacer pacer;
   http_workspaces workspaces;
-  intrusive_list<served_connection> idle;  // connections that have sent nothing of a request, the longest first
-  intrusive_list<served_connection> busy;  // of HTTP/2: connections with requests
+  intrusive_list<served_connection> idle;  // connections that have sent nothing of a request, longest idle first
+  intrusive_list<served_connection> busy;  // HTTP/2 connections with requests
   bool stopping = false;
   bool wants_room = false;  // a task waits to be accepted
 

@@ -31,7 +31,7 @@ struct http_workspace {
   std::vector<http_fields::field> fields;  // views, for the encoder
   http_status status = http_status::ok;
   http_framing framing;
-  std::uint64_t written = 0;  // of the body of the answer
+  std::uint64_t written = 0;  // the number of written bytes of the answer's body
   std::optional<http_errc> body_error;
   std::optional<time_point> body_deadline;
 

@@ -292,16 +292,16 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
 /// The commands of a batch that are sent to the same node.
 struct redis_cluster_state::part {
   const redis_batch* batch = nullptr;
-  std::span<std::uint16_t> slots;  // of all commands of the batch
+  std::span<std::uint16_t> slots;  // the slots of all commands of the batch
   std::span<resp_value> replies;
   arena* memory = nullptr;
   time_point limit;  // the deadline of the call or of the scope
   place asked;
   std::vector<std::uint32_t> commands;  // the commands that are not answered yet; empty at the end if all are
   std::error_code error;                // the error of the whole batch
-  std::error_code why;                  // the last reason why something is not answered
-  bool waits = false;                   // before they are sent again
-  bool is_sent_on = false;              // some of them
+  std::error_code why;                  // the last reason why a command is not answered
+  bool waits = false;                   // a pause is needed before the commands are sent again
+  bool is_sent_on = false;              // some commands follow a redirection
 };
 
 void redis_cluster_state::part_failed(part& of, std::error_code error, const place& asked) {
@@ -398,7 +398,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
   const scope& around = co_await this_scope();
   const std::span<resp_value> replies = memory.filled(batch.size(), resp_value());
   std::vector<std::uint32_t> open(batch.size());
-  std::vector<std::uint16_t> slots(batch.size());  // by the keys, and then as redirections say
+  std::vector<std::uint16_t> slots(batch.size());  // the slots of the keys, later those of redirections
   for (std::uint32_t i = 0; i < open.size(); ++i) {
     open[i] = i;
     slots[i] = find_redis_slot(find_redis_key(batch.bytes_of(i, 1)));
@@ -419,7 +419,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
     if (is_closed_) co_return fail(errc::closed);
     co_await refresh_if_stale(deadline);
     std::vector<part> parts;
-    std::vector<const redis_node*> owners;  // of the parts
+    std::vector<const redis_node*> owners;  // the owner of each part
     std::vector<std::uint32_t> unknown;
     for (const std::uint32_t i : open) {
       redis_node* const owner = owners_[slots[i]];
@@ -453,7 +453,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       waits = waits || each.waits;
       is_sent_on = is_sent_on || each.is_sent_on;
     }
-    std::ranges::sort(open);  // as they are in the batch
+    std::ranges::sort(open);  // in the order of the batch
     if (is_sent_on && ++all.hops > options_.max_hops) co_return fail(redis_errc::too_many_hops);
     is_stale_ = is_stale_ || !open.empty();
     all.masters_only = all.masters_only || !open.empty();

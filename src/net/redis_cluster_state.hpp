@@ -35,7 +35,7 @@ struct redis_node : std::enable_shared_from_this<redis_node> {
   std::unique_ptr<redis_shared_connection> replica_connection;  // greeted with READONLY
   std::vector<redis_node*> replicas;                            // nodes of the map as well
   std::size_t next_replica = 0;
-  time_point avoided_until{};  // as a replica: a request waited for it in vain
+  time_point avoided_until{};  // not used as a replica until then, because a request got no reply in time
 };
 
 enum class redis_access : std::uint8_t { read, write };

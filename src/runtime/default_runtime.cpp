@@ -35,10 +35,10 @@ struct process_runtime {
   atomic<std::uint64_t> workers{0};  // the id of its pool, as a word; written before `made`
   std::mutex mutex;
   phase at = phase::none;             // under the lock
-  bool ends_with_process = false;     // as `atexit` knows; under the lock
+  bool ends_with_process = false;     // `atexit` was called; under the lock
   unsigned finalizing = 0;            // threads that shut the runtime down, or return from that; under the lock
-  bool has_ended = false;             // with the process; read and written by its last thread
-  atomic<bool> has_finalized{false};  // as `at` is ended or over; written under the lock
+  bool has_ended = false;             // it has ended with the process; used by the process's last thread
+  atomic<bool> has_finalized{false};  // true if `at` is ended or over; written under the lock
 
   // A list of the runtimes that the program has created and not destroyed yet.
   std::mutex list_mutex;

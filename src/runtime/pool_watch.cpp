@@ -37,7 +37,7 @@ struct pool_list {
 };
 
 constinit never_destroyed<pool_list> list;
-constinit thread_local unsigned runtimes_in_the_making = 0;  // by this thread
+constinit thread_local unsigned runtimes_in_the_making = 0;  // the number of runtimes that this thread is creating
 
 auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
   const auto limit = stall_limit_of_environment();

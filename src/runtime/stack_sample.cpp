@@ -29,11 +29,11 @@ constexpr std::uint32_t answered = 3;
 /// The shared slot. In the state `asked_for`, the sampled thread may change the state to `answering`, and the sampling
 /// thread may change it back to `unused`.
 struct {
-  atomic<std::uint32_t> at{unused};         // written by the asker, and by the thread that answers
-  atomic<::pid_t> thread{0};                // written by the asker
-  std::array<std::uintptr_t, 64> frames{};  // from `answering` to `answered` the other thread's
-  std::size_t count = 0;                    // the same
-  bool is_in_program = false;               // the same: past the frames of the handler
+  atomic<std::uint32_t> at{unused};         // written by the sampling and the sampled thread
+  atomic<::pid_t> thread{0};                // written by the sampling thread
+  std::array<std::uintptr_t, 64> frames{};  // owned by the sampled thread from `answering` to `answered`
+  std::size_t count = 0;                    // owned by the sampled thread as well
+  bool is_in_program = false;               // the walk has passed the handler's frames; owned likewise
 } slot;
 
 std::mutex sampling;

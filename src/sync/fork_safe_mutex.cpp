@@ -50,7 +50,7 @@ namespace {
 void fork_safe_mutex::enter_list() {
   {
     const std::lock_guard guard(locks.value.mutex);
-    fork_safe_mutex** place = &locks.value.first;  // by address: two locks are always taken in the same order
+    fork_safe_mutex** place = &locks.value.first;  // sorted by address: locks are always acquired in the same order
     while (*place != nullptr && std::less<>()(*place, this)) place = &(*place)->next_;
     if (*place != this) {
       next_ = *place;

@@ -23,10 +23,10 @@ struct marked_thread {
   code_marker marker;
   std::uint32_t sections = 0;  // the sections that the thread is in; used only by it
   bool is_listed = false;      // used only by the thread
-  bool has_ended = false;      // its thread-local objects are being destroyed; used only by the thread
+  bool has_ended = false;      // the thread's thread-local objects are being destroyed; used only by the thread
   std::uint64_t id = 0;        // never used again; under the lock
   marked_thread* next = nullptr;
-  marked_thread** link = nullptr;  // to itself
+  marked_thread** link = nullptr;  // the pointer that refers to this record
 };
 
 struct marked_threads {

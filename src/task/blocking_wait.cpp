@@ -26,7 +26,7 @@ namespace braid::detail {
 namespace {
 
 constexpr unsigned free_helps = 30;     // the number of helps that may always be nested
-constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
+constexpr duration first_pause = 10us;  // the first pause of a worker that finds no job
 constexpr duration max_help_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
@@ -39,7 +39,7 @@ struct driven {
 struct driven_list {
   fork_safe_mutex lock;
   std::vector<driven> all;       // under the lock
-  atomic<std::size_t> count{0};  // as `all`; written under the lock
+  atomic<std::size_t> count{0};  // the size of `all`; written under the lock
 };
 constinit never_destroyed<driven_list> made_by;
 
@@ -138,7 +138,7 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
       self.exchange->share(self);  // what the job has forked may be what it waits for
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
-      const std::uint32_t own_helps = self.forking.helps;  // of this stack
+      const std::uint32_t own_helps = self.forking.helps;  // the count of this stack
       if (others.try_release(self)) {
         const bool in_time = sleep_until_over(wait, deadline);
         others.reacquire(self, own_helps);

@@ -22,7 +22,7 @@ namespace {
 using detail::executor_slot;
 
 constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the previous one
-constexpr std::size_t chunk_count = 27;  // for each number that an id can have
+constexpr std::size_t chunk_count = 27;  // enough for all numbers that an id can have
 
 /// The table of executor slots of the process. Slots are never freed, because an id may be used after its executor was
 /// destroyed.

@@ -25,7 +25,7 @@ namespace {
 #if defined(BRAID_MODEL)
 constexpr unsigned looks_before_sleep = 1;  // each is a step that the explorer has to order
 #else
-constexpr unsigned looks_before_sleep = 100;  // of a thread that is not a worker: some microseconds
+constexpr unsigned looks_before_sleep = 100;  // for a thread that is not a worker: some microseconds
 #endif
 constexpr unsigned pauses_between_looks = 4;
 

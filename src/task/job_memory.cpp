@@ -104,7 +104,7 @@ class central_list {
 
  private:
   fork_safe_mutex mutex_;
-  listed_block* first_ = nullptr;  // of the newest chain
+  listed_block* first_ = nullptr;  // the first block of the newest chain
   std::size_t chains_ = 0;
 };
 

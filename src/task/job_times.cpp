@@ -39,7 +39,7 @@ class post_choice {
   time_point last_{};
   std::uint64_t owed_ = 0;
   std::uint32_t mean_ = 1;
-  std::uint32_t gap_ = 1;  // what `posts_until_timed` began with
+  std::uint32_t gap_ = 1;  // the initial value of `posts_until_timed`
   random_source random_{1};
 };
 

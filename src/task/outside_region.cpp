@@ -31,7 +31,7 @@ auto is_alone() -> bool {
 
 namespace {
 
-constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted: there is one default pool as a rule
+constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted; usually the only default pool
 constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that process an offer
 
 /// Returns whether a worker may be free to help. If every worker has an unaccepted offer, all workers are busy, and

@@ -39,7 +39,7 @@ namespace braid {
 
 namespace {
 
-constinit thread_local const pool* drops_for = nullptr;  // whose jobs this thread drops
+constinit thread_local const pool* drops_for = nullptr;  // the pool whose jobs this thread drops
 
 void print(std::exception_ptr error, const char* who) noexcept {
   try {

@@ -38,14 +38,14 @@ struct shared_timers::state final : detail::timer_keeper {
   const clock_source& clock;
   wake_fn wake;  // null: the server is the thread in `run`
   void* context;
-  parker sleep;  // of the thread in `run`
+  parker sleep;  // used by the thread in `run`
 
-  mutable std::mutex mutex;  // around all that follows
+  mutable std::mutex mutex;  // guards all members below
   std::condition_variable changed;
   std::size_t waiting = 0;                  // threads that wait for `changed`
   timer_wheel wheel;                        // pending timers
   intrusive_list<timer> due;                // timers that are about to fire
-  timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
+  timer* handed = nullptr;                  // the timer whose function `server` runs; it may be destroyed by then
   std::thread::id server;                   // the thread that fires timers; empty most of the time
   time_point looks_at = time_point::min();  // when a thread polls the wheel again without being woken
   bool closed = false;

@@ -58,7 +58,7 @@ void slab_sleepers::wake_one() noexcept {
     if (idle_ == nullptr || searching_ != 0) return;
     picked = std::exchange(idle_, idle_->next_idle);
     picked->listed = false;
-    ++searching_;  // in its name
+    ++searching_;  // on behalf of the woken thread
     update();
   }
   picked->place.unpark();

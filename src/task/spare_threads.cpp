@@ -41,7 +41,7 @@ auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
     *link = next.next;
     self.wanted.store(self.wanted.load(relaxed) - 1, relaxed);
     next.has_it.store(1, release);  // edge spare_threads.context: publish, the new owner of the context sees its state
-    futex_wake(next.has_it, 1);     // by its address only: the thread may have gone on
+    futex_wake(next.has_it, 1);     // uses only the address: the thread may have continued
     return true;
   }
   return false;

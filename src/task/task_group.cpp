@@ -126,7 +126,7 @@ void task_group::fail(std::exception_ptr thrown) noexcept {
 void task_group::one_ended() noexcept {
   // edge task_group.end: both, the waiter sees the results of all functions
   const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);
-  if (before == (awaited | 1)) detail::futex_wake(unfinished_, INT_MAX);  // by its address only
+  if (before == (awaited | 1)) detail::futex_wake(unfinished_, INT_MAX);  // uses only the address
 }
 
 auto task_group::wait() -> result<void> {

@@ -35,7 +35,7 @@ auto allowed_locations(const topology& machine) -> std::vector<topology::locatio
 /// Returns the allowed CPUs of each NUMA node, in the order in which threads should use them.
 auto queues_of_nodes(const topology& machine) -> std::vector<std::vector<unsigned>> {
   std::vector<topology::location> locations = allowed_locations(machine);
-  std::map<unsigned, unsigned> rank;  // of a CPU among the allowed threads of its core
+  std::map<unsigned, unsigned> rank;  // the rank of each CPU among the allowed threads of its core
   std::map<unsigned, unsigned> threads;
   for (const topology::location& location : locations) rank[location.cpu] = threads[location.core]++;
   std::ranges::sort(locations, {}, [&](const topology::location& location) {

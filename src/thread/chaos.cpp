@@ -115,7 +115,7 @@ struct chaos::state {
   void restore();
 
   find_fn find;            // used by the chaos thread only, once that runs; so also the next ones
-  std::uint64_t seed = 0;  // of all sequences
+  std::uint64_t seed = 0;  // the seed of all sequences
   std::size_t found = 0;   // threads looked at so far, each time for one that could not be read
   std::vector<detail::disturbed_thread> targets;
   detail::parker sleep;      // unparked to stop

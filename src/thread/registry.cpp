@@ -101,7 +101,7 @@ void registry_state::remove(registered_thread_node& node) noexcept {
   {
     const std::lock_guard lock(mutex);
     forget_parent();
-    if (!node.is_linked()) return;  // of the parent of this process
+    if (!node.is_linked()) return;  // the node belongs to the parent process
     node.unlink();
     --size;
     notified = watching;

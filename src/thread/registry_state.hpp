@@ -46,7 +46,7 @@ struct registry_state {
   void forget_parent() noexcept;
 
   fork_safe_mutex mutex;
-  intrusive_list<registered_thread_node> threads;  // by generation
+  intrusive_list<registered_thread_node> threads;  // the threads in the order of registration
   std::size_t size = 0;
   std::uint64_t forks = 0;                    // the number of forks of the process when the list was used last
   std::shared_ptr<const observers> watching;  // replaced as a whole, so that calls need no lock

@@ -84,7 +84,7 @@ auto draft_from_sysfs(const fs::path& root) -> topology_draft {
   draft.online = *std::move(online);
   for (const unsigned cpu : draft.online) draft.cpus[cpu] = claim_in(numbered(root / cpu_folder, "cpu", cpu));
 
-  const cpu_set nodes = cpus_in(root / node_folder / "online").value_or(cpu_set());  // the same form
+  const cpu_set nodes = cpus_in(root / node_folder / "online").value_or(cpu_set());  // a list in the same format
   for (const unsigned id : nodes) {
     const fs::path folder = numbered(root / node_folder, "node", id);
     draft.nodes.push_back({id, cpus_in(folder / "cpulist").value_or(cpu_set()), {}});

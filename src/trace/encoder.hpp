@@ -52,18 +52,18 @@ class tick_line {
 /// A process that has ended and whose trace must be completed.
 struct left_process {
   std::uint64_t id = 0;
-  std::function<std::string(std::uint64_t address)> text_at;    ///< of names
-  std::unordered_map<std::uint64_t, std::int64_t> open_states;  ///< by track of a task that the trace has
+  std::function<std::string(std::uint64_t address)> text_at;    ///< returns the text of a name
+  std::unordered_map<std::uint64_t, std::int64_t> open_states;  ///< the open states by the track of a task
 };
 
 /// The destination of the bytes of a trace.
 struct trace_output {
-  std::string file;         ///< for messages
-  std::uint64_t max_bytes;  ///< later records are left out, except for ends
+  std::string file;         ///< the name in messages
+  std::uint64_t max_bytes;  ///< beyond this size, only ends of slices are written
   std::function<bool(std::string_view bytes)> write;
   std::function<std::string(std::uint64_t task)> take_name;  ///< returns the name of a task, or an empty string
-  std::string process_name = {};                             ///< empty: what the system says
-  std::optional<left_process> of = {};                       ///< instead of this process
+  std::string process_name = {};                             ///< if empty, the system's name of the process
+  std::optional<left_process> of = {};                       ///< the traced process, if it is not this one
 };
 
 /// An encoder of records. It replaces the addresses in records by names, and ticks by nanoseconds.
@@ -73,10 +73,10 @@ class trace_encoder {
   /// The state of one thread's output.
   struct thread {
     perfetto_writer::sequence sequence;
-    std::uint64_t subject = 0;    // of the next record
-    std::uint64_t open = 0;       // slices in the file without an end
-    std::uint64_t hidden = 0;     // slices, inside of those, that the full file does not have
-    std::uint64_t lost_here = 0;  // records that the file had no room for
+    std::uint64_t subject = 0;    // the subject of the next record
+    std::uint64_t open = 0;       // the number of slices in the file without an end
+    std::uint64_t hidden = 0;     // the number of nested slices that the full file does not contain
+    std::uint64_t lost_here = 0;  // the number of records for which the file had no room
 
     [[nodiscard]] auto has_begun() const noexcept -> bool { return sequence.id != 0; }
   };
@@ -118,10 +118,10 @@ class trace_encoder {
   symbol_table& symbols_;
   std::uint64_t written_ = 0;
   std::uint32_t last_sequence_ = 1;
-  std::unordered_map<std::uint64_t, std::uint32_t> names_;     // by address of code or text
-  std::unordered_map<const char*, std::uint32_t> own_names_;   // of what the encoder itself calls so
-  std::unordered_map<std::uint64_t, std::uint64_t> counters_;  // tracks, by address of the name
-  std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // begun and not ended, of those that have a track
+  std::unordered_map<std::uint64_t, std::uint32_t> names_;     // numbers of names by the address of code or text
+  std::unordered_map<const char*, std::uint32_t> own_names_;   // numbers of the encoder's own names
+  std::unordered_map<std::uint64_t, std::uint64_t> counters_;  // tracks by the address of the counter's name
+  std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // tasks with a track that have begun and not ended
 };
 
 /// Returns the name of a thread. If the thread has ended, the name is read from its ring, otherwise from the system.

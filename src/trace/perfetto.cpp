@@ -24,7 +24,7 @@ namespace descriptor_field {
 constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8;
 }
 
-constexpr std::uint64_t state_cleared = 1, needs_state = 2;  // of sequence_flags
+constexpr std::uint64_t state_cleared = 1, needs_state = 2;  // values of sequence_flags
 constexpr std::uint64_t process_track = 0x1'0000'0000;
 constexpr std::uint64_t boot_time = 6, own_clock = 64;  // clocks; the second one is the sequence's own
 constexpr std::uint64_t descriptor_sequence = 1;

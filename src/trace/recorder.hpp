@@ -42,14 +42,14 @@ class flight_recorder {
     std::uint64_t subject;
     trace_record record;
   };
-  struct past {                 // of a thread: what its earlier records leave to those that follow
-    std::uint64_t subject = 0;  // of the first of these
+  struct past {                 // the state of a thread after its earlier records
+    std::uint64_t subject = 0;  // the subject of the next record
     std::vector<begun_slice> open;
   };
   struct thread_state {
     thread_ring* ring = nullptr;  // null once the thread has ended
     ::pid_t id = 0;
-    std::string name;          // once it has ended
+    std::string name;          // set once the thread has ended
     std::deque<chunk> chunks;  // never contains an empty chunk
     past dropped;
     std::uint64_t lost = 0;
@@ -61,13 +61,13 @@ class flight_recorder {
     trace_kind kind;
     std::uint64_t wait;
   };
-  using task_states = std::unordered_map<std::uint64_t, task_state>;  // by number
-  struct thread_part {  // what a file has of a thread: records from here on
+  using task_states = std::unordered_map<std::uint64_t, task_state>;  // states by the number of the task
+  struct thread_part {  // the part of a thread that a file contains: its records from a position on
     thread_state* of;
     past before;
     std::size_t chunk = 0;
-    std::size_t record = 0;  // of that chunk
-    bool is_all = true;      // nothing that is kept is left out
+    std::size_t record = 0;  // the index within that chunk
+    bool is_all = true;      // the file contains all kept records
   };
 
   auto drain(thread_state& state) -> bool;
@@ -88,11 +88,11 @@ class flight_recorder {
   tick_line line_;
   bool is_measured_ = false;
   symbol_table symbols_;
-  std::uint64_t kept_ = 0;       // records
-  std::uint64_t forget_at_ = 0;  // in ticks: ends of tasks that are too old
+  std::uint64_t kept_ = 0;       // the number of kept records
+  std::uint64_t forget_at_ = 0;  // when old states of ended tasks are dropped next, in ticks
   std::vector<std::unique_ptr<thread_state>> threads_;
-  task_states states_;                                    // as of the last dropped records
-  std::unordered_map<std::uint64_t, std::string> names_;  // of tasks that are not dropped whole
+  task_states states_;                                    // the states of tasks after the dropped records
+  std::unordered_map<std::uint64_t, std::string> names_;  // the names of tasks that were not dropped completely
   std::uint64_t files_ = 0;
   std::uint64_t quiet_until_ns_ = 0;
 };

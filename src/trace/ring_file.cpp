@@ -70,7 +70,7 @@ auto ring_file::open_ring() noexcept -> thread_ring* {
   void* const place = map(file_, ring_file_layout::head + number * ring_file_layout::ring, ring_file_layout::ring);
   if (place == nullptr) return nullptr;
   try {
-    if (is_new) free_.reserve(places_ + 1);  // so that closing needs no memory
+    if (is_new) free_.reserve(places_ + 1);  // now, so that closing needs no memory
   } catch (const std::bad_alloc&) {
     ::munmap(place, ring_file_layout::ring);
     return nullptr;

@@ -41,13 +41,13 @@ struct ring_file_head {
   std::uint32_t ring_bytes;
   std::uint64_t process;
   std::array<char, 16> process_name;
-  std::uint64_t first_ticks;  // the line from ticks to nanoseconds
+  std::uint64_t first_ticks;  // the conversion from ticks to nanoseconds
   std::uint64_t first_ns;
   double ns_per_tick;                       // 0: not measured yet
-  atomic<std::uint32_t> commit;             // which of the two states of the file counts, here and in each ring
-  std::array<std::uint64_t, 2> file_bytes;  // of the trace
+  atomic<std::uint32_t> commit;             // the index of the valid one of two states, here and in each ring
+  std::array<std::uint64_t, 2> file_bytes;  // the size of the trace in each state
   std::array<kept_object, 128> objects;
-  std::array<kept_name<120>, 4096> names;   // of slices, created at run time
+  std::array<kept_name<120>, 4096> names;   // names of slices that were created at run time
   std::array<kept_name<120>, 16384> tasks;  // the newest names; older ones are in the trace
 };
 
@@ -103,9 +103,9 @@ class ring_file {
   std::string path_;
   int file_;
   ring_file_head* head_;
-  std::uint64_t places_ = 0;         // rings that the file has room for
-  std::vector<std::uint64_t> free_;  // places
-  std::uint64_t loads_ = 0;          // of objects, seen by `note_objects`
+  std::uint64_t places_ = 0;         // the number of rings for which the file has room
+  std::vector<std::uint64_t> free_;  // indexes of free places
+  std::uint64_t loads_ = 0;          // the number of objects loaded so far, when `note_objects` was last called
   std::size_t tasks_ = 0;
   std::size_t names_ = 0;
 };

@@ -39,7 +39,7 @@ namespace {
 
 constinit trace_session* session = nullptr;  // written before `trace_is_on` is set, which happens once
 constinit thread_local thread_ring* ring_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool has_no_ring __attribute__((tls_model("initial-exec"))) = false;  // nor will have one
+constinit thread_local bool has_no_ring __attribute__((tls_model("initial-exec"))) = false;  // and will not get one
 
 /// A guard that marks a thread's ring as ended when the thread ends. The writer thread then frees the ring.
 struct ring_owner {
@@ -112,7 +112,7 @@ auto open_trace_file(const std::string& path) -> int {
     ::close(file);
     return -1;
   }
-  static_cast<void>(::ftruncate(file, 0));  // what cannot be cut, as a pipe, is written as it is
+  static_cast<void>(::ftruncate(file, 0));  // a pipe cannot be truncated, and need not be
   return file;
 }
 
@@ -126,7 +126,7 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
   return std::make_unique<ring_file>(settings.file + ".rings");
 }
 
-struct sigaction before_trace{};  // what SIGUSR2 did; written before a handler is set, which happens once
+struct sigaction before_trace{};  // the previous action of SIGUSR2; written before a handler is set, which happens once
 
 void forget_session_in_child() noexcept {
   if (!is_traced()) return;

@@ -34,12 +34,12 @@ static_assert(sizeof(trace_record) == 16);
 
 /// How much of a thread's ring is already in the trace.
 struct ring_state {
-  std::uint64_t read = 0;      ///< records
-  std::uint64_t lost = 0;      ///< records that it says are missing
-  std::uint64_t open = 0;      ///< slices without an end
-  std::uint64_t last_ns = 0;   ///< when its last event was
-  std::uint64_t hidden = 0;    ///< slices inside of those, for which the trace had no room
-  std::uint32_t sequence = 0;  ///< of the thread in the trace; 0: it has nothing of it
+  std::uint64_t read = 0;      ///< the number of records in the trace
+  std::uint64_t lost = 0;      ///< the number of records that the trace reports as missing
+  std::uint64_t open = 0;      ///< the number of slices without an end
+  std::uint64_t last_ns = 0;   ///< the time of its last event
+  std::uint64_t hidden = 0;    ///< the number of nested slices for which the trace had no room
+  std::uint32_t sequence = 0;  ///< the thread's sequence in the trace; 0: the trace contains nothing of the thread
 };
 
 /// The ring of records of one thread, and the name of the thread's track.
@@ -51,9 +51,9 @@ struct thread_ring {
   std::array<char, 16> name;  ///< written by the thread when it ends, and, in a file, when it begins
   atomic<bool> ended;         ///< set by the thread when it ends
   // The members below are used only if the trace goes to a file.
-  atomic<std::uint32_t> is_open;     ///< 1 while a thread has it, or the trace lacks some of it
-  std::uint64_t place;               ///< in the file
-  std::array<ring_state, 2> states;  ///< one counts; the writer prepares the other one
+  atomic<std::uint32_t> is_open;     ///< 1 while a thread uses the ring, or the trace lacks records of it
+  std::uint64_t place;               ///< the index of the ring in the file
+  std::array<ring_state, 2> states;  ///< one is valid; the writer prepares the other one
 };
 
 /// Names of tasks that have begun, by number.
@@ -79,8 +79,8 @@ struct save_request {
   std::string reason;
   std::uint64_t ticks;
   std::uint64_t ns;
-  std::uint64_t span_ns = 0;                            // so much is wanted; 0: all
-  std::optional<std::promise<std::string>> bytes = {};  // for a thread that waits for them, instead of a file
+  std::uint64_t span_ns = 0;                            // the requested span; 0: all
+  std::optional<std::promise<std::string>> bytes = {};  // set if a thread waits for the bytes; no file is written then
 };
 
 /// Registers a name that was created at run time.
@@ -158,13 +158,13 @@ class trace_session {
   ::pthread_t writer_{};
   atomic<bool> stop_{false};            // set by `finish`
   atomic<std::uint32_t> calls_{0};      // changes if the writer, which waits for it, has something to do
-  atomic<std::uint32_t> signalled_{0};  // files that signals have asked for
-  std::mutex lock_;                     // around what follows
+  atomic<std::uint32_t> signalled_{0};  // the number of files that signals have requested
+  std::mutex lock_;                     // guards all members below
   std::vector<thread_ring*> new_rings_;
   task_names new_tasks_;
   const std::unique_ptr<ring_file> rings_;
-  std::uint64_t written_ = 0;           // bytes; the writer's
-  std::vector<save_request> requests_;  // for the last seconds
+  std::uint64_t written_ = 0;           // the number of bytes; used by the writer
+  std::vector<save_request> requests_;  // requests for the last seconds
   bool has_ended_ = false;              // the writer has ended, and answers no more requests
 };
 

@@ -57,8 +57,8 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// Returns the id of the thread that the home always runs on, or 0 if its thread may change. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 
-  const scope* listed_root_ = nullptr;  // for debuggers; written with `is_listed_`
-  atomic<bool> is_listed_{false};       // in `home_list`; written under its lock
+  const scope* listed_root_ = nullptr;  // read by debuggers; written with `is_listed_`
+  atomic<bool> is_listed_{false};       // true if the home is in `home_list`; written under its lock
 };
 
 }  // namespace braid

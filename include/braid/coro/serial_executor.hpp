@@ -138,7 +138,7 @@ class BRAID_API serial_executor final : public home {
   const detail::executor_id executor_;
   detail::shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_queue<job> queue_;
-  atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the refused thread
+  atomic<bool> refused_{false};  // the executor refuses, or there is no memory; written by the refused thread
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // the end of the home; its beginning, if it runs separately

@@ -162,7 +162,7 @@ namespace detail {
 /// The state of a `when_any`: the task that won, and the first failure. Used on the home only.
 struct race {
   std::optional<std::size_t> winner;
-  std::exception_ptr failure;  // of the first task that failed, or was stopped by the scope itself
+  std::exception_ptr failure;  // the failure of the first task that failed, or was stopped by the scope itself
 
   /// Runs one of several tasks. The first task that returns a value stores it in `into` and stops the others.
   template <typename T>

@@ -18,7 +18,7 @@ namespace braid {
 enum class node_mode : std::uint8_t {
   here,    ///< on the thread of the run, at once: for small work
   worker,  ///< on the executor for computing
-  task,    ///< as a task on the home of the run: it may wait
+  task,    ///< a task on the home of the run, which may wait
 };
 
 /// The result of a node's function.

@@ -178,7 +178,7 @@ class BRAID_API graph_builder {
   std::uint32_t number_;  // the number of this builder in the process
   std::vector<detail::node_call> calls_;
   std::vector<detail::boxed_call> boxes_;
-  std::vector<named_node> names_;  // in ascending order of the numbers
+  std::vector<named_node> names_;  // the named nodes in ascending order
   std::vector<graph_shape::edge> edges_;
   diagnostics diagnostics_;
 };

@@ -143,7 +143,7 @@ class BRAID_API loop final : public home {
   options options_;
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
-  detail::code_marker* marker_ = nullptr;  // of the thread in `run`; null if it has code of the program on its stack
+  detail::code_marker* marker_ = nullptr;  // the marker of the thread in `run`; null if user code is on its stack
   detail::job_times job_times_;
   detail::time_histogram iteration_times_;
   timer_wheel wheel_;

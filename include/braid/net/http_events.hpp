@@ -19,9 +19,9 @@ class scope;
 
 /// One event, as the EventSource of a browser receives it.
 struct http_event {
-  std::string_view data;       ///< any text in UTF-8; each of its lines is sent as a field of its own
+  std::string_view data;       ///< any text in UTF-8; each of its lines is sent as a separate field
   std::string_view type = {};  ///< the name of the listeners; empty: `message`
-  std::string_view id = {};    ///< what the client sends as Last-Event-ID when it connects again; empty: unchanged
+  std::string_view id = {};    ///< the id that the client sends when it reconnects; empty: unchanged
   std::optional<std::chrono::milliseconds> retry = {};  ///< how long the client waits before it connects again
 };
 

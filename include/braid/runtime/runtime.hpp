@@ -54,7 +54,7 @@ class BRAID_API runtime {
     enum class place : std::uint8_t { loop, worker };
 
     place where = place::loop;
-    std::string thread;      ///< its name
+    std::string thread;      ///< the name of the thread
     duration at_least = {};  ///< the length of the stall when it was noticed
     /// The functions on the stack of the stalled thread, innermost first. Empty if the thread did not answer the
     /// signal.
@@ -183,13 +183,13 @@ class BRAID_API runtime {
   const runtime_shape shape_;
   std::unique_ptr<loop> loop_;  // the loop of a separate runtime
   std::unique_ptr<pool> pool_;
-  std::unique_ptr<bounded_executor> queue_;    // in front of `pool_`; null without a capacity
+  std::unique_ptr<bounded_executor> queue_;    // limits the jobs that wait for `pool_`; null without a capacity
   std::vector<detail::loop_driver*> drivers_;  // the drivers of a merged runtime; the pool's workers own them
   std::vector<loop*> loops_;
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_pool> blocking_;
   atomic<std::size_t> next_loop_{0};  // the worker that gets the next work from outside; any thread
-  runtime* next_ = nullptr;           // in the list of the process; under its lock
+  runtime* next_ = nullptr;           // the next one in the list of the process; under its lock
   std::mutex join_mutex_;             // held by the thread that joins the loop's thread
   std::thread loop_thread_;
   // The stall watchdog, or null. It is the last member, because it must be destroyed first.

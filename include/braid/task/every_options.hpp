@@ -18,8 +18,8 @@ enum class every_mode : std::uint8_t {
 /// Selects what happens to ticks whose time passes before their run can begin, because the previous run was long or had
 /// to wait. With a fixed delay there are no such ticks.
 enum class missed_ticks : std::uint8_t {
-  burst,  ///< all of them follow, one right after the other
-  skip,   ///< they are left out; the next run is at the first tick that is still to come
+  burst,  ///< runs for all missed ticks follow at once
+  skip,   ///< missed ticks are skipped; the next run is at the first tick in the future
   delay,  ///< one run at once replaces all of them, and ticks are counted from then on
 };
 

@@ -228,7 +228,7 @@ class BRAID_API job_slab {
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
   atomic<std::size_t> shared_size_{0};  // how many these are; written under the lock
-  std::mutex join_lock_;                // for the threads, and whether they were started
+  std::mutex join_lock_;                // guards `join` and the start of the threads
   bool started_ = false;
   std::vector<std::thread> running_;
 };

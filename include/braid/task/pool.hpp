@@ -45,7 +45,7 @@ namespace braid {
 
 /// The scheduler of a pool. Schedulers differ in their queues, and in the workers that take jobs from a queue.
 enum class scheduler : std::uint8_t {
-  work_stealing,  ///< in a queue per worker; a worker without jobs steals half of another one's
+  work_stealing,  ///< jobs are queued per worker; a worker without jobs steals half of another queue
   /// The job goes to the context of the worker with the least work. Other workers take it only if it waits behind a
   /// long job.
   least_loaded,
@@ -67,9 +67,9 @@ struct worker_registration {
 
 /// Selects what happens at shutdown to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
-  drain,         ///< they run first
-  drop_pending,  ///< they are dropped: waiters fail with errc::dropped
-  stop_now,      ///< as drop_pending; and jobs that poll the pool's stop token are asked to end
+  drain,         ///< the jobs run first
+  drop_pending,  ///< the jobs are dropped: waiters fail with errc::dropped
+  stop_now,      ///< as drop_pending; running jobs that poll the pool's stop token also end
 };
 
 class registration;

@@ -262,7 +262,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   /// The settings of the thread, and the registry that lists it.
   struct options {
     braid::thread::options thread = {};                ///< without a name: braid-timer
-    std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
+    std::optional<thread_label> label = std::nullopt;  ///< registers the thread under this label
     detail::registry_handle registry = {};             ///< and there: a `thread_registry`, or the default
   };
 

@@ -163,7 +163,7 @@ struct alignas(cache_line) worker {
                    std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
 
   // The following members are read by other threads with each post.
-  executor* const pool;                 ///< whose jobs it runs
+  executor* const pool;                 ///< the pool whose jobs it runs
   const std::size_t index;              ///< the index within its pool, from 0
   const std::unique_ptr<driver> sleep;  ///< the driver in which it blocks when it has no work
   const bool has_own_work;              ///< the driver has work of its own, which is done between jobs
@@ -179,7 +179,7 @@ struct alignas(cache_line) worker {
   std::uint32_t between_own_work = 1;  ///< jobs that it runs before it asks its driver again whether there is work
   std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
-  atomic<::pid_t> thread{0};        ///< that has this worker context; written by it; 0: not known
+  atomic<::pid_t> thread{0};        ///< the thread that owns this worker context; written by it; 0: not known
   detail::worker_counters counters;
 
   detail::job_pace pace;
@@ -188,7 +188,7 @@ struct alignas(cache_line) worker {
   const std::shared_ptr<detail::inbox<>::producer>
       own_producer;  ///< its own producer into its inbox, for callables that it takes from other inboxes
 
-  static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
+  static constexpr std::size_t first_forks = 256;  ///< the initial number of forks for which the deque has room
   static constexpr std::size_t max_forks = detail::split_deque<detail::fork_record>::capacity_limit;
   detail::split_deque<detail::fork_record> forks;  ///< forked by the job that runs
 

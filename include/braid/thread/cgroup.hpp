@@ -21,13 +21,13 @@ struct cgroup {
   /// A limit of CPU time.
   struct quota {
     double cpus = 0;             ///< the CPU time in units of CPUs
-    std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
+    std::filesystem::path file;  ///< the file with the limit, as the process sees it, without `root`
   };
 
   /// A limit to a set of CPUs.
   struct cpuset {
     cpu_set cpus;
-    std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
+    std::filesystem::path file;  ///< the file with the limit, as the process sees it, without `root`
   };
 
   /// Returns the quotas of the process's cgroup and all its parents, innermost first.

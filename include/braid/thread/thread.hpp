@@ -36,7 +36,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
     std::optional<std::string> name = std::nullopt;
     std::optional<cpu_set> affinity = std::nullopt;
     std::optional<braid::scheduling> scheduling = std::nullopt;
-    std::optional<std::size_t> stack_size = std::nullopt;  ///< in bytes; such a thread cannot become a std::thread
+    std::optional<std::size_t> stack_size = std::nullopt;  ///< in bytes; excludes a conversion to std::thread
     refusal on_refused = refusal::fail;
   };
 

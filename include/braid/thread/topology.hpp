@@ -44,7 +44,7 @@ struct topology {
   struct node {
     unsigned id = 0;  ///< the number that the system assigns, which may have gaps
     cpu_set cpus;
-    std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 for the node itself
+    std::vector<unsigned> distances;  ///< distances to `topology::nodes`, in their order; 10 is the node itself
   };
 
   /// The location of one CPU, as indexes in the lists of its topology.

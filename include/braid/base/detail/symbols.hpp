@@ -48,14 +48,14 @@ class BRAID_API symbol_table {
 
  private:
   struct function {
-    std::uint64_t begin = 0;  // in the object
+    std::uint64_t begin = 0;  // the offset in the object
     std::uint64_t size = 0;
-    std::string name;  // mangled
+    std::string name;  // the mangled name
   };
   struct object {
     std::string path;
     std::uint64_t base = 0;
-    std::vector<function> functions;  // in order
+    std::vector<function> functions;  // sorted by their begin
   };
 
   [[nodiscard]] auto loaded_at(std::uint64_t address) const -> const loaded*;

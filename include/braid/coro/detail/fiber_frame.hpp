@@ -88,7 +88,7 @@ class BRAID_API fiber_frame {
   std::exception_ptr failure_;
   state state_ = state::fresh;
   bool is_stopped_ = false;   // from here on each wait throws
-  bool was_unwound_ = false;  // that ended it
+  bool was_unwound_ = false;  // the fiber was ended by that exception
 };
 
 /// Runs the fiber to its end, on its home.

@@ -20,7 +20,7 @@ namespace detail {
 /// The result of sending a home a question about its tasks.
 enum class asked : std::uint8_t {
   on_its_way,  ///< the home's thread will answer it
-  to_be_run,   ///< the same, once `home::run_asked` was called; until then the home does not end
+  to_be_run,   ///< the home answers once `home::run_asked` is called, and does not end before
   refused,     ///< the home does not run
 };
 

@@ -45,7 +45,7 @@ class outside_wait : public awaiter_base {
   }
 
  private:
-  enum class phase : std::uint8_t { waits, starts, completed, stopped } phase_ = phase::waits;  // for the home's thread
+  enum class phase : std::uint8_t { waits, starts, completed, stopped } phase_ = phase::waits;  // used at the home
 };
 
 }  // namespace braid::detail

@@ -131,7 +131,7 @@ class BRAID_API promise_base : private job {
   void* context_ = nullptr;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
   scope* scope_ = nullptr;
   await_place place_;            // the place of the latest await
-  ending ended_ = ending::done;  // for `came_home`; stopped means that it does not continue
+  ending ended_ = ending::done;  // the argument for `came_home`; stopped means that it does not continue
 };
 
 }  // namespace detail

@@ -43,8 +43,8 @@ class BRAID_API task_control {
 
  private:
   task_info info_;
-  bool is_traced_ = false;  // its begin is in the trace
-  small_mutex lock_;        // around all that follows
+  bool is_traced_ = false;  // the trace contains its begin
+  small_mutex lock_;        // guards all members below
   unsigned stopping_ = 0;   // threads that are about to stop the scope
   scope* running_ = nullptr;
   home* home_ = nullptr;

@@ -48,9 +48,9 @@ struct seen_level {
 /// A suspended task: its coroutines, from the one that waits up to the task's root.
 struct seen_task {
   const scope* in = nullptr;    ///< the scope of its root
-  std::size_t first_level = 0;  ///< in `seen_home::levels`
+  std::size_t first_level = 0;  ///< the index of its first scope in `seen_home::levels`
   std::size_t levels = 0;
-  std::size_t first_inner = 0;  ///< in `seen_home::inner`: scopes that its coroutines hold
+  std::size_t first_inner = 0;  ///< the index in `seen_home::inner` of the scopes that its coroutines hold
   std::size_t inner = 0;
   bool is_owner = false;  ///< true if it owns the scope that it is in
   const char* waits_for = "";

@@ -66,7 +66,7 @@ struct flow_node_plan {
 
 struct flow_plan {
   std::vector<flow_value_slot> values;    // a slot for each input and each node
-  std::vector<flow_node_plan> nodes;      // in the order in which they were added; the shape uses the same order
+  std::vector<flow_node_plan> nodes;      // the nodes in the order in which they were added, as in the shape
   std::vector<flow_value_index> sources;  // the values that the nodes wait for, node by node
   std::size_t inputs = 0;
   graph_shape shape;

@@ -85,7 +85,7 @@ class BRAID_API run_record {
   std::pmr::vector<node_times> times_;        // the times of each node
   std::pmr::vector<bool> blocked_;            // whether each node is blocked
   std::pmr::vector<node_index> to_block_;     // the stack of `fail`
-  std::pmr::vector<graph_failure> failures_;  // in the order of the shape
+  std::pmr::vector<graph_failure> failures_;  // the failures in the order of the shape
 };
 
 /// A guard that records when a node starts and ends, also if it ends by an exception.

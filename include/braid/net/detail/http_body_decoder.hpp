@@ -62,7 +62,7 @@ class BRAID_API http_body_decoder {
     size,
     extension_name,    // after a semicolon
     extension_value,   // after an equals sign
-    extension_quoted,  // in quotation marks
+    extension_quoted,  // inside quotation marks
     extension_escape,  // after a backslash in them
     extension_end,     // after the closing one
     size_lf,

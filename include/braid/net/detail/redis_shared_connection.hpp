@@ -172,8 +172,7 @@ class BRAID_API redis_shared_connection {
   redis_request* begun_ = nullptr;  // the first of `waiting_`, if a part of it was already encoded
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
-  arena
-      shared_;  // for replies that no request has an arena for: of greetings, of commands without one, of shared reads
+  arena shared_;  // the arena of replies for which no request has an arena, such as those of greetings
   arena pushed_;  // the arena for messages about changed keys
   random_source random_;
   redis_counts counts_;

@@ -38,7 +38,7 @@ inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
 /// A length-prefixed text at the start of some bytes.
 struct short_text {
   std::string_view text;
-  std::size_t consumed = 0;  ///< with everything around it; 0 if it is absent
+  std::size_t consumed = 0;  ///< the size of the text with its length and line ends; 0 if it is absent
 };
 
 /// Returns the length-prefixed text (`$`) at `at` if it is complete, valid, and shorter than a hundred bytes. Otherwise

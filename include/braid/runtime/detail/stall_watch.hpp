@@ -40,7 +40,7 @@ struct stall_progress {
 
 /// A loop or a worker that is watched, and how long it has made no progress.
 struct stall_target {
-  const loop* of_loop = nullptr;  ///< for a worker of a merged runtime: the loop that it runs
+  const loop* of_loop = nullptr;  ///< the loop that a worker of a merged runtime runs
   const worker* of_worker = nullptr;
   std::string thread;
 

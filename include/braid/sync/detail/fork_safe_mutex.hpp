@@ -38,7 +38,7 @@ class BRAID_API fork_safe_mutex {
 
   std::mutex mutex_;
   atomic<bool> is_listed_{false};    // set by each thread that has found it in the list, or put it there
-  fork_safe_mutex* next_ = nullptr;  // in the list; under its lock
+  fork_safe_mutex* next_ = nullptr;  // the next mutex in the list; under its lock
 };
 
 }  // namespace braid::detail

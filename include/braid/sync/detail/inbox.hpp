@@ -186,10 +186,10 @@ class inbox {
   atomic<std::uint32_t> closed_{0};  // 1 from the begin of the first close
   atomic<std::size_t> count_{0};     // how many producers there are; grows under registry_
   std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each written once, before count_ says so
-  std::shared_ptr<producer> shared_;                                // for threads without their own; under shared_lock_
+  std::shared_ptr<producer> shared_;                                // of threads without their own; under shared_lock_
   Lock registry_;
   Lock shared_lock_;
-  detail::biased_section<Lock> consumers_;  // around every claim
+  detail::biased_section<Lock> consumers_;  // the section in which callables are claimed
   producer* current_ = nullptr;             // the producer whose callables are taken next; inside consumers_
   std::size_t index_ = 0;                   // the index of that producer
 };

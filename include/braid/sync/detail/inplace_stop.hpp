@@ -109,7 +109,7 @@ class inplace_stop_list {
     node.is_listed_ = false;
   }
 
-  small_mutex lock_;  // around all that follows; the atomics are written under it
+  small_mutex lock_;  // guards all members below; the atomics are written under it
   bool is_awaited_ = false;
   atomic<std::uint32_t> requested_{0};
   atomic<std::uint32_t> calls_{0};  // callbacks that have returned

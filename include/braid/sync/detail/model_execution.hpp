@@ -115,7 +115,7 @@ class model_execution {
 
  private:
   struct event {
-    static constexpr std::size_t no_atomic = -1;  // for a step that is a barrier
+    static constexpr std::size_t no_atomic = -1;  // the value for a step that is a barrier
 
     std::size_t thread = 0;
     const char* what = "";

@@ -48,7 +48,7 @@ struct model_plain {
   std::uint64_t run = 0;
   std::size_t writer = 0;
   std::uint32_t written = 0;  // moment of the last write in the clock of `writer`; 0 before the first
-  model_clock reads;          // for each thread, the moment of its last read since then
+  model_clock reads;          // the last read of each thread since that write
 };
 
 /// The histories of all atomics of a run. Writes take effect in the order in which they are executed; a load may return

@@ -66,7 +66,7 @@ class drain_limit {
   }
 
   std::uint8_t first_look_ = 1;    // the number of jobs before the first read of the clock in a drain
-  std::uint8_t whole_drains_ = 0;  // in a row: ended by the number of their jobs
+  std::uint8_t whole_drains_ = 0;  // consecutive drains that ended by the number of jobs
 };
 
 }  // namespace braid::detail

@@ -116,10 +116,10 @@ class BRAID_API future_core : public continuation {
   static constexpr std::uintptr_t watched = 1;  // a thread sleeps until `signal_` changes
   static constexpr std::uintptr_t pending = 0;
   static constexpr std::uintptr_t claimed = 2;  // pending, and the newest continuation is the consumer
-  static constexpr std::uintptr_t settled = 4;  // with a value; and with `claimed`: with a failure
+  static constexpr std::uintptr_t settled = 4;  // settled with a value; with `claimed`: settled with a failure
   static constexpr std::uintptr_t state_mask = settled | claimed;
   static constexpr std::uintptr_t mask = state_mask | watched;
-  static constexpr std::uint32_t deferred = std::uint32_t{1} << 31U;  // in refs_: a consumer waits for the others
+  static constexpr std::uint32_t deferred = std::uint32_t{1} << 31U;  // a bit of refs_: a consumer waits for the others
 
   static auto find_node(std::uintptr_t head) noexcept -> continuation* {
     return reinterpret_cast<continuation*>(head & ~mask);

@@ -41,7 +41,7 @@ class region_pace {
     const std::uint64_t known = ps_.load(relaxed);
     const auto seen = static_cast<std::uint64_t>(1e3 * in_ns(elapsed) / static_cast<double>(elements));
     const std::uint64_t now = known == unknown ? seen : std::max(seen, known / forgets);
-    if (now < known / 2 || now / 2 > known) ps_.store(now, relaxed);  // its line is shared as long as little changes
+    if (now < known / 2 || now / 2 > known) ps_.store(now, relaxed);  // small changes would move the cache line
   }
 
  private:
@@ -67,7 +67,7 @@ struct region_work {
   void* loop;
   std::size_t count;
   std::size_t grain;
-  std::size_t elements_of_each = 1;  ///< by which its pace is known
+  std::size_t elements_of_each = 1;  ///< the number of elements that one number represents
 };
 
 /// A loop that begins outside of a pool. The calling thread begins, because passing the loop to the pool takes longer
@@ -94,7 +94,7 @@ class BRAID_API outside_region {
   class part_size;
   class shared_part_size;
 
-  static constexpr duration worth_help = 20us;  // of remaining work; a worker takes about as long to start
+  static constexpr duration worth_help = 20us;  // remaining work of this length: a worker takes about as long to start
   static constexpr duration first_look = 2us;   // before that the caches of the machine say more than the loop
   static constexpr duration usual_part = 2us;   // the time of a part while the thread is alone
   static constexpr duration min_shared_part = 2us;

@@ -260,7 +260,7 @@ struct merge_sorter {
         : elements(std::move_iterator(first), std::move_iterator(last)), room(first) {}
     moved_away(const moved_away&) = delete;
     auto operator=(const moved_away&) -> moved_away& = delete;
-    ~moved_away() { std::move(left, elements.end(), room); }  // what a comparison that threw has left, too
+    ~moved_away() { std::move(left, elements.end(), room); }  // also after a comparison has thrown
   };
 
   template <typename Iterator, typename Sorting>

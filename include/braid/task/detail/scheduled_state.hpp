@@ -83,7 +83,7 @@ class BRAID_API scheduled_state : public timer, public job {
   executor_id executor_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
-  time_point tick_{};                    // of the next or current run; used by the part that owns the work
+  time_point tick_{};                    // the tick of the next or current run; used by the part that owns the work
   atomic<phase> phase_{phase::pending};  // the protocol says which thread makes which transition
   atomic<std::uint64_t> runs_{0};        // begun; written by the running thread
   atomic<std::uint32_t> references_{1};  // handles, and one for the way

@@ -45,7 +45,7 @@ class slab_watch {
 
   static constexpr duration between_looks = 1us;
   static constexpr duration short_job = 100ns;
-  static constexpr duration patience = 20us;  // with a thread that queues jobs and begins no job
+  static constexpr duration patience = 20us;  // the time for which a thread counts as quick after its last begun job
   static constexpr duration max_backoff = 200us;
 
   std::size_t other_ = 0;
@@ -54,7 +54,7 @@ class slab_watch {
   time_point looked_;      // when `begun_` and `queued_` were read
   time_point worked_;      // when it was last seen to begin jobs
   bool answer_ = false;    // holds until the next poll
-  bool is_known_ = false;  // by two looks at the same one
+  bool is_known_ = false;  // the same thread was looked at twice
   time_point stole_;       // when it last had jobs of another, or unset once that is judged
   duration way_{};         // the time that taking them took
   duration backoff_{};     // how long it leaves jobs to threads that begin them; 0 if taking the last ones was worth it
@@ -68,7 +68,7 @@ struct alignas(cache_line) slab_context {
 
   [[nodiscard]] auto owns(std::uint32_t slot) const noexcept -> bool { return slot >= first && slot < end; }
 
-  const std::uint32_t first;  // its ring of slots: [first, end)
+  const std::uint32_t first;  // the first slot of the thread's ring [first, end)
   const std::uint32_t end;
   std::uint32_t next;                // the slot of the next job
   std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
@@ -80,7 +80,7 @@ struct alignas(cache_line) slab_context {
   slab_deque<> jobs;
   alignas(cache_line) parker place;
   atomic<std::uint64_t> thread{0};    // the number of its thread, written by it before it runs anything
-  slab_context* next_idle = nullptr;  // under the lock of slab_sleepers, as the next one
+  slab_context* next_idle = nullptr;  // guarded by the lock of slab_sleepers, like `listed`
   bool listed = false;
 };
 

@@ -42,7 +42,7 @@ class slab_deque {
   /// Removes the newest entry into `entry`. Returns false if the deque is empty.
   [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
-    if (bottom == taken_seen_) return false;  // all that was pushed is known to be taken
+    if (bottom == taken_seen_) return false;  // all entries are known to be taken
     bottom_.store(bottom - 1, release);       // edge slab_deque.entry: publish; of the entries that stay
     barrier_.light();
     if (top_.load(relaxed) >= bottom) [[unlikely]]

@@ -20,7 +20,7 @@ enum class slab_phase : std::uint8_t {
   allocated = 1,  ///< a handle exists
   promised = 2,   ///< it continues another job
   queued = 3,     ///< scheduled, or running
-  ran = 4,        ///< its children are not finished
+  ran = 4,        ///< the callable has ended, and children have not finished
   making = 5,     ///< taken for a new job, whose callable is not there yet
   followed = 8,   ///< finished; what continues it waits or runs
   done = 9,       ///< finished; the slot may be used again

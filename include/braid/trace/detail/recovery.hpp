@@ -16,10 +16,10 @@ namespace braid::detail {
 
 /// A missing part of a trace.
 struct recovered_part {
-  std::string bytes;          ///< packets that follow on those that the trace has
-  std::uint64_t records = 0;  ///< that are in them
-  std::uint64_t lost = 0;     ///< records that are in neither
-  std::size_t threads = 0;    ///< that have noted something since
+  std::string bytes;          ///< packets that continue the packets of the trace
+  std::uint64_t records = 0;  ///< the number of records in these packets
+  std::uint64_t lost = 0;     ///< the number of records that were lost
+  std::size_t threads = 0;    ///< the number of threads to which these records belong
 };
 
 /// The content of FILE.rings as a process has left it. The bytes may be damaged: they are either refused with a message

@@ -34,7 +34,7 @@ class BRAID_API time_histogram {
  private:
   // The count of each bucket, not cumulative. Written by any thread.
   std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};
-  atomic<std::uint64_t> sum_ns_{0};  // the same
+  atomic<std::uint64_t> sum_ns_{0};  // the sum of all times; written by any thread
 };
 
 }  // namespace braid::detail
