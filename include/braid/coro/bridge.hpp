@@ -85,7 +85,7 @@ class awaited_future final : public continuation {
 
   small_mutex lock;  // guards `settled`, `waiting` and `task_left_`
   bool settled = false;
-  wait_queue waiting;  // the task
+  wait_queue waiting;  // contains the waiting task
 
  private:
   friend struct debug_layout;
@@ -124,7 +124,7 @@ class awaited_future final : public continuation {
 
   future_state<T>* future_;
   bool task_left_ = false;
-  bool is_posted_ = false;           // `foreign_` is on its way; under the lock
+  bool is_posted_ = false;           // `foreign_` was posted; under the lock
   errc refused_{};                   // the reason why `foreign_` could not be posted
   std::coroutine_handle<> foreign_;  // a coroutine that is not one of braid
 };

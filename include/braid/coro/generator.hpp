@@ -312,7 +312,7 @@ class async_generator_promise final : public promise_base {
 
   element* value_ = nullptr;
   std::exception_ptr error_;
-  bool runs_ = false;  // it was asked for an element, and has not answered: it waits, or was stopped there
+  bool runs_ = false;  // an element was requested and not delivered: the generator waits, or was stopped
 };
 
 }  // namespace detail

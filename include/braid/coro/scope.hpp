@@ -204,7 +204,7 @@ class BRAID_API scope : private job, private stop_callback {
   friend struct detail::debug_layout;
   class join_awaiter;
   enum class remote_stop : std::uint8_t {
-    none,     // no other thread has asked for a stop
+    none,     // no other thread has requested a stop
     posted,   // a stop is posted: its job is queued, or will be refused
     awaited,  // a stop is posted, and a wait for the scope also waits for the job of the stop
     arrived,  // the job has run or was refused: no other thread refers to the scope any more

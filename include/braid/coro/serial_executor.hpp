@@ -136,18 +136,18 @@ class BRAID_API serial_executor final : public home {
   auto has_timers() noexcept -> bool;
 
   const detail::executor_id executor_;
-  detail::shared_timers* timers_;  // null until a task sleeps, unless they were given
+  detail::shared_timers* timers_;  // null until a task sleeps, unless timers were passed
   detail::strand_queue<job> queue_;
   atomic<bool> refused_{false};  // the executor refuses, or there is no memory; written by the refused thread
-  atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
+  atomic<bool> ended_{false};    // no task is left, and none can begin; written by the home's thread
   step drain_step_{*this, &drain_due};
-  step end_;  // the end of the home; its beginning, if it runs separately
+  step end_;  // ends the home; begins it if the home runs alone
   // The following members belong to the thread that currently drains the queue.
-  detail::intrusive_queue<job> ready_;  // taken out of the queue
+  detail::intrusive_queue<job> ready_;  // jobs that were taken from the queue
   detail::drain_limit length_;
-  bool drops_jobs_ = false;   // the executor does not run them any more
-  bool is_alone_ = false;     // deletes itself when it has ended
-  bool is_retired_ = false;   // posts by its id do not arrive here any more
+  bool drops_jobs_ = false;   // the executor no longer runs the jobs
+  bool is_alone_ = false;     // the object deletes itself at its end
+  bool is_retired_ = false;   // posts by the id no longer arrive here
   begin_fn begin_ = nullptr;  // set if it runs alone
   void* begin_context_ = nullptr;
   std::unique_ptr<timer_state> timer_state_;  // created for the first sleep

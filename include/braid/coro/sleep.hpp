@@ -62,7 +62,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
   struct wake_timer : timer {
     explicit wake_timer(sleep_awaiter& s) noexcept : timer(&fired), owner(&s) {}
     sleep_awaiter* owner;
-    time_point when;  // it is armed for
+    time_point when;  // the time for which it is armed
   };
 
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
@@ -143,7 +143,7 @@ class interval {
       const auto moved = static_cast<std::uint64_t>(when.time_since_epoch().count()) -
                          static_cast<std::uint64_t>(wanted.time_since_epoch().count());
       left_out = moved / static_cast<std::uint64_t>(of->rule_.interval.count());
-      return when > now ? when : time_point::min();  // the current time would be rounded up
+      return when > now ? when : time_point::min();  // the timer would round the current time up
     }
     auto woken() const noexcept -> std::uint64_t {
       of->last_ = when;

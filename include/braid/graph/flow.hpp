@@ -62,7 +62,7 @@ class flow_node {
 /// The amount of work of a function. It decides on which thread the function is called.
 enum class node_size : std::uint8_t {
   large,  ///< called on the workers
-  small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
+  small,  ///< called at once on the home of the run, which it blocks for a microsecond or two
 };
 
 /// The options of a node of a flow.

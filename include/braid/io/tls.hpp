@@ -32,7 +32,7 @@ enum class tls_errc {
 
   certificate_not_yet_valid = 4096 + 9,
   certificate_expired = 4096 + 10,
-  self_signed = 4096 + 18,           ///< the certificate vouches for itself, and is not configured as trusted
+  self_signed = 4096 + 18,           ///< the certificate is signed by its own key, and is not configured as trusted
   self_signed_in_chain = 4096 + 19,  ///< the chain ends at an authority that is not configured as trusted
   unknown_issuer = 4096 + 20,        ///< the certificate is signed by an unknown authority
   wrong_purpose = 4096 + 26,         ///< the certificate is for something else, such as a client's for a server
@@ -106,8 +106,8 @@ class BRAID_API tls_context {
 
   /// How a client checks the certificate of a server.
   enum class verification : std::uint8_t {
-    none,  ///< any program may answer in the server's place: for tests
-    peer,  ///< the chain must end at a trusted authority, and the certificate be for the host
+    none,  ///< the server is not verified, so any program can pretend to be it: for tests
+    peer,  ///< the chain must end at a trusted authority, and the certificate must be for the host
   };
 
   /// Whether a server requests certificates from its clients.
@@ -122,7 +122,7 @@ class BRAID_API tls_context {
     /// The trusted authorities. If empty, the system's authorities are trusted.
     tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
-    std::optional<tls_context::identity> identity = {};  ///< used if a server asks for a client's certificate
+    std::optional<tls_context::identity> identity = {};  ///< used if a server requests a client's certificate
     std::vector<std::string> protocols = {};             ///< the protocols for ALPN, best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;

@@ -30,7 +30,7 @@ enum class http_scheme : std::uint8_t {
 /// A URL with the scheme `http` or `https`, such as `http://name:port/target`.
 struct http_url {
   http_scheme scheme = http_scheme::http;
-  std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says; in lower case
+  std::string host;          ///< the field Host: the name, and the port if it is not the default; in lower case
   std::string name;          ///< the name without the brackets of an IPv6 address; in lower case
   std::uint16_t port = 80;   ///< 80 or 443 if the URL has no port
   std::string target = "/";  ///< path and query

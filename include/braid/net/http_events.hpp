@@ -58,7 +58,7 @@ class BRAID_API http_events {
   http_events_options options_;
   scope* around_ = nullptr;  // the scope of the tasks of the stream
   async_mutex lock_;         // held during each write
-  time_point last_;          // when something was sent
+  time_point last_;          // the time of the last event or comment
   result<void> sent_;        // the failure that has ended the stream
 };
 

@@ -67,7 +67,7 @@ BRAID_API auto parse_redis_error(std::string_view text) noexcept -> redis_errc;
 /// The location of a slot, as reported by a node.
 struct redis_redirection {
   std::uint16_t slot = 0;
-  std::string_view host;  ///< empty: the node that said so
+  std::string_view host;  ///< empty: the node that sent the error
   std::uint16_t port = 0;
 };
 
@@ -162,8 +162,7 @@ struct redis_options {
 
   duration connect_timeout = std::chrono::seconds(1);  ///< the time for the connection and the greeting
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
-  duration silence =
-      std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up
+  duration silence = std::chrono::seconds(5);  ///< the silence after which a connection with due replies is abandoned
   /// The limit that replaces `silence` if the call that waits for the next reply has given up. A value above `silence`
   /// is reduced to `silence`.
   duration silence_when_left = std::chrono::milliseconds(750);

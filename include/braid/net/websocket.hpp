@@ -81,10 +81,10 @@ class BRAID_API websocket {
   websocket_options options_;
   std::string_view protocol_;
   detail::websocket_reader reader_;
-  std::string_view input_;  // received, not read yet
+  std::string_view input_;  // received bytes that were not read yet
   async_mutex lock_;        // held during each write
   bool has_sent_close_ = false;
-  bool has_ended_ = false;  // nothing more is received
+  bool has_ended_ = false;  // no more messages are received
   std::uint16_t close_code_ = detail::no_close_code;
 };
 

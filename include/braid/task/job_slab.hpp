@@ -51,10 +51,9 @@ class BRAID_API job_slab {
   struct options {
     static constexpr unsigned all_threads = 0xffffffff;
 
-    std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
-    unsigned threads =
-        all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
-    duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
+    std::size_t jobs_per_thread = 2048;  ///< the number of slots of each thread, and of all foreign threads together
+    unsigned threads = all_threads;      ///< the threads to start; all_threads: default_worker_count() less one
+    duration idle_sleep = 50us;          ///< how long a thread without a job searches before it sleeps
     /// Selects what `allocate` does if the next slot is in use. A slot is in use until its job and all continuations
     /// have finished, and for a moment after `wait` returns. With `run_inline` the handle refers to a finished job,
     /// whose state is not kept.
@@ -212,7 +211,7 @@ class BRAID_API job_slab {
       own_barrier_;  // allocated separately, because a slab may be in a coroutine's frame
   detail::asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
-  std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
+  std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // of the slab's threads, then of the creating thread
   detail::slab_sleepers sleepers_;
 
   // Padding keeps the following word on its own cache line. An alignment would not work, because a slab may be in the
@@ -223,11 +222,11 @@ class BRAID_API job_slab {
   atomic<std::size_t> dropped_{0};
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that process the queued jobs
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
-  std::uint32_t shared_next_;     // the slot of their next job
-  std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a context
+  std::uint32_t shared_next_;     // the slot for the next job of those threads
+  std::mutex shared_queue_;       // guards jobs without room elsewhere, and jobs of threads without a context
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
-  atomic<std::size_t> shared_size_{0};  // how many these are; written under the lock
+  atomic<std::size_t> shared_size_{0};  // the number of these jobs; written under the lock
   std::mutex join_lock_;                // guards `join` and the start of the threads
   bool started_ = false;
   std::vector<std::thread> running_;

@@ -228,17 +228,17 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::scheduler_base> scheduler_;
   std::unique_ptr<detail::spare_threads>
-      spare_threads_;  // null if no thread can wait on a worker's thread, or if the maximum is 0
-  const atomic<worker*>* busy_worker_ = nullptr;  // the scheduler's; saves posts from outside a call
-  detail::local_queues* own_queues_ = nullptr;    // the scheduler's; saves posts by workers a few
+      spare_threads_;                             // null if no thread can take over a worker, or if the maximum is 0
+  const atomic<worker*>* busy_worker_ = nullptr;  // from the scheduler; saves remote posts a call
+  detail::local_queues* own_queues_ = nullptr;    // from the scheduler; saves the posts of workers some calls
   std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
   std::latch configured_;
-  atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
-  std::exception_ptr not_configured_;         // why; written by that worker, before `configured_`
+  atomic<bool> configuration_failed_{false};  // set by the first worker whose settings could not be applied
+  std::exception_ptr not_configured_;         // the reason; written by that worker, before `configured_`
   std::stop_source stop_;
   std::mutex join_mutex_;  // held by the thread that joins; others wait for it
   std::vector<std::thread> threads_;
-  atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
+  atomic<std::uint32_t> at_work_;  // the number of workers that still have work; each subtracts itself at its end
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
   atomic<std::uint32_t> dropping_{
       0};  // threads inside `drop_pending`, each perhaps with a job that it is about to drop

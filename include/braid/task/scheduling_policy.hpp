@@ -48,8 +48,8 @@ class found_job {
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
-    can_wait,   ///< the worker that has it queued will run it, unless a long job holds it up: then the monitor helps
-    urgent,     ///< another worker is worth its wake
+    can_wait,   ///< the job's worker will run it; if a long job delays it, the monitor helps
+    urgent,     ///< the job justifies waking another worker
     no_memory,  ///< the scheduler has no place for the job at the moment; the pool queues it with priority `high`
   };
   static constexpr std::size_t no_worker = SIZE_MAX;
@@ -61,8 +61,8 @@ struct placement {
 /// The reason for a worker's search for work.
 enum class search : std::uint8_t {
   routine,  ///< it has run a job
-  woken,    ///< another thread found that it is needed
-  monitor,  ///< it has watched the others for a while
+  woken,    ///< another thread has woken it
+  monitor,  ///< it is the monitor, and its interval has passed
 };
 
 /// The hooks of a scheduling policy. They define everything in which the schedulers of a pool differ. A policy derives

@@ -54,7 +54,7 @@ class all_state final : public future_state<typename Rule::result> {
   }
   void finish(cascade& more) noexcept;
 
-  void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing; its inputs do
+  void fire(cascade& /*more*/) noexcept override {}  // never called: only its inputs are attached to futures
 
   void destroy() noexcept override {
     this->destroy_result();
@@ -270,7 +270,7 @@ class any_state final : public future_state<typename Rule::result> {
   void arrive(cascade& more) noexcept;
   void vanish() noexcept;
 
-  void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing; its inputs do
+  void fire(cascade& /*more*/) noexcept override {}  // never called: only its inputs are attached to futures
 
   void destroy() noexcept override {
     this->destroy_result();

@@ -123,8 +123,8 @@ struct worker_counters {
 
 /// The counters that a worker uses so that no queue starves another. Threads: the worker.
 struct worker_fairness {
-  std::uint32_t until_fair = 1;        ///< searches for work until the next fair one
-  std::uint32_t until_low = 1;         ///< fair searches until the next one that begins with priority `low`
+  std::uint32_t until_fair = 1;        ///< the number of searches for work until the next fair one
+  std::uint32_t until_low = 1;         ///< the number of fair searches until one begins with priority `low`
   std::uint32_t consecutive_next = 0;  ///< how often it has run the next job ahead of the others
   std::uint32_t consecutive_high = 0;  ///< how often it has run jobs of priority `high`, ahead of the others
   time_point remote_slice_ended;       ///< when the last time slice for remote jobs ended
@@ -137,20 +137,20 @@ struct worker_fairness {
 struct worker_idle {
   static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
-  std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
-  std::uint32_t backoff = max_backoff;     ///< pauses of the processor after its last job, before it looks again
-  std::uint64_t begun_before_backoff = 0;  ///< how many jobs it had begun when it last rested
-  bool should_wake_peer = false;           ///< set by its scheduler when others may find work here; the pool clears it
-  bool is_relied_on = false;               ///< posts may have counted on it since it last looked whether there is more
-  time_point monitor_due;                  ///< when it looks, as the monitor, whether others are held up; or unset
-  std::vector<std::uint64_t> seen;         ///< how many jobs the others had begun when this worker watched them last
+  std::uint32_t since_look = 0;            ///< the number of posted jobs that it has run since its last poll
+  std::uint32_t backoff = max_backoff;     ///< the processor pauses between its last job and the next poll
+  std::uint64_t begun_before_backoff = 0;  ///< the number of jobs that it had begun at its last back-off
+  bool should_wake_peer = false;           ///< set by the scheduler if others may find work here; cleared by the pool
+  bool is_relied_on = false;               ///< posts may have relied on it since it last checked for more work
+  time_point monitor_due;                  ///< when it next checks for delayed jobs as the monitor; or unset
+  std::vector<std::uint64_t> seen;         ///< the number of jobs that each other worker had begun at the last check
 };
 
 /// The state of a worker's forks, own and stolen. Threads: the worker.
 struct worker_forks {
   std::uint32_t helps = 0;    ///< how many stolen forks it runs that are nested in each other
   fork_pace pace;             ///< whether its forks are short
-  bool leaves_forks = false;  ///< set by a task_group: forks may be left when the job has ended
+  bool leaves_forks = false;  ///< set by a task_group: forks may be left at the end of the job
 };
 
 }  // namespace detail
@@ -176,10 +176,10 @@ struct alignas(cache_line) worker {
   alignas(cache_line) detail::worker_fairness fairness;
   detail::worker_idle idle;
   detail::worker_forks forking;
-  std::uint32_t between_own_work = 1;  ///< jobs that it runs before it asks its driver again whether there is work
-  std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
-  atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
-  atomic<::pid_t> thread{0};        ///< the thread that owns this worker context; written by it; 0: not known
+  std::uint32_t between_own_work = 1;  ///< the number of jobs before it polls its driver again
+  std::uint32_t absent = 0;            ///< threads that have left this context and will return; written by its owner
+  atomic<std::uint32_t> wanted{0};     ///< threads that want it back; written under the lock of spare_threads
+  atomic<::pid_t> thread{0};           ///< the thread that owns this worker context; written by it; 0: not known
   detail::worker_counters counters;
 
   detail::job_pace pace;

@@ -34,7 +34,7 @@ struct BRAID_API thread_entry {
   ::pid_t tid = 0;
   /// The number of this registration. It is unique among all registrations of the process, in all registries.
   std::uint64_t generation = 0;
-  std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
+  std::chrono::nanoseconds registered_at{};  ///< the time since the machine was booted, including the time of its sleep
 
   /// Returns the thread, to read and change its state. Blocks: while it reads a file of /proc. Errors: no_such_process
   /// if the thread has ended, even if a new thread has the same id; system errors.
@@ -125,8 +125,8 @@ class BRAID_API registry_observer {
  public:
   /// The functions that are called when threads register and unregister; each may be empty.
   struct hooks {
-    std::function<void(const thread_entry&)> registered = {};    ///< after snapshots show it
-    std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
+    std::function<void(const thread_entry&)> registered = {};    ///< called when snapshots contain the thread
+    std::function<void(const thread_entry&)> unregistered = {};  ///< called when snapshots no longer contain the thread
   };
 
   registry_observer(const thread_registry& registry, hooks hooks);
@@ -207,7 +207,7 @@ auto registered_thread::create(registered_thread::options options, Fn&& fn, Args
   using callable = std::decay_t<Fn>;
   detail::parker registered;
   thread_entry entry;
-  std::exception_ptr failure;  // why it could not be registered: then nothing is called
+  std::exception_ptr failure;  // why the thread could not be registered; nothing is called then
   auto body = [&registered, &entry, &failure, registry = options.registry, label = std::move(options.label),
                call = callable(std::forward<Fn>(fn))]<typename... Passed>(Passed&&... passed) mutable
     requires std::is_invocable_v<callable, Passed...>
@@ -220,7 +220,7 @@ auto registered_thread::create(registered_thread::options options, Fn&& fn, Args
       failure = std::current_exception();
       return registered.unpark();
     }
-    registered.unpark();  // the last use of what belongs to the caller
+    registered.unpark();  // the last use of an object of the caller
     std::invoke(std::move(call), std::forward<Passed>(passed)...);
   };
   auto started = thread::create(std::move(options.thread), std::move(body), std::forward<Args>(args)...);

@@ -20,7 +20,7 @@ struct metric {
   };
 
   enum class type : std::uint8_t {
-    counter,    ///< grows as long as what it is of lives
+    counter,    ///< grows as long as the measured object exists
     gauge,      ///< can increase and decrease
     histogram,  ///< the number of measured values up to a bound, for each of its buckets
   };

@@ -195,7 +195,7 @@ class task_state final : public future_state<T> {
     more.run();
   }
 
-  void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing
+  void fire(cascade& /*more*/) noexcept override {}  // never called: it is not attached to a future
 
   void destroy() noexcept override {
     this->destroy_result();
@@ -208,7 +208,7 @@ class task_state final : public future_state<T> {
   scope* around_ = nullptr;
   std::optional<scope> own_;
   last_job last_{*this};
-  bool is_stopped_ = false;   // `failure_` says only that
+  bool is_stopped_ = false;   // the task ended as stopped, and `failure_` reports only that
   bool is_detached_ = false;  // from the beginning; written before it is posted
 };
 

@@ -87,7 +87,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   static const wait_layout layout;
   static constexpr operation how{&begin, &withdraw, "I/O", &describe, nullptr, &layout};
   static constexpr answers answered_normally{&moved, &ready};
-  static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
+  static constexpr answers answered_early{&moved_early, &ready_early};  // used after `end_read_waits`
 
   loop* loop_;
   bool is_to_end_ = false;   // the kernel has the operation, and was requested once to return it

@@ -50,7 +50,7 @@ class BRAID_API loop_driver final : public driver {
   void work() noexcept override;
 
  private:
-  static constexpr std::uint32_t max_polls = 32;  // at eight jobs each; an iteration after 256 jobs
+  static constexpr std::uint32_t max_polls = 32;  // at eight jobs each, the loop runs after 256 jobs
   static constexpr duration between_iterations = 20us;
 
   // The possible values of the permit.

@@ -38,7 +38,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     void (*over)(redis_request& self, redis_end end) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have
     bool is_read;         ///< may share the reply of an identical request
-    bool is_write;        ///< a read that is sent after it sees what it has changed
+    bool is_write;        ///< later reads must see its effect, and share no earlier reply
     bool is_simple;       ///< a single command; its error reply becomes the error of the request
     bool is_whole;        ///< if only a part of it was sent, the connection ends
   };

@@ -32,16 +32,16 @@ namespace detail {
 
 /// The counters of a connection since its creation.
 struct redis_counts {
-  std::uint64_t sent = 0;       ///< commands
-  std::uint64_t answered = 0;   ///< replies that a task waited for
-  std::uint64_t dropped = 0;    ///< replies that no task waited for any more
-  std::uint64_t shared = 0;     ///< reads that were not sent, because the same one was
-  std::uint64_t pushed = 0;     ///< messages that are no replies
-  std::uint64_t expired = 0;    ///< calls that had no reply in time
-  std::uint64_t refused = 0;    ///< calls that found no room to wait in
-  std::uint64_t connected = 0;  ///< connections that were greeted
-  std::uint64_t lost = 0;       ///< connections that ended by themselves or were given up
-  std::uint64_t failed = 0;     ///< attempts to connect that failed
+  std::uint64_t sent = 0;       ///< commands that were sent
+  std::uint64_t answered = 0;   ///< replies for which a task waited
+  std::uint64_t dropped = 0;    ///< replies for which no task waited any more
+  std::uint64_t shared = 0;     ///< reads that were not sent, because an identical read was sent
+  std::uint64_t pushed = 0;     ///< messages that are not replies
+  std::uint64_t expired = 0;    ///< calls that got no reply in time
+  std::uint64_t refused = 0;    ///< calls that were refused, because too many were waiting
+  std::uint64_t connected = 0;  ///< connections whose greeting succeeded
+  std::uint64_t lost = 0;       ///< connections that broke or were abandoned
+  std::uint64_t failed = 0;     ///< failed attempts to connect
 };
 
 /// A connection that many callers share. Protocol, states and proof: docs/design/redis.md.
@@ -98,7 +98,7 @@ class BRAID_API redis_shared_connection {
   struct flush_job : job {
     explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
     static void act(job& self, action action);
-    redis_shared_connection* owner;  // null if the link was destroyed; then the job frees itself
+    redis_shared_connection* owner;  // null if the connection was destroyed; then the job frees itself
     bool is_posted = false;
   };
   enum class next : std::uint8_t { go_on, stop };
@@ -168,7 +168,7 @@ class BRAID_API redis_shared_connection {
   byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // requests to be encoded, in order
-  intrusive_list<redis_request, redis_due_hook> by_due_;     // the ones among them with the link's own timeout
+  intrusive_list<redis_request, redis_due_hook> by_due_;     // waiting requests that use the default timeout
   redis_request* begun_ = nullptr;  // the first of `waiting_`, if a part of it was already encoded
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
@@ -191,8 +191,8 @@ class BRAID_API redis_shared_connection {
   time_point last_heard_{};                 // when bytes last arrived, or replies became due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   bool is_retired_ = false;
-  bool is_untracked_ = false;     // this attempt does not ask for tracking, which the server has refused
-  bool has_tracker_ = false;      // the tracker knows of this connection
+  bool is_untracked_ = false;     // this attempt requests no tracking, because the server has refused it
+  bool has_tracker_ = false;      // the tracker was informed about this connection
   std::uint32_t failures_ = 0;    // attempts in a row
   std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
   bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
@@ -200,16 +200,16 @@ class BRAID_API redis_shared_connection {
   std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop continues
   state state_ = state::backing_off;
   bool now_known_ = false;
-  bool in_iteration_ = false;  // reading: what is encoded is flushed at its end
+  bool in_iteration_ = false;  // bytes are being read: encoded commands are sent at the end
   enum class reply_slot : std::uint8_t {
     none,    // no reply has begun
     own,     // the arena of the request at the front of the window; dropped if no task waits
     shared,  // `shared_`
     push,    // `pushed_` if changes are tracked, otherwise nowhere: it is no reply
   } reply_ = reply_slot::none;
-  bool* gone_ = nullptr;  // set to true if the link is destroyed while it is reading
+  bool* gone_ = nullptr;  // set to true if this object is destroyed during a read
   metric_source counted_{loop_, &redis_shared_connection::add_metrics,
-                         this};  // the last member: what it reads is there
+                         this};  // the last member, because it reads the others
 };
 
 }  // namespace detail

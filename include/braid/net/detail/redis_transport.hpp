@@ -53,13 +53,13 @@ class redis_transport {
   template <transport Stream>
   auto write_all(const Stream& stream) -> task<void>;
 
-  redis_shared_connection* owner_;  // null: given up
+  redis_shared_connection* owner_;  // null once the transport is abandoned
   loop* loop_;
   const redis_options options_;
   std::variant<stream_socket, tls_stream> stream_;
-  bool is_open_ = false;               // `stream_`
-  scope* around_ = nullptr;            // the tasks, while they run
-  wake_event* idle_writer_ = nullptr;  // waits for something to send
+  bool is_open_ = false;               // `stream_` is open
+  scope* around_ = nullptr;            // the scope of the tasks while they run
+  wake_event* idle_writer_ = nullptr;  // wakes the writer, which waits for bytes to send
   byte_buffer received_;               // the kernel may be writing into it
   byte_buffer sending_;                // does not change while it is being sent
 };

@@ -91,7 +91,7 @@ class common_queue {
   struct alignas(cache_line) half {
     std::mutex lock;
     intrusive_queue<job> jobs;
-    atomic<std::uint64_t> count{0};  // how many were ever added, or taken; written under the lock
+    atomic<std::uint64_t> count{0};  // the number of all jobs ever added, or taken; written under the lock
   };
 
   /// Moves the pushed jobs to the pop side. Requires the lock of the pop side.
@@ -109,7 +109,7 @@ class common_queue {
   half added_;
   alignas(cache_line) bool closed_ = false;  // under the lock of the adding side
   half taken_;
-  atomic<std::uint64_t> brought_over_{0};  // jobs that were ever brought over; written under the lock of `taken_`
+  atomic<std::uint64_t> brought_over_{0};  // the number of jobs ever moved; written under the lock of `taken_`
 };
 
 }  // namespace braid::detail

@@ -98,7 +98,7 @@ class promise_state final : public future_state<T> {
   using future_state<T>::fail;
 
  private:
-  void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing
+  void fire(cascade& /*more*/) noexcept override {}  // never called: it is not attached to a future
 
   void destroy() noexcept override {
     this->destroy_result();

@@ -55,15 +55,15 @@ class region_pace {
 
 /// How a part of a loop is run.
 enum class region_part : std::uint8_t {
-  whole,      ///< only by this thread
-  divisible,  ///< on a worker: thieves take their share
+  whole,      ///< run only by this thread
+  divisible,  ///< run on a worker, so that other workers can steal parts
 };
 
 /// The work for the numbers below `count`.
 struct region_work {
   using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part part) -> bool;
 
-  run_fn run;  ///< false if the rest must be left out
+  run_fn run;  ///< returns false if the rest must be skipped
   void* loop;
   std::size_t count;
   std::size_t grain;
@@ -117,7 +117,7 @@ class BRAID_API outside_region {
   const region_work work_;
   region_pace& pace_;
   const clock_source& clock_;
-  atomic<std::size_t> next_{0};  // the first number that was not taken; raised by the thread that takes it
+  atomic<std::size_t> next_{0};  // the first number that no thread has taken; raised by the thread that takes it
 };
 
 /// The number of calls that this thread has passed to a pool and waited for.

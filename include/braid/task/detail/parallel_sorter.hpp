@@ -58,7 +58,7 @@ auto follow_all(std::size_t count, const Follows& follows) -> bool {
   for (std::size_t i = 1; i < std::min(count, alone); ++i)
     if (!follows(i)) return false;
   if (count <= alone) return true;
-  atomic<bool> broken{false};  // set by any that says no
+  atomic<bool> broken{false};  // set when any index does not satisfy the condition
   for_chunks(count - alone, alone, never_stopped{}, [&](std::size_t from, std::size_t to) {
     if (broken.load(relaxed)) return;
     for (std::size_t i = alone + from; i != alone + to; ++i)
@@ -187,7 +187,7 @@ struct quick_sorter {
   static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     Iterator low = first;
     Iterator high = last;
-    while (true) {  // equal elements are swapped: then they are on both sides alike
+    while (true) {  // equal elements are swapped, so they are distributed evenly
       do ++low;
       while (low != last && all.less(low, first));
       do --high;
@@ -283,7 +283,7 @@ template <typename Stop, typename Sorter, typename Range, typename Compare, type
 auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options options)
     -> unless_stopped<Stop, void> {
   constexpr std::size_t usual_grain = 2048;
-  constexpr std::size_t min_grain = 16;  // a division looks at nine
+  constexpr std::size_t min_grain = 16;  // a partition examines nine elements
   const std::size_t count = std::ranges::size(range);
   const std::size_t grain = std::max(std::min(options.grain != 0 ? options.grain : usual_grain, count), min_grain);
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};

@@ -52,12 +52,12 @@ class slab_watch {
   std::uint64_t begun_ = 0;
   std::uint64_t queued_ = 0;
   time_point looked_;      // when `begun_` and `queued_` were read
-  time_point worked_;      // when it was last seen to begin jobs
-  bool answer_ = false;    // holds until the next poll
+  time_point worked_;      // when the thread was last seen to begin jobs
+  bool answer_ = false;    // valid until the next poll
   bool is_known_ = false;  // the same thread was looked at twice
-  time_point stole_;       // when it last had jobs of another, or unset once that is judged
-  duration way_{};         // the time that taking them took
-  duration backoff_{};     // how long it leaves jobs to threads that begin them; 0 if taking the last ones was worth it
+  time_point stole_;       // when it last got stolen jobs; unset once their benefit was judged
+  duration way_{};         // the duration of that steal
+  duration backoff_{};     // how long it steals no jobs from active threads; 0 if the last steal paid off
   time_point backs_off_until_;
 };
 
@@ -71,12 +71,12 @@ struct alignas(cache_line) slab_context {
   const std::uint32_t first;  // the first slot of the thread's ring [first, end)
   const std::uint32_t end;
   std::uint32_t next;                // the slot of the next job
-  std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
-  slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
-  atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
-  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or runs one; written by it
+  std::uint32_t depth = 0;           // the number of calls on this thread's stack that run jobs
+  slab_frame* frames = nullptr;      // the slots that calls on this thread's stack are reading
+  atomic<std::uint64_t> ran{0};      // the number of jobs that this thread has begun; written by it
+  atomic<std::uint32_t> working{0};  // 1 while this thread searches for jobs or runs one; written by it
   slab_watch watch;                  // the watch of the context from which it may steal
-  bool leaves_alone = false;         // another has jobs, and they are better left there
+  bool leaves_alone = false;         // another thread has short jobs, which this thread does not steal
   slab_deque<> jobs;
   alignas(cache_line) parker place;
   atomic<std::uint64_t> thread{0};    // the number of its thread, written by it before it runs anything
@@ -139,8 +139,8 @@ class BRAID_API slab_sleepers {
   atomic<std::uint32_t> wants_wake_{0};  // written under the lock
   [[maybe_unused]] std::array<std::byte, cache_line> behind_wakes_;
   std::mutex lock_;
-  slab_context* idle_ = nullptr;  // threads that sleep or are about to, and were not picked
-  unsigned searching_ = 0;        // threads that are awake without a job, counting those that were picked
+  slab_context* idle_ = nullptr;  // threads that sleep or are about to sleep, and were not woken
+  unsigned searching_ = 0;        // the number of awake threads without a job, including woken threads
 };
 
 }  // namespace braid::detail

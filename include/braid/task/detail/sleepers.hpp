@@ -18,10 +18,10 @@ namespace braid::detail {
 /// Why a worker is awake.
 enum class wake_cause : std::uint8_t {
   own,        ///< it did not sleep, because there is work
-  claimed,    ///< a post or a shutdown picked it, and counted it as searching
-  monitored,  ///< it slept for the duration of a watch
+  claimed,    ///< a post or a shutdown has claimed it, and counted it as searching
+  monitored,  ///< it slept for one interval of the monitor
   called,     ///< its driver has work for it
-  stop,       ///< the pool stops and nothing is left to do
+  stop,       ///< the pool stops, and no work is left
 };
 
 /// Returns whether a post may have left its job to a worker that woke for this reason.
@@ -111,7 +111,7 @@ class BRAID_API sleepers {
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
   alignas(cache_line) idle_set idle_;
-  atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
+  atomic<std::uint32_t> searching_{0};   // awake workers without a job; if there is one, a post need not wake another
   atomic<std::uint32_t> monitoring_{0};  // 1 while a worker sleeps with a deadline; written by that worker
   // The phase only increases. The thread that shuts down sets `stopping`; a worker that finds no work left sets
   // `quiescent`.

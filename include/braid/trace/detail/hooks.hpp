@@ -30,8 +30,8 @@ enum class trace_kind : std::uint8_t {
   task_end,         ///< number of a task
   wait_begin,       ///< name of what a coroutine waits for; subject: the wait
   wait_due,         ///< nanoseconds until a timer ends the wait; subject: the wait
-  wait_ready,       ///< wait whose coroutine has been handed to its home, by what brought it about
-  wait_end,         ///< wait that is over without a slice of its coroutine
+  wait_ready,       ///< the wait whose coroutine was queued at its home; recorded where the wait became ready
+  wait_end,         ///< the wait that has ended without a slice of its coroutine
 };
 
 /// The groups of records that can be enabled in a trace, one bit each.

@@ -92,11 +92,11 @@ class record_ring {
     head_.store(head + Count, release);  // edge record_ring.record: publish, the consumer reads whole records
   }
 
-  alignas(cache_line) atomic<std::uint64_t> head_{0};  // records ever added; written by the producer
-  atomic<std::uint64_t> lost_{0};                      // records left out; written by the producer
-  std::uint64_t known_tail_ = 0;                       // the producer's copy
-  std::uint64_t open_ = 0;                             // slices whose end is to follow; the producer's
-  alignas(cache_line) atomic<std::uint64_t> tail_{0};  // records ever read; written by the consumer
+  alignas(cache_line) atomic<std::uint64_t> head_{0};  // the number of added records; written by the producer
+  atomic<std::uint64_t> lost_{0};                      // the number of dropped records; written by the producer
+  std::uint64_t known_tail_ = 0;                       // the producer's copy of `tail_`
+  std::uint64_t open_ = 0;                             // slices that have begun and not ended; used by the producer
+  alignas(cache_line) atomic<std::uint64_t> tail_{0};  // the number of read records; written by the consumer
   alignas(cache_line) std::array<Record, Capacity> records_;
 };
 
