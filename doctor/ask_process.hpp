@@ -23,13 +23,13 @@ struct question_limits {
 struct process_answer {
   enum class how : std::uint8_t {
     answered,
-    silent,     ///< it has no such socket, or its answer was not complete when the time was over
+    silent,     ///< it has no such socket, or its answer was not complete in time
     impostor,   ///< another process has taken the name of its socket
     too_large,  ///< its answer is longer than the limit
   };
 
   how became = how::silent;
-  std::string text = {};  ///< without its last line, by which it is whole; empty if there is no answer
+  std::string text = {};  ///< without its last line, which shows that it is complete; empty if there is no answer
 };
 
 /// Sends a request to the socket of the process, and returns the answer.

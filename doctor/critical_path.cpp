@@ -56,7 +56,7 @@ class path_walk {
 
   /// Returns the steps of the critical path. Each step of the walk leads back in time, or to the surrounding slice.
   auto steps() -> std::vector<path_step> {
-    constexpr unsigned max_steps_at_a_time = 1000;  // a trace that is damaged may lead round in a circle
+    constexpr unsigned max_steps_at_a_time = 1000;  // the walk through a damaged trace may not end
     unsigned steps_here = 0;
     while (true) {
       const std::uint64_t before = place_.when;
@@ -126,7 +126,7 @@ class path_walk {
 
   void before_job(const recorded_slice& job) {
     const trace_place* const post = last(trace_.posts, job.cause, job.begin);
-    if (post == nullptr) return;  // it is called by what is around it
+    if (post == nullptr) return;  // the surrounding slice calls it
     queued(post->when, job.begin, place_.thread);
     place_ = *post;
   }

@@ -22,13 +22,13 @@ struct traced_request {
 
 /// The reason why a request had not ended yet during a step of its critical path.
 enum class path_kind : std::uint8_t {
-  cpu,      ///< a thread ran it, or what it waited for
-  queued,   ///< it was ready, and no thread had started it
-  io,       ///< the kernel, or a server
-  lock,     ///< a semaphore that another task had
-  timer,    ///< a sleep, or a timeout
-  blocked,  ///< a thread waited for a future, in code that blocks
-  unknown,  ///< the trace does not say
+  cpu,      ///< a thread ran the request, or the work for which it waited
+  queued,   ///< the request was ready, but no thread had started it
+  io,       ///< the request waited for the kernel or a server
+  lock,     ///< the request waited for a semaphore that another task held
+  timer,    ///< the request waited for a sleep or a timeout
+  blocked,  ///< a thread was blocked and waited for a future
+  unknown,  ///< the trace does not contain the reason
 };
 inline constexpr std::size_t path_kinds = 7;
 
@@ -37,7 +37,7 @@ struct path_step {
   std::uint64_t end = 0;
   path_kind kind = path_kind::unknown;
   std::size_t thread = 0;  ///< the thread on which it happened
-  std::string what;        ///< the function or span; what it waited for; what was before it in the queue
+  std::string what;        ///< the function or span; or the awaited work; or the previous job in the queue
 
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };

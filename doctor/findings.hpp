@@ -15,18 +15,18 @@ namespace braid::doctor {
 /// The compiler and options with which the program was built.
 struct build_facts {
   std::string compiler;
-  std::string library;    ///< shared or static
-  std::string checks;     ///< on or off
-  std::string sanitizer;  ///< the compiler's name of it; empty if there is none
+  std::string library;    ///< "shared" or "static"
+  std::string checks;     ///< "on" or "off"
+  std::string sanitizer;  ///< the compiler's name of the sanitizer; empty if there is none
   std::string hwloc;
-  std::string fibers;  ///< yes, or the reason why there are none
+  std::string fibers;  ///< "yes", or the reason why there are no fibers
 };
 
 /// An environment variable whose name begins with BRAID_, and whether its value is valid.
 struct variable {
   std::string name;
   std::string value;
-  std::string verdict;  ///< valid, or what is wrong with it
+  std::string verdict;  ///< "valid", or the error in the value
 };
 
 /// A system call that braid-doctor has tried, and whether the system allows it.
@@ -52,7 +52,7 @@ struct findings {
   std::optional<cgroup::cpuset> cpuset;
   worker_count workers;
   std::vector<variable> environment;
-  std::optional<build_facts> build;  ///< these two only of the system that the program runs on
+  std::optional<build_facts> build;  ///< this and the next member exist only for the system on which the program runs
   std::optional<rights> user;
 };
 

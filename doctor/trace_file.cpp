@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t first_task_track = 0x2'0000'0000;
 constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
-constexpr std::uint64_t max_time = std::uint64_t{1} << 62U;  // sums of times do not wrap around
+constexpr std::uint64_t max_time = std::uint64_t{1} << 62U;  // times below this limit can be added without overflow
 constexpr std::uint64_t first_activity_track = first_task_track + (std::uint64_t{1} << 40U);
 
 /// A field of a protobuf message: a number, or bytes.
@@ -121,7 +121,7 @@ class trace_parser {
     std::uint64_t track = 0;
     std::optional<std::size_t> thread;
     std::unordered_map<std::uint64_t, std::uint32_t> names;
-    std::vector<std::size_t> open;  // slices of the thread
+    std::vector<std::size_t> open;  // the open slices of the thread
   };
 
   void read_packet(std::string_view packet) {

@@ -28,7 +28,7 @@ struct recorded_slice {
   std::uint64_t end = 0;
   std::size_t parent = no_slice;
   std::uint32_t name = 0;   ///< position in `trace_file::names`
-  std::uint64_t cause = 0;  ///< the arrow that ends at its begin: an odd number is of a wait, another one of a job
+  std::uint64_t cause = 0;  ///< the number of the arrow that ends at its begin: odd for a wait, even for a job
 
   [[nodiscard]] auto is_job() const noexcept -> bool { return cause != 0 && cause % 2 == 0; }
   [[nodiscard]] auto is_coroutine() const noexcept -> bool { return cause % 2 == 1; }
@@ -37,7 +37,7 @@ struct recorded_slice {
 struct recorded_thread {
   std::string name;
   std::vector<recorded_slice> slices;            ///< sorted by begin
-  std::map<std::uint64_t, std::uint64_t> woken;  ///< when, and the number of the worker
+  std::map<std::uint64_t, std::uint64_t> woken;  ///< the times of wakes, with the numbers of the workers
 
   /// Returns the innermost slice that continues after `when`.
   [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
@@ -56,7 +56,7 @@ struct recorded_track {
   trace_place first;  ///< the place at which it began
   trace_place last;   ///< the place at which it ended
   bool is_activity = false;
-  std::int64_t open = 0;  ///< states without an end: of a trace that was cut
+  std::int64_t open = 0;  ///< the number of states without an end, in a trace that was cut
 };
 
 struct trace_file {
@@ -68,7 +68,7 @@ struct trace_file {
   std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;
   std::unordered_map<std::uint64_t, std::vector<recorded_wait>> waits;
-  std::uint64_t lost = 0;  ///< records that the trace does not have
+  std::uint64_t lost = 0;  ///< the number of records that are missing in the trace
   bool is_cut = false;     ///< the file ends within a packet, as after the program was killed
   bool has_paths = false;  ///< the paths of requests were added to it
 };

@@ -67,7 +67,7 @@ auto recover_trace(const std::string& file) -> std::string {
   if (!rings) throw std::runtime_error(rings.error());
   const descriptor lock = locked(file);
   const std::string bytes = bytes_of(file);
-  const bool is_same = bytes.empty() || bytes.starts_with(rings->first_packet());  // empty: killed at its begin
+  const bool is_same = bytes.empty() || bytes.starts_with(rings->first_packet());  // empty: it was killed early
   if (bytes.size() < rings->trace_bytes() || !is_same)
     throw std::runtime_error(rings_file + " does not belong to the process that has written " + file);
   const std::string_view written = std::string_view(bytes).substr(0, rings->trace_bytes());

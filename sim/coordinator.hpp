@@ -18,7 +18,7 @@ namespace sim {
 struct machine_plan {
   std::string name;
   std::vector<std::string> words;  ///< the program with its arguments
-  std::string address;             ///< the next free one of 10.0.0.0/24 if it is empty
+  std::string address;             ///< empty: the next free address of 10.0.0.0/24
   std::string folder;              ///< the folder in which the program starts; empty: the current folder
   std::int64_t starts_at_ns = 0;
   std::int64_t clock_offset_ns = 0;

@@ -22,7 +22,7 @@ constexpr int max_descriptors = 1 << 16;
 auto table() -> std::span<std::shared_ptr<object>> {
   static auto* first =
       static_cast<std::shared_ptr<object>*>(take_memory(max_descriptors * sizeof(std::shared_ptr<object>)));
-  return {first, max_descriptors};  // memory of the system is zero, as an empty pointer is
+  return {first, max_descriptors};  // the system's memory is zero, which equals an empty pointer
 }
 
 void drop(int descriptor) {

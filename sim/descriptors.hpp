@@ -53,7 +53,7 @@ class object : public std::enable_shared_from_this<object> {
   /// Notifies the threads and epoll instances that wait for this object that some events may have become true.
   void changed(std::uint32_t events);
 
-  int descriptors = 0;   ///< numbers that refer to it
+  int descriptors = 0;   ///< the number of descriptors that refer to it
   list<watch*> watches;  ///< registrations in epoll instances
 };
 

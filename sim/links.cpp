@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t second = 1'000'000'000;
 constexpr std::int64_t first_retry = second / 5;
 constexpr std::int64_t max_retry = 120 * second;
-constexpr std::int64_t patience = 924 * second;  // after which Linux gives up a connection
+constexpr std::int64_t patience = 924 * second;  // the time after which Linux gives up a connection
 
 /// Returns the first time at or after `now` at which unacknowledged data is sent again. The data was sent first at
 /// `since`.

@@ -266,7 +266,7 @@ auto internet_socket::buffer(int name, std::size_t usual) const -> std::size_t {
     int size = 0;
     if (each.level != SOL_SOCKET || each.name != name || each.value.size() < sizeof(size)) continue;
     std::memcpy(&size, each.value.data(), sizeof(size));
-    return 2 * std::max<std::size_t>(static_cast<std::size_t>(size), 2304);  // as the kernel does
+    return 2 * std::max<std::size_t>(static_cast<std::size_t>(size), 2304);  // the kernel computes it in the same way
   }
   return usual;
 }

@@ -20,7 +20,7 @@ struct watch {
   int descriptor;
   std::uint32_t events;
   epoll_data_t data;
-  bool is_queued = false;  ///< among those that may be ready
+  bool is_queued = false;  ///< it is in the list of possibly ready descriptors
 };
 
 namespace {

@@ -31,7 +31,7 @@ enum class output { shown, kept };
 /// The properties of a process that is a machine of a world.
 struct machine_seat {
   int socket = -1;     ///< the connection to the coordinator
-  int output = -1;     ///< a file that collects what the program writes
+  int output = -1;     ///< a file that collects the output of the program
   std::string folder;  ///< the folder in which the program starts
   std::uint64_t first_connection = 0;
 };

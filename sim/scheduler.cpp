@@ -56,7 +56,7 @@ struct run_state {
   std::uint64_t lowest = base_priority;              // the next lowered thread gets this priority minus one
   std::uint32_t last_id = 0;
   bool descriptors_changed = false;
-  std::int32_t dying = 0;  // the thread that passed the token at its end, and must be gone before anything else happens
+  std::int32_t dying = 0;  // the ended thread that has passed the token, and must no longer exist before the next step
   nanoseconds alarm = never;
   nanoseconds alarm_interval = 0;
   enum class phase : std::uint8_t { before, off, on } now = phase::before;

@@ -31,7 +31,7 @@ struct wait {
   std::uint32_t bits = ~0U;       ///< the bits of FUTEX_WAIT_BITSET
   pollfd* descriptors = nullptr;  ///< real descriptors, any of which ends the wait when it is ready
   nfds_t descriptor_count = 0;
-  bool is_outside = false;  ///< something outside of the process can end the wait: the caller tries again
+  bool is_outside = false;  ///< something outside of the process can end the wait; the caller then tries again
 };
 
 enum class state : std::uint8_t { unused, runnable, blocked, finished };
@@ -51,13 +51,13 @@ struct thread {
   nanoseconds cpu_time = 0;
   pthread_t handle{};
   std::atomic<std::int32_t> kernel_id = 0;
-  bool is_joined = false;  ///< or detached: nobody asks for it after its end
+  bool is_joined = false;  ///< it was joined or detached: its result is not needed
   void* (*start)(void*) = nullptr;
   void* argument = nullptr;
   std::array<char, 16> name{};
   sigset_t mask{};                                  ///< signals that the program has blocked
   std::atomic<std::uint64_t> signals = 0;           ///< the signals that the thread handles at its next switch
-  std::array<std::uint64_t, max_cpus / 64> cpus{};  ///< on which the program lets it run
+  std::array<std::uint64_t, max_cpus / 64> cpus{};  ///< the CPUs on which the program lets it run
   int depth = 0;                                    ///< calls of the simulator itself, which are not simulated
   int end_rounds = 0;                               ///< rounds of destructors of thread-specific data
   std::array<void*, max_frames> frames{};

@@ -106,16 +106,16 @@ static_assert(fault_names.size() == fault_count);
 struct settings {
   std::uint64_t seed = 1;
   order kind = order::uniform;
-  std::uint32_t changes = 3;       ///< points at which PCT lowers the priority of the running thread
-  std::uint64_t reach = 10'000;    ///< switches among which PCT chooses these points
-  std::uint64_t every = 1;         ///< calls after which, on average, a thread may lose the token
-  std::uint64_t max_switches = 0;  ///< the run ends after them; 0: no limit
+  std::uint32_t changes = 3;       ///< the number of points at which PCT lowers the priority of the running thread
+  std::uint64_t reach = 10'000;    ///< the number of switches among which PCT chooses these points
+  std::uint64_t every = 1;         ///< the average number of calls after which a thread may lose the token
+  std::uint64_t max_switches = 0;  ///< the number of switches after which the run ends; 0: no limit
   std::uint32_t cpus = 4;
   std::uint32_t keeps_stacks = 0;
   std::uint64_t min_latency_ns = 10'000;  ///< the minimum latency of a packet between internet sockets
   std::uint64_t max_latency_ns = 200'000;
-  std::array<std::uint32_t, fault_count> budgets{};  ///< the most faults of each kind
-  std::uint32_t fault_rate = 20;                     ///< one of so many packets has a fault, on average
+  std::array<std::uint32_t, fault_count> budgets{};  ///< the maximum number of faults of each kind
+  std::uint32_t fault_rate = 20;                     ///< on average one of this many packets has a fault
   std::uint64_t calm_from_ns = 0;                    ///< no faults begin after it; 0: no limit
   std::array<char, 4096> names{};                    ///< host names: NAME=ADDRESS lines
   std::uint32_t is_machine = 0;                      ///< 1 if a coordinator passes a token among several processes
@@ -151,7 +151,7 @@ struct shared_page {
   std::atomic<std::int32_t> runner = 0;  ///< the kernel's number of the thread that holds the token
   std::atomic<question> asked = question::stuck;
   std::atomic<std::uint32_t> idle = 0;              ///< 1 while all threads wait for something outside of the process
-  std::array<std::uint32_t, fault_count> faults{};  ///< injected
+  std::array<std::uint32_t, fault_count> faults{};  ///< the number of injected faults of each kind
   std::uint64_t next_connection = 0;                ///< the number of the next connection to another machine
   std::uint32_t report_size = 0;
   std::array<char, 256 * 1024> report{};  ///< text; a frame is \1 FILE \2 OFFSET (hexadecimal) \n

@@ -221,7 +221,7 @@ SIM_CALL(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* old) {
   if (set != nullptr) {
     wanted = *set;
     ::sigdelset(&wanted, stack_signal);
-    ::sigdelset(&wanted, 32);  // which libc keeps for itself
+    ::sigdelset(&wanted, 32);  // libc reserves this signal for itself
     ::sigdelset(&wanted, 33);
   }
   if (kernel_mask(how, set == nullptr ? nullptr : &wanted, old) != 0) return errno;

@@ -285,7 +285,7 @@ SIM_CALL(ssize_t, sendfile64, int to, int from, off_t* offset, size_t count) {
 
 SIM_CALL(ssize_t, splice, int from, off_t* from_offset, int to, off_t* to_offset, size_t count, unsigned flags) {
   if (on() && (find_object(from) != nullptr || find_object(to) != nullptr))
-    return fail(EINVAL);  // as for files that cannot
+    return fail(EINVAL);  // the kernel returns the same error
   return REAL(splice)(from, from_offset, to, to_offset, count, flags);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t usual_buffer = 512 * 1024;
 constexpr int max_attempts = 7;                 // the attempts of connect, which take 127 s
-constexpr std::size_t window_step = 64 * 1024;  // bytes that another machine has read before it tells the sender
+constexpr std::size_t window_step = 64 * 1024;  // the bytes that another machine reads before it notifies the sender
 
 void raise_pipe_signal(int flags) {
   if ((flags & MSG_NOSIGNAL) != 0) return;
@@ -310,12 +310,12 @@ void tcp_socket::close() {
       send_end();
     }
   }
-  forget_connection();  // the machine answers what still arrives by a reset
+  forget_connection();  // the machine answers later packets with a reset
   state_ = state::ended;
   is_closed_ = true;
   input_ = {};
   read_ = 0;
-  if (peer_ != nullptr && peer_->is_closed_) {  // otherwise they would keep each other
+  if (peer_ != nullptr && peer_->is_closed_) {  // otherwise the two sockets would keep each other alive
     peer_->peer_ = nullptr;
     peer_ = nullptr;
   }

@@ -51,7 +51,7 @@ void udp_socket::arrive(const address& from, bytes data) {
 }
 
 void udp_socket::refuse(int error) {
-  if (!has_peer_) return;  // the kernel tells connected sockets only
+  if (!has_peer_) return;  // the kernel notifies connected sockets only
   error_ = error;
   changed(POLLERR);
 }

@@ -11,16 +11,16 @@ namespace sim {
 enum class word : std::uint32_t {
   pause,
   go,
-  knock,        ///< a client asks for a connection
+  knock,        ///< a client requests a connection
   connected,    ///< the server has accepted it
-  refused,      ///< nobody listens
+  refused,      ///< no process listens
   data,         ///< bytes of a connection
   end,          ///< the sender sends no more
   reset,        ///< the connection does not exist any more
   timed_out,    ///< the other side has not answered for too long
   window,       ///< `count` bytes of a connection have been read
   datagram,     ///< bytes of UDP
-  unreachable,  ///< nobody receives the datagrams that `target` has sent to `source`
+  unreachable,  ///< no process receives the datagrams that `target` has sent to `source`
   count
 };
 
@@ -45,9 +45,9 @@ struct wire_message {
   wire_address source{};
   wire_address target{};
   std::int64_t time = 0;
-  std::int64_t limit = 0;  ///< pause: when the machine has something to do; go: when it returns the token at the latest
-  std::uint64_t count = 0;  ///< pause: threads that can run; go: messages that follow; window: bytes
-  std::uint64_t turns = 0;  ///< go: choices of a thread after which the machine returns the token
+  std::int64_t limit = 0;   ///< pause: the time of the machine's next work; go: the time to return the token
+  std::uint64_t count = 0;  ///< pause: the number of runnable threads; go: of following messages; window: of bytes
+  std::uint64_t turns = 0;  ///< go: the number of choices after which the machine returns the token
 };
 
 /// The descriptor of a machine's connection to the coordinator, which the program cannot close.

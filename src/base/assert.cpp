@@ -19,7 +19,7 @@ namespace {
 void print_stack(std::span<void* const> frames) noexcept {
   try {
     symbol_table symbols;
-    for (void* const frame : frames)  // a return address: the call is before it
+    for (void* const frame : frames)  // a return address is behind the call
       std::fprintf(stderr, "    %s\n", symbols.name(reinterpret_cast<std::uintptr_t>(frame) - 1).c_str());
   } catch (...) {
     for (void* const frame : frames) std::fprintf(stderr, "    %p\n", frame);

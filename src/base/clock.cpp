@@ -16,7 +16,7 @@ class steady_source final : public clock_source {
 clock_source::~clock_source() = default;
 
 auto steady_time() noexcept -> const clock_source& {
-  static const clock_source& source = *new steady_source;  // never destroyed: loops may run when statics are
+  static const clock_source& source = *new steady_source;  // never destroyed: loops may run until the exit
   return source;
 }
 

@@ -74,7 +74,7 @@ auto json_pointer(std::string_view parent, std::size_t index) -> std::string {
 }
 
 auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string {
-  constexpr std::size_t max_length = 64;  // a longer name is not a slip of the finger
+  constexpr std::size_t max_length = 64;  // a longer name is not a typing error
   if (name.empty() || name.size() > max_length) return {};
   std::string_view best;
   std::size_t best_distance = std::min<std::size_t>(3, name.size() / 2 + 1) + 1;

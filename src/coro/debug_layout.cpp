@@ -109,7 +109,7 @@ struct debug_layout {
             .path = {offsetof(waiting, awaited_) - base<waiting>, offsetof(awaited_future<T>, future_)}};
   }
 
-#if !defined(BRAID_MODEL)  // whose atomics are objects of the explorer, and whose programs no debugger reads
+#if !defined(BRAID_MODEL)  // its atomics are objects of the explorer, and no debugger reads its programs
   // The debugger script relies on these sizes in addition to the table.
   static_assert(sizeof(stop_flag) == 1 && sizeof(std::source_location) == sizeof(void*));
   static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));

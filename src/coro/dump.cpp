@@ -206,7 +206,7 @@ class dump_round {
   std::shared_ptr<dump_answers> answers_ = std::make_shared<dump_answers>();
   std::vector<asked_home> asked_;
   std::vector<seen_deadlock> cycles_;
-  std::vector<home*> to_run_;                        // do not end before `run_asked` is called
+  std::vector<home*> to_run_;                        // homes that do not end before `run_asked` is called
   std::vector<std::pair<std::size_t, home*>> here_;  // the homes whose task or job the caller is
 };
 

@@ -14,7 +14,7 @@ namespace braid::detail {
 struct seen_deadlock {
   std::string text;
   std::vector<needed_task> waits = {};  ///< the waits of the cycle; equal in two looks: each lock was held throughout
-  bool is_across_homes = false;         ///< homes are looked at one after the other: it may have been seen wrongly
+  bool is_across_homes = false;         ///< homes are queried one after the other, so the cycle may not be real
 
   auto operator==(const seen_deadlock&) const -> bool = default;
 };

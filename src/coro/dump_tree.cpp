@@ -20,7 +20,7 @@ auto is_of_the_library(std::string_view name) -> bool {
 /// The tasks and scopes within a scope, as indexes into `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
-  std::vector<std::size_t> scopes;       // inside of it, that no task is known to hold
+  std::vector<std::size_t> scopes;       // the inner scopes that no known task holds
   std::size_t owner = seen_scope::none;  // the task for which the scope was created
   std::size_t known = 0;                 // the number of tasks that were seen, of those that the scope counts
 };
@@ -47,7 +47,7 @@ class relations {
   }
 
   std::vector<contents> in;                       // the contents of each scope
-  std::vector<std::vector<std::size_t>> held_by;  // scopes, by task
+  std::vector<std::vector<std::size_t>> held_by;  // the scopes that each task holds
 
  private:
   void place(std::size_t number, std::vector<bool>& is_held) {

@@ -107,7 +107,7 @@ struct fiber_frame::stacks {
 
   /// Switches from the caller's stack to the fiber's stack. Returns when the fiber waits or ends.
   void go_inside(fiber_frame& self) noexcept {
-    exception_state& of_thread = exception_state::of_thread();  // asked once: the thread stays the same
+    exception_state& of_thread = exception_state::of_thread();  // looked up once: the thread stays the same
     const exception_state outer = std::exchange(of_thread, exceptions);
     stack_note here;
     note_departure(&here, note_of_fiber);
@@ -206,7 +206,7 @@ void fiber_frame::call_body() noexcept {
 
 auto drive_fiber(fiber_frame& of) -> task<void> {
   for (;;) {
-    if (!of.where().is_current()) co_await resume_home();  // what it waited for has ended elsewhere
+    if (!of.where().is_current()) co_await resume_home();  // the awaited work has ended on another executor
     of.resume();
     if (of.has_ended()) co_return;
     try {

@@ -29,7 +29,7 @@ struct kept_stack {
 
 /// A free list of used stacks of one size.
 struct stack_list {
-  std::size_t bytes = 0;  // 0: for no size yet
+  std::size_t bytes = 0;  // the size of the stacks; 0 if the list is not used yet
   std::size_t count = 0;
   kept_stack* newest = nullptr;
 };

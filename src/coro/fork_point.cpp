@@ -28,7 +28,7 @@ auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std:
 }
 
 auto fork_point::join_taken() noexcept -> std::coroutine_handle<> {
-  const std::coroutine_handle<> parent = parent_;  // the fork may be gone as soon as the continuation has ended
+  const std::coroutine_handle<> parent = parent_;  // the fork may be destroyed as soon as the continuation has ended
   return balance_.continuation_ended() ? parent : std::coroutine_handle<>{};
 }
 

@@ -36,7 +36,7 @@ auto parts() noexcept -> std::array<home_part, home_part_count>& {
 }
 
 constinit atomic<std::uint64_t> forks_seen_by_homes{
-    0};  // between this process and the first one; written in the child of a fork
+    0};  // the number of forks since the first process; written in the child of a fork
 
 void count_fork_of_homes() noexcept { forks_seen_by_homes.store(forks_seen_by_homes.load(relaxed) + 1, relaxed); }
 

@@ -83,7 +83,7 @@ auto scope::is_idle() const noexcept -> bool {
 
 auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
   if (idle_ == nullptr || tasks_ != 0 || !remote_is_over()) return {};
-  return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
+  return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be destroyed after this
 }
 
 /// Returns whether no other thread refers to this scope. If a thread has posted a stop, marks the posted job as

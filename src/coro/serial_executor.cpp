@@ -33,7 +33,7 @@ constinit thread_local home_run* innermost_run __attribute__((tls_model("initial
 home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost_run, this)) {}
 home_run::~home_run() { innermost_run = outer; }
 
-constexpr std::size_t steps_between_looks = 16;  // into the queue, while there are steps of the home's own
+constexpr std::size_t steps_between_looks = 16;  // the number of own steps between two polls of the queue
 
 }  // namespace
 
@@ -105,7 +105,7 @@ auto serial_executor::try_post(job& work) noexcept -> bool {
   if (refused_.load(relaxed)) return false;
   detail::trace_post(&work);
   if (is_current()) {
-    ready_.push_chain(queue_.take());  // what was posted before, by threads that this job may have waited for
+    ready_.push_chain(queue_.take());  // jobs that were posted before, by threads that this job may have waited for
     ready_.push(work);
   } else if (queue_.push(work) == detail::strand_push::first && !repost_drain()) {
     ready_.push_chain(queue_.take()->next);  // the caller keeps its own, which is the oldest
@@ -166,7 +166,7 @@ auto serial_executor::run_steps(Fn& is_over) noexcept -> after_drain {
       if (std::exchange(is_retired_, true)) return after_drain::end;
       disarm_wake_timer();
       detail::home_list::remove(*this);
-      retire();  // what the wake timer, and threads with a future of this home, have posted is in the queue by now
+      retire();  // the posts of the timer, and of threads with a future of this home, are now in the queue
     } else {
       if (root_.tasks() != 0 && !is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this);
       if (queue_.try_release()) return after_drain::leave;
@@ -251,7 +251,7 @@ void serial_executor::arm(timer& item, time_point time) noexcept {
   try {
     if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
   } catch (const std::bad_alloc&) {
-    return refused_.store(true, relaxed);  // what would never wake is stopped, before the next step
+    return refused_.store(true, relaxed);  // a task that would never wake is stopped before the next step
   }
   timer_state_->wheel.arm(item, time);
   arm_wake_timer();

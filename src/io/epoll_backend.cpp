@@ -113,7 +113,7 @@ class epoll_backend final : public io_backend {
     entry& known = table_.known(registration.descriptor());
     known.registration = nullptr;
     known.is_registered = true;  // unless it is closed, which the next watch of the number finds out
-    ++known.armed;               // a child process may keep the file open: what the kernel then reports is old news
+    ++known.armed;               // a child process may keep the file open: later reports of the kernel are outdated
   }
 
   void release(io_registration& registration) noexcept override {
@@ -134,7 +134,7 @@ class epoll_backend final : public io_backend {
   struct entry {
     std::array<io_watch*, 2> waiting{};
     io_registration* registration = nullptr;
-    std::uint32_t armed = 0;  // how many times: an event of an earlier time is old news
+    std::uint32_t armed = 0;  // the number of times it was armed: events of earlier times are outdated
     bool is_registered = false;
 
     [[nodiscard]] auto is_idle() const noexcept -> bool { return waiting[0] == nullptr && waiting[1] == nullptr; }

@@ -131,9 +131,9 @@ void io_operation::ready(io_transfer& self) noexcept {
 
 void io_operation::end_read_waits(open_descriptor& of) noexcept {
   io_registration& registration = of.registration();
-  if (registration.ends_read_waits()) return;  // pending data is on its way
+  if (registration.ends_read_waits()) return;  // ended before: a pending read will be answered
   registration.set_ends_read_waits(true);
-  registration.distrust_short_reads();  // so that nothing but a try decides whether there is more
+  registration.distrust_short_reads();  // only an attempt then decides whether there is more
   registration.set_ready(io_interest::read, true);
   io_transfer* const pending = registration.pending(io_interest::read);
   if (pending == nullptr) return;
@@ -141,8 +141,8 @@ void io_operation::end_read_waits(open_descriptor& of) noexcept {
   if (std::exchange(waiting.is_to_end_, true) || !of.on().backend().cancel(waiting))
     return waiting.answer_by(answered_early);
   waiting.is_to_end_ = false;
-  static_cast<void>(waiting.attempt());  // which cannot but end
-  waiting.complete_later();              // the caller may be in the middle of anything
+  static_cast<void>(waiting.attempt());  // this attempt always ends the operation
+  waiting.complete_later();              // the caller may not be ready for a resumed task
 }
 
 /// Handles the end of a read after `end_read_waits`. The backend's report does not show whether more data has arrived,

@@ -60,7 +60,7 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
     : options_(std::move(options)),
       clock_(options_.clock != nullptr ? options_.clock : &steady_time()),
       backend_(std::move(backend)),
-      job_times_(steady_time()),  // threads that post read it, and a clock of the program may be for one thread
+      job_times_(steady_time()),  // posting threads read it; a program's own clock may allow only one thread
       wheel_(clock_->now()),
       root_(*this) {
   detail::home_list::add(*this);
@@ -73,7 +73,7 @@ loop::~loop() {
   detail::home_list::remove(*this);
   retire();
   drop_early_posts();
-  drop_early_tasks();  // they may hold objects that are open on the loop
+  drop_early_tasks();  // the tasks may hold streams of the loop
   // edge loop.woken: observe, the waking threads have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
   BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0, "streams and listeners must be destroyed before their loop");

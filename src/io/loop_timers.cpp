@@ -59,7 +59,7 @@ class loop_timers::server final : public clock_source, private job, private time
   }
 
   loop& loop_;
-  shared_timers* timers_ = nullptr;  // null when the timers have gone; written on the loop's thread
+  shared_timers* timers_ = nullptr;  // null after the timers were destroyed; written on the loop's thread
   atomic<bool> posted_{false};       // the job is queued in the loop; set under the timers' lock, cleared by the job
 };
 

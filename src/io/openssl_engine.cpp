@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t first_room = 4096;
 constexpr std::size_t header_size = 5;
-constexpr std::size_t max_record = 16384 + 2048;             // TLS 1.2 may encrypt into so much
-constexpr std::size_t kept_output = std::size_t{32} * 1024;  // capacity of a buffer that has nothing to hold
+constexpr std::size_t max_record = 16384 + 2048;             // the maximum size of an encrypted record of TLS 1.2
+constexpr std::size_t kept_output = std::size_t{32} * 1024;  // the capacity that an empty buffer keeps
 
 auto is_address(const std::string& host) noexcept -> bool {
   in6_addr any{};
@@ -231,7 +231,7 @@ auto openssl_engine::put(BIO* self, const char* bytes, int size) noexcept -> int
   const auto added = std::as_bytes(std::span(bytes, static_cast<std::size_t>(size)));
   try {
     mine.produced_.insert(mine.produced_.end(), added.begin(), added.end());
-  } catch (...) {  // OpenSSL is C
+  } catch (...) {  // exceptions must not pass through OpenSSL, which is written in C
     mine.out_of_memory_ = true;
     return -1;
   }

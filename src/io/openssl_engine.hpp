@@ -68,12 +68,12 @@ class openssl_engine final : public tls_engine {
   std::size_t begin_ = 0;  // the begin of received bytes that OpenSSL has not read
   std::size_t whole_ = 0;  // the end of the complete records; OpenSSL never gets a partial record
   std::size_t end_ = 0;
-  bool out_of_step_ = false;         // something came that is not a record: OpenSSL gets it all, and says what it is
+  bool out_of_step_ = false;         // an invalid record was received: OpenSSL gets all bytes, and reports the error
   std::vector<std::byte> produced_;  // output of OpenSSL that is not being sent
   std::size_t replies_ = 0;          // the number of bytes in it that reads have produced
   std::vector<std::byte> sending_;   // does not change while it is being sent
   std::size_t sent_ = 0;             // the number of bytes of it that were sent
-  std::error_code failure_;          // once set, nothing continues
+  std::error_code failure_;          // once it is set, all calls fail
   bool ended_ = false;
   bool out_of_memory_ = false;
 };

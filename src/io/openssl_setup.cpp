@@ -17,7 +17,7 @@ namespace braid::detail {
 namespace {
 
 constexpr int security_level = 2;                                      // 112 bits: RSA of 2048, no SHA-1
-constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // forward secrecy, and authenticated
+constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // with forward secrecy and authentication
 constexpr std::size_t max_protocol = 255;
 
 /// Encodes protocol names for the ALPN extension: each name follows its length in one byte.

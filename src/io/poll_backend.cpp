@@ -169,7 +169,7 @@ class poll_backend final : public io_backend {
 
   wake_signal wake_;
   descriptor_table<entry> table_;
-  std::vector<pollfd> asked_;  // the first is for wakes
+  std::vector<pollfd> asked_;  // the first entry is for wakes
   std::vector<asker> items_;   // the askers in the order of `asked_`
   std::vector<asker> ready_;   // the askers to be called in this wait
   std::size_t waiting_ = 0;

@@ -19,7 +19,7 @@ namespace braid::detail {
 
 /// A child process, named by a pidfd, and by its number for systems that refuse calls with a pidfd.
 struct child_name {
-  int process;  // a pidfd
+  int process;  // the pidfd of the process
   pid_t id;
 };
 
@@ -52,7 +52,7 @@ class running_program {
   [[nodiscard]] auto process() noexcept -> descriptor& { return process_; }
 
  private:
-  descriptor process_;  // a pidfd
+  descriptor process_;  // the pidfd of the process
   pid_t id_;
 };
 
@@ -76,7 +76,7 @@ class program_start {
     const char* const* paths = nullptr;  // the paths to try, ended by a null
     char* const* words = nullptr;
     char* const* variables = nullptr;
-    const char* folder = nullptr;  // null: ours
+    const char* folder = nullptr;  // null: the folder of this process
     int sources[3] = {};           // a descriptor above 2 for each stream, `inherited` or `nothing`
     int error = 0;                 // set by the child if it cannot execute the program
   };

@@ -71,7 +71,7 @@ auto detail::lookup_host(const std::string& name) -> result<socket_address::list
   addrinfo* first = nullptr;
   int status = ::getaddrinfo(name.c_str(), nullptr, &wanted, &first);
   if (status == EAI_NONAME || status == EAI_ADDRFAMILY || status == EAI_NODATA) {
-    wanted.ai_flags = 0;  // a machine with nothing but its loopback has no configured address
+    wanted.ai_flags = 0;  // a machine that has only a loopback interface has no configured address
     status = ::getaddrinfo(name.c_str(), nullptr, &wanted, &first);
   }
   if (status != 0) return fail(failure_of_lookup(status));

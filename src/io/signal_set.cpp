@@ -36,11 +36,11 @@ struct place {
 };
 
 std::array<place, signal_set::max_sets> places;
-atomic<int> handlers{0};          // how many run at the moment
+atomic<int> handlers{0};          // the number of running handlers
 detail::fork_safe_mutex changes;  // guards the variables below, and writes to `places`
 std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
-std::uint64_t generation = 0;  // how many forks there are between this process and the first one
+std::uint64_t generation = 0;  // the number of forks since the first process
 
 /// The number of bits of a ticket that hold the index of the set's place. The other bits count forks, because in the
 /// child of a fork the place may belong to another set.

@@ -24,7 +24,7 @@ auto find_address(int number, address_fn* ask) -> result<socket_address> {
 }
 
 auto set_keep_alive(int number, std::chrono::seconds span) noexcept -> result<void> {
-  constexpr std::chrono::seconds max_span(32'767);  // more is refused by the system
+  constexpr std::chrono::seconds max_span(32'767);  // the system refuses larger values
   const auto seconds = static_cast<int>(std::min(span, max_span).count());
   if (auto set = set_option(number, SOL_SOCKET, SO_KEEPALIVE, 1); !set) return set;
   if (auto set = set_option(number, IPPROTO_TCP, TCP_KEEPIDLE, seconds); !set) return set;

@@ -81,7 +81,7 @@ class detail::accept_operation final : public io_operation {
       if (refused == stream_listener::refusal::nobody_waits) return nobody_waits();
       outcome_ = -EAGAIN;
     }
-    return true;  // the others of the loop have their turn
+    return true;  // lets other work of the loop run
   }
   auto absorb(int outcome) noexcept -> bool override {
     outcome_ = outcome;

@@ -15,9 +15,9 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t record = 16384;                          // the most bytes that are encrypted at once
-constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted before it is sent
-constexpr std::size_t max_replies = std::size_t{16} * 1024;    // of replies that reading may leave unsent
+constexpr std::size_t record = 16384;                          // the maximum number of bytes that are encrypted at once
+constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted bytes that may wait to be sent
+constexpr std::size_t max_replies = std::size_t{16} * 1024;    // the maximum of unsent replies
 
 /// Splits the given buffers into pieces of the size of a TLS record. Buffers that are shorter than a record are
 /// combined.
@@ -70,7 +70,7 @@ auto tls_connection::shake_hands() -> task<result<void>> {
   for (;;) {
     const result<tls_step> came = co_await step();
     if (!came) {
-      send_what_goes();  // the alert that says why
+      send_what_goes();  // sends the alert with the reason
       co_return fail(came.error());
     }
     if (const auto sent = co_await send(); !sent) co_return fail(sent.error());

@@ -19,7 +19,7 @@ namespace braid::detail {
 /// The result of a call that may need more bytes from the peer.
 enum class tls_step : std::uint8_t {
   done,
-  hungry,  ///< continues when more bytes have been received
+  hungry,  ///< more received bytes are needed
 };
 
 /// The TLS state of one connection. Store received bytes in `room` and call `received`; send the bytes of `output` and

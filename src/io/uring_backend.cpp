@@ -24,7 +24,7 @@ namespace braid::detail {
 namespace {
 
 constexpr unsigned ring_entries = 256;
-constexpr unsigned completion_entries = 2048;  // more are kept by the kernel, more slowly
+constexpr unsigned completion_entries = 2048;  // the kernel keeps further completions, but more slowly
 
 // The position of the tag in a completion's data. The two highest bits tell whether the completion belongs to a watch,
 // to a transfer or to the backend itself.
@@ -112,7 +112,7 @@ class uring_backend final : public io_backend {
   }
 
   [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
-    if (item.is_linked()) {  // the kernel has not been asked yet
+    if (item.is_linked()) {  // the kernel does not have the request yet
       item.unlink();
       finish(item);
       return true;
@@ -130,7 +130,7 @@ class uring_backend final : public io_backend {
  private:
   struct place {
     io_watch* waiting = nullptr;
-    std::uint32_t times = 0;  // how many watches there were: a completion of an earlier one is old news
+    std::uint32_t times = 0;  // the number of watches so far: completions of earlier ones are outdated
   };
   struct entry {
     std::array<place, 2> places;  // the places by interest
@@ -200,7 +200,7 @@ class uring_backend final : public io_backend {
   void enter(std::optional<duration> timeout) noexcept {
     const trace_slice slice = trace_wait(timeout);
     int status = 0;
-    if (!is_listening_ || timeout == duration::zero()) {  // without an ear for wakes it must not block
+    if (!is_listening_ || timeout == duration::zero()) {  // it must not block while wakes are not reported
       status = ::io_uring_submit_and_get_events(&ring_);
     } else if (timeout) {
       const timespec span = as_timespec(*timeout);
@@ -296,7 +296,7 @@ class uring_backend final : public io_backend {
   }
 
   void answer(io_transfer& item, int outcome, std::uint32_t flags) noexcept {
-    if (item.is_linked()) item.unlink();  // it is over before its end could be asked for
+    if (item.is_linked()) item.unlink();  // it has ended before its end was requested
     finish(item);
     count_answer();
     io_registration& registration = item.registration();

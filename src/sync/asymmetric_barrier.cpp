@@ -62,7 +62,7 @@ void register_again() noexcept {
 
 auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
 #if defined(BRAID_MODEL)
-  if (detail::model_active()) return barrier_kind::asymmetric;  // of the explorer, whatever the machine can
+  if (detail::model_active()) return barrier_kind::asymmetric;  // the explorer has its own barrier on every machine
 #endif
   int known = best.load(relaxed);
   if (known != unknown) return static_cast<barrier_kind>(known);

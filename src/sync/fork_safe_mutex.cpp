@@ -16,7 +16,7 @@ namespace {
 /// the fork has not locked.
 struct known_locks {
   std::mutex mutex;
-  fork_safe_mutex* first = nullptr;  // under it
+  fork_safe_mutex* first = nullptr;  // the first mutex of the list; under its lock
 };
 
 constinit never_destroyed<known_locks> locks;

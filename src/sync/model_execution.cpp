@@ -82,8 +82,8 @@ struct model_fiber {
   std::function<void()> body;
   model_view view;
   model_state state = model_state::ready;
-  std::size_t waits_for = 0;  // an atomic, while it waits
-  bool timed_out = false;     // how its last wait ended
+  std::size_t waits_for = 0;  // the atomic for which it waits
+  bool timed_out = false;     // its last wait ended by a timeout
 };
 
 auto to_string(const model_site& site) -> std::string {
@@ -239,7 +239,7 @@ void model_execution::count_step() {
 void model_execution::step() {
   count_step();
   if (preemptions_ == 0) return;
-  const model_threads ready = with_state(model_state::ready);  // the running one among them
+  const model_threads ready = with_state(model_state::ready);  // including the running thread
   const std::size_t chosen = decide(model_question::preempt, ready.count);
   if (chosen == 0) return;
   --preemptions_;

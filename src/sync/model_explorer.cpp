@@ -40,8 +40,8 @@ class random_decider final : public model_decider {
 
  private:
   random_source random_;
-  std::uint64_t calm_steps_;  // one in this many chances to preempt is used
-  std::uint64_t calm_loads_;  // and one in this many chances to read an older value
+  std::uint64_t calm_steps_;  // one of this many possible preemptions is made
+  std::uint64_t calm_loads_;  // one of this many possible reads of an older value is made
   std::vector<std::size_t> decisions_;
 };
 
@@ -87,7 +87,7 @@ class replaying_decider final : public model_decider {
     const auto parsed = std::from_chars(rest_.data(), rest_.data() + rest_.size(), chosen);
     rest_.remove_prefix(static_cast<std::size_t>(parsed.ptr - rest_.data()));
     if (!rest_.empty()) rest_.remove_prefix(1);
-    return chosen < count ? chosen : 0;  // a schedule of another body decides something, too
+    return chosen < count ? chosen : 0;  // a schedule of another body is also valid
   }
 
  private:

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 /// The record of a thread. It is in the list from the thread's first section of user code until the thread ends.
 struct marked_thread {
   code_marker marker;
-  std::uint32_t sections = 0;  // the sections that the thread is in; used only by it
+  std::uint32_t sections = 0;  // the number of nested sections of the thread; used only by it
   bool is_listed = false;      // used only by the thread
   bool has_ended = false;      // the thread's thread-local objects are being destroyed; used only by the thread
   std::uint64_t id = 0;        // never used again; under the lock
@@ -31,8 +31,8 @@ struct marked_thread {
 
 struct marked_threads {
   fork_safe_mutex mutex;
-  marked_thread* first = nullptr;  // under it
-  std::uint64_t last_id = 0;       // under it
+  marked_thread* first = nullptr;  // the first record; under the lock
+  std::uint64_t last_id = 0;       // the last id; under the lock
 };
 
 /// The list is never destroyed, because threads may end after static objects are destroyed.

@@ -46,7 +46,7 @@ auto blocking_pool::try_post(job& work) noexcept -> bool {
         start_thread();
       } catch (const std::exception&) {
         if (!running_.empty() && !running_.back().joinable()) running_.pop_back();
-        if (running_.empty()) return false;  // otherwise one of those runs it
+        if (running_.empty()) return false;  // otherwise a running thread will run it
       }
     }
     job_times_.posted(work);

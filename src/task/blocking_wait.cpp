@@ -29,7 +29,7 @@ constexpr unsigned free_helps = 30;     // the number of helps that may always b
 constexpr duration first_pause = 10us;  // the first pause of a worker that finds no job
 constexpr duration max_help_pause = 1ms;
 
-constinit thread_local unsigned helps = 0;  // nested in each other on this thread
+constinit thread_local unsigned helps = 0;  // the number of helps that are nested on this thread
 
 /// An executor whose jobs run only while the thread that created it waits.
 struct driven {
@@ -135,7 +135,7 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
     if (may_leave || self.forks.wanted())
-      self.exchange->share(self);  // what the job has forked may be what it waits for
+      self.exchange->share(self);  // the work that this job waits for may be one of its own forks
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
       const std::uint32_t own_helps = self.forking.helps;  // the count of this stack

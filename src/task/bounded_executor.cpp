@@ -22,7 +22,7 @@ class bounded_executor::counted_job final : public job {
     bounded_executor& by = *counted.limit_;
     job& work = *counted.work_;
     detail::free_block<counted_job>(&counted);
-    by.leave();  // from here on it may be gone
+    by.leave();  // afterwards the executor may be destroyed
     if (what == action::run)
       detail::run_job(work);
     else
@@ -96,7 +96,7 @@ auto bounded_executor::try_post(job& work) noexcept -> bool {
   if (counted != nullptr && over().try_post(*counted)) return true;
   if (counted != nullptr) detail::free_block<counted_job>(counted);
   leave();
-  if (counted == nullptr && over().try_post(work)) return true;  // without memory it is not counted
+  if (counted == nullptr && over().try_post(work)) return true;  // without memory the job is not counted
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   return false;

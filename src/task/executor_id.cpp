@@ -29,7 +29,7 @@ constexpr std::size_t chunk_count = 27;  // enough for all numbers that an id ca
 struct slot_table {
   detail::fork_safe_mutex lock;
   executor_slot* free = nullptr;                             // under the lock
-  std::uint32_t made = 0;                                    // slots so far, in whole chunks; the same
+  std::uint32_t made = 0;                                    // the number of slots, in whole chunks; under the lock
   std::array<atomic<executor_slot*>, chunk_count> chunks{};  // written under the lock
 };
 

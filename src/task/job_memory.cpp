@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from the central free list at once
 constexpr unsigned char max_passes =
-    15;                          // a central free list that is empty costs a lock; so often it is not asked again
-constexpr std::size_t lead = 4;  // a block that another thread has freed is prefetched when this many are before it
+    15;                          // an empty central free list is not polled so many times, because a poll costs a lock
+constexpr std::size_t lead = 4;  // the distance at which blocks that other threads have freed are prefetched
 // The approximate limit of the memory in all central free lists; blocks beyond it are returned to operator delete. A
 // minimum number of chains of each class is kept in any case.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;

@@ -26,9 +26,9 @@ using detail::slab_slot;
 using detail::slab_step;
 
 constexpr unsigned looks_before_search = 64;
-constexpr unsigned looks_at_a_time = 16;  // between two looks at the clock
+constexpr unsigned looks_at_a_time = 16;  // the number of polls between two reads of the clock
 constexpr unsigned pauses_beside_others = 64;
-constexpr std::uint64_t fair_every = 64;  // the number of own jobs before the shared ones have their turn
+constexpr std::uint64_t fair_every = 64;  // the number of own jobs between two shared jobs
 
 constinit thread_local std::uint64_t own_number __attribute__((tls_model("initial-exec"))) = 0;
 

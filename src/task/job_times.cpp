@@ -77,7 +77,7 @@ class note_table {
 
  private:
   struct entry {
-    atomic<const job*> key{nullptr};  // null if free; written by the thread that claims it, or takes the note
+    atomic<const job*> key{nullptr};  // null if free; written by the thread that claims or frees the entry
     post_note note;
   };
   static constexpr std::size_t size = 512;
@@ -121,7 +121,7 @@ constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("
 void job_times::begin(job& work) noexcept {
   const time_point now = clock_->now();
   choice.choose_next(now);
-  if (is_timed(work)) return;  // it was refused elsewhere, and is as its owner has left it
+  if (is_timed(work)) return;  // it was refused by another executor, and is unchanged
   if (!notes.try_add(work, {.act = work.act_, .times = this, .posted = now, .weight = choice.owed()})) return;
   choice.settle();
   work.act_ = &act;

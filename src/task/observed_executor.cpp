@@ -122,7 +122,7 @@ observed_executor::~observed_executor() {
 
 auto observed_executor::try_post(job& work) noexcept -> bool {
   seen_job* const seen = detail::try_make_proxy<seen_job>(*this, work);
-  if (seen == nullptr) return over().try_post(work);  // without memory it is not seen
+  if (seen == nullptr) return over().try_post(work);  // without memory the job is not observed
   {
     const std::lock_guard lock(mutex_);
     ++counts_.posted;

@@ -63,7 +63,7 @@ class outside_region::offered {
   [[nodiscard]] auto close() noexcept -> std::exception_ptr {
     region_offer* const mine = std::exchange(offer_, nullptr);
     if (mine == nullptr || mine->try_withdraw()) return nullptr;
-    constexpr int polls = 512;  // some ten microseconds: the worker has one part left as a rule
+    constexpr int polls = 512;  // some ten microseconds: the worker usually has one part left
     for (int i = 0; i < polls && !mine->ended().is_set(); ++i) cpu_pause();
     block_until_set(mine->ended(), id_);
     return mine->take_failure();
@@ -73,7 +73,7 @@ class outside_region::offered {
   static void help_with(void* loop) { static_cast<outside_region*>(loop)->help(); }
 
   const executor_id id_;
-  region_offer* offer_ = nullptr;  // null: not worth it, refused, or out of memory
+  region_offer* offer_ = nullptr;  // null if an offer was not worth it, was refused, or got no memory
 };
 
 /// Decides how many iterations a single thread runs before it reads the clock. A part takes a measurable time. But it
@@ -121,7 +121,7 @@ class outside_region::shared_part_size {
     return std::max(static_cast<std::size_t>(static_cast<double>(span.count()) / ns_of_each_), std::size_t{1});
   }
 
-  double ns_of_each_ = 0;  // 0: not known
+  double ns_of_each_ = 0;  // the time of each number; 0 if it is not known
   time_point last_;
 };
 

@@ -121,7 +121,7 @@ auto default_workers() -> unsigned {
     const std::lock_guard lock(last.mutex);
     if (last.workers != 0 && last.inputs == inputs) return last.workers;
   }
-  const worker_count found = default_worker_count();  // without the lock, which holds up forks
+  const worker_count found = default_worker_count();  // without the lock, because forks wait for that lock
   const unsigned workers = found.workers;
   if (!inputs.variable.empty() && !found.environment)
     std::fprintf(stderr, "braid: %u workers: %s\n", workers, found.reason.c_str());

@@ -60,7 +60,7 @@ void scheduled_state::fired(timer& self) noexcept {
   auto& work = static_cast<scheduled_state&>(self);
   auto seen = phase::pending;
   if (!work.phase_.compare_exchange_strong(seen, phase::queued, relaxed, relaxed)) return work.let_go();
-  if (try_post_to(work.executor_, work)) return;  // it may have run, and be gone
+  if (try_post_to(work.executor_, work)) return;  // afterwards the work may have run, and be destroyed
   work.give_up(phase::queued, phase::refused);
 }
 
@@ -94,7 +94,7 @@ void scheduled_state::after_run() noexcept {
     end_as(phase::cancelled);
     return let_go();
   }
-  keep();  // it may go all its way before the next lines
+  keep();  // the work may run and end before the next lines
   if (!try_arm(now))
     give_up(phase::pending, phase::dropped);
   else if (phase_.load(relaxed) >= phase::ending && keeper_->retract(*this))

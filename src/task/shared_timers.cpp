@@ -60,11 +60,11 @@ auto shared_timers::state::try_arm(timer& item, time_point time) noexcept -> boo
     if (next >= looks_at) return true;
     looks_at = next;
     if (wake != nullptr) {
-      wake(context);  // under the lock, because both may be gone after `close`
+      wake(context);  // under the lock, because both may be destroyed after `close`
       return true;
     }
   }
-  sleep.unpark();  // `item` may be gone
+  sleep.unpark();  // `item` may be destroyed by now
   return true;
 }
 

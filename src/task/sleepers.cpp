@@ -68,7 +68,7 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
-    self.sleep->park();  // the permit is on its way
+    self.sleep->park();  // a waking thread will grant the permit
     end_search();
   }
   became_idle();
@@ -89,7 +89,7 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   }
   if (why == wake_reason::deadline) self.idle.monitor_due = {};
   if (why != wake_reason::permit && !idle_.try_cancel(self.index)) {
-    self.sleep->park();  // the permit is on its way
+    self.sleep->park();  // a waking thread will grant the permit
     why = wake_reason::permit;
   }
   if (is_traced() && why == wake_reason::permit) [[unlikely]]

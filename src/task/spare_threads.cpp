@@ -118,7 +118,7 @@ void spare_threads::yield_context(worker& self, code_marker* marker) noexcept {
   const std::uint32_t helps = self.forking.helps;
   {
     const std::lock_guard lock(mutex_);
-    ++self.absent;  // first, because the other one has the context at once
+    ++self.absent;  // first, because the other thread owns the context at once
     if (!give_to_returning(self)) {
       --self.absent;
       return;
@@ -179,7 +179,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   duration pause = first_pause_of_starts;
   auto why = search::routine;
   code_marker* const marker = outermost_code_marker();
-  context.pace.paused();  // the job that waits does not keep others at this context from running any more
+  context.pace.paused();  // the waiting job no longer delays other jobs of this context
   while (true) {
     if (marker != nullptr) marker->pass();
     if (context.wanted.load(relaxed) != 0) {

@@ -102,7 +102,7 @@ void task_group::start(detail::group_task& task) {
   if (self == nullptr || self->pool != &executor_) {
     if (self == nullptr && detail::runs_inline()) return task.run(task);
     has_posts_.store(true, relaxed);
-    return static_cast<void>(post(executor_, posted_task(task)));  // a refused one is dropped
+    return static_cast<void>(post(executor_, posted_task(task)));  // a refused job is dropped
   }
   const std::uint32_t position = self->forks.position();
   if (self->exchange == nullptr || !detail::push_fork(*self, task)) return task.run(task);

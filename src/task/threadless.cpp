@@ -37,7 +37,7 @@ class threadless::stay {
   /// Returns the executor of the calling thread's innermost guard, or null.
   static auto here() noexcept -> executor* { return innermost != nullptr ? &innermost->where_ : nullptr; }
 
-  intrusive_queue<job> waiting;  ///< posted by the job that runs; only an inline executor uses it
+  intrusive_queue<job> waiting;  ///< jobs that the running job has posted; only an inline executor uses it
 
  private:
   static constinit thread_local stay* innermost;

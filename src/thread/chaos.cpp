@@ -114,15 +114,15 @@ struct chaos::state {
   void step();
   void restore();
 
-  find_fn find;            // used by the chaos thread only, once that runs; so also the next ones
+  find_fn find;            // this and the next members are used only by the chaos thread once it runs
   std::uint64_t seed = 0;  // the seed of all sequences
-  std::size_t found = 0;   // threads looked at so far, each time for one that could not be read
+  std::size_t found = 0;   // the number of attempts to examine a new thread
   std::vector<detail::disturbed_thread> targets;
-  detail::parker sleep;      // unparked to stop
+  detail::parker sleep;      // unparked in order to stop
   atomic<bool> stop{false};  // written by the destructor, before it unparks
   atomic<std::size_t> steps{0};
   atomic<std::size_t> refusals{0};
-  thread worker;  // last: it uses the others
+  thread worker;  // the last member, because it uses the others
 };
 
 /// Updates the list of disturbed threads: restores and removes those that `find` no longer returns, and adds new ones.
@@ -166,9 +166,9 @@ void chaos::state::look_at(const std::vector<thread_info>& threads) {
 }
 
 void chaos::state::run(duration interval) {
-  constexpr duration max_length = 1000h;  // a point in time that is further away could not be written down
+  constexpr duration max_length = 1000h;  // a longer time could not be represented as a point in time
   while (!stop.load(relaxed)) {
-    if (find) static_cast<void>(look_for());  // a thread that cannot be looked at now is looked at before the next step
+    if (find) static_cast<void>(look_for());  // threads that cannot be read now are read before the next step
     step();
     static_cast<void>(sleep.park_until(steady_time().now() + std::min(interval, max_length)));
   }

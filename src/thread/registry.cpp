@@ -22,10 +22,10 @@ namespace braid {
 namespace detail {
 namespace {
 
-constinit atomic<std::uint64_t> last_generation{0};  // counts the registrations of the process
-thread_local constinit unsigned hooks_running = 0;   // on this thread, one in the other
+constinit atomic<std::uint64_t> last_generation{0};  // the number of registrations of the process
+thread_local constinit unsigned hooks_running = 0;   // the number of nested hooks on this thread
 
-constinit atomic<std::uint64_t> forks{0};  // between this process and the first one; written in the child of a fork
+constinit atomic<std::uint64_t> forks{0};  // forks since the first process; written in the child of a fork
 
 void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
 

@@ -32,7 +32,7 @@ struct observer {
   registry_observer::hooks hooks;
   std::mutex mutex;
   std::condition_variable left;
-  std::size_t inside = 0;  // calls that run
+  std::size_t inside = 0;  // the number of running calls
   bool ended = false;
 };
 

@@ -36,7 +36,7 @@ auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::s
     -> std::vector<std::size_t> {
   BRAID_EXPECTS(worker < cpus.size(), "the worker must be one of those whose CPUs are listed");
   const topology::location* const own = machine.location_of(cpus[worker]);
-  std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;  // how far away, how many steps on
+  std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;  // with their distances and steps
   for (std::size_t step = 1; step < cpus.size(); ++step)
     victims.emplace_back(distance(machine, own, machine.location_of(cpus[(worker + step) % cpus.size()])), step);
   std::ranges::sort(victims);

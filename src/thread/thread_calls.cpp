@@ -135,7 +135,7 @@ auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
   const auto nice = read_nice(id);
   if (!nice) return fail(nice.error());
   attributes after = std::visit(writer{*nice}, wanted.policy());
-  after.flags = before->flags & reset_on_fork_bit;  // without privileges it may not be taken away
+  after.flags = before->flags & reset_on_fork_bit;  // it must not be removed without privileges
   return status_result(::syscall(SYS_sched_setattr, id, &after, 0));
 }
 

@@ -24,7 +24,7 @@ auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
 template <typename Thread>
 auto info_of_standard(const Thread& thread) -> result<thread_info> {
   if (!thread.joinable()) return fail(std::make_error_code(std::errc::no_such_process));
-  return info_of(const_cast<Thread&>(thread).native_handle());  // which is not const, and changes nothing
+  return info_of(const_cast<Thread&>(thread).native_handle());  // `native_handle` is not const, but changes nothing
 }
 
 auto would_wait_for_itself() { return fail(errc::would_deadlock); }
@@ -58,7 +58,7 @@ auto join(std::thread& thread) -> result<void> { return join_standard(thread); }
 auto join(std::jthread& thread) -> result<void> { return join_standard(thread); }
 
 auto join(::pthread_t thread) -> result<void> {
-  if (::pthread_equal(thread, ::pthread_self()) != 0) return would_wait_for_itself();  // not every C library looks
+  if (::pthread_equal(thread, ::pthread_self()) != 0) return would_wait_for_itself();  // not every C library checks
   if (const int status = ::pthread_join(thread, nullptr); status != 0) return fail({status, std::system_category()});
   return {};
 }
