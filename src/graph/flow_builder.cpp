@@ -9,9 +9,9 @@
 namespace braid::detail {
 namespace {
 
-constinit atomic<std::uint32_t> builders{0};  // how many there have been
+constinit atomic<std::uint32_t> builders{0};  // the number of builders so far
 
-constexpr std::size_t max_count = std::size_t{1} << 30U;  // values, and edges
+constexpr std::size_t max_count = std::size_t{1} << 30U;  // the maximum number of values, and of edges
 
 /// Assigns each value an offset after the previous value. Returns false if the sizes exceed the limit.
 auto place_values(flow_plan& plan) -> bool {

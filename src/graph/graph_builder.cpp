@@ -14,9 +14,9 @@
 namespace braid {
 namespace {
 
-constinit atomic<std::uint32_t> builders{0};  // how many there have been
+constinit atomic<std::uint32_t> builders{0};  // the number of builders so far
 
-constexpr std::size_t max_graph_size = std::size_t{1} << 30U;  // nodes, and edges
+constexpr std::size_t max_graph_size = std::size_t{1} << 30U;  // the maximum number of nodes, and of edges
 
 }  // namespace
 

@@ -65,8 +65,8 @@ class static_run {
  private:
   enum class mode : std::uint32_t {
     go,
-    ask,     // before each node, whether there was a stop
-    halted,  // no node begins any more
+    ask,     // each node is preceded by a check for a stop
+    halted,  // no further node begins
   };
 
   auto is_stopped() noexcept -> bool;
@@ -74,10 +74,10 @@ class static_run {
   const stop_flag* const flag_;
   const std::stop_token* const token_;
   std::exception_ptr thrown_;              // written by the walk that sets `failed_`, before it ends
-  atomic<bool> failed_{false};             // a node has thrown; set by the first that does
+  atomic<bool> failed_{false};             // a node has thrown; set by the first node that throws
   atomic<int> left_out_{0};                // the errc of the stop that skipped nodes; 0 if nothing was skipped
   alignas(cache_line) atomic<mode> mode_;  // set to `halted` by a walk that threw or found a stop
-  atomic<bool> several_{false};            // set by each walk but the first
+  atomic<bool> several_{false};            // set by each walk except the first
 };
 
 auto static_run::is_stopped() noexcept -> bool {
@@ -131,8 +131,8 @@ class walk {
   static_node* const nodes_;
   worker* const self_;
   std::uint32_t base_;       // entries above this position of the deque belong to this walk
-  std::int32_t pushed_ = 0;  // and was not popped; also what a walk that waits in this context had pushed
-  std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
+  std::int32_t pushed_ = 0;  // its entries that were not popped, and those of a walk that waits in this context
+  std::uint32_t spare_ = static_node::none;  // the newest node for which the deque had no room
 };
 
 auto walk::go(static_node& from) noexcept -> std::int32_t {
@@ -278,7 +278,7 @@ void walk::leave_out() noexcept {
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
-    if (self.absent != 0) self.spares->yield_context(self);  // a node may wait for a job that wants the worker context
+    if (self.absent != 0) self.spares->yield_context(self);  // a node may wait for a job that needs the worker context
     if (self.exchange->help(self))
       some.restart();
     else

@@ -135,7 +135,7 @@ auto serve_over(http_service& service, Stream stream, std::string received) -> t
     co_await std::move(running);
   } catch (...) {
     reset_on_close(connection.socket());
-    service.report(std::current_exception());  // the others continue
+    service.report(std::current_exception());  // other connections continue
   }
 }
 

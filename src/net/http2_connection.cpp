@@ -17,9 +17,9 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t max_sent_together = 64 * 1024;  // bytes that are sent together
+constexpr std::size_t max_sent_together = 64 * 1024;  // the maximum number of bytes that are sent together
 constexpr std::size_t max_head_sizes = 8;             // a larger head, in units of the limit, ends the connection
-constexpr std::int32_t min_window_update = 256;       // smaller ones are charged
+constexpr std::int32_t min_window_update = 256;       // smaller updates of a window are charged
 constexpr duration min_wait_before_cut = std::chrono::seconds(1);
 constexpr std::array<std::uint8_t, 8> ping_of_goodbye{'g', 'o', 'o', 'd', 'b', 'y', 'e', '!'};
 
@@ -164,7 +164,7 @@ void http2_connection::open_session() {
   nghttp2_option* raw_options = nullptr;
   check(calls.option_new(&raw_options));
   const std::unique_ptr<nghttp2_option, decltype(calls.option_del)> options(raw_options, calls.option_del);
-  calls.option_set_no_auto_window_update(raw_options, 1);  // a window opens when a handler has read
+  calls.option_set_no_auto_window_update(raw_options, 1);  // a window is opened when a handler has read
   check(calls.session_server_new2(&session_, raw_callbacks, this, raw_options));
   const http_server::http2_options& limits = service_->options.http2;
   constexpr std::size_t max_value = 0x7fff'ffff;
@@ -210,7 +210,7 @@ void http2_connection::begin_head(std::int32_t id) noexcept {
 }
 
 void http2_connection::frame_received(const nghttp2_frame& frame) {
-  head_since_.reset();  // no other frame comes within a head
+  head_since_.reset();  // no other frame may arrive within a head
   const bool ends_stream = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
   const bool is_ack = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
   const std::int32_t id = frame.hd.stream_id;
@@ -248,7 +248,7 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
 
 void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (is_refused_) return;
-  if (running_ >= service_->options.http2.streams) {  // streams that the client has given up still run
+  if (running_ >= service_->options.http2.streams) {  // including streams that the client has reset
     charge();
     static_cast<void>(calls_->submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM));
     return;

@@ -120,10 +120,10 @@ class http2_connection : public served_connection {
   http2_wait output_waits_;
   std::string output_;
   bool is_reading_over_ = false;
-  bool is_broken_ = false;   // bytes could not be sent, or not be read
+  bool is_broken_ = false;   // bytes could not be sent or received
   bool is_paced_ = false;    // an answer was a refusal, because the server is full
-  std::size_t running_ = 0;  // streams with a task, or with one that is about to start
-  time_point now_;           // when bytes arrived last
+  std::size_t running_ = 0;  // the number of streams whose task runs or is about to start
+  time_point now_;           // the time at which bytes last arrived
 
  private:
   struct deadline_timer : timer {
@@ -160,7 +160,7 @@ class http2_connection : public served_connection {
   deadline_timer timer_{*this};
   time_point armed_for_ = time_point::max();
   time_point write_deadline_ = time_point::max();
-  time_point goodbye_at_ = time_point::max();  // requests that arrive later are not begun
+  time_point goodbye_at_ = time_point::max();  // the time of GOAWAY: later requests are not served
   std::optional<time_point> head_since_;       // when the first field of an incomplete head arrived
   std::int32_t head_id_ = 0;                   // the number of that head's stream
   std::optional<time_point> cut_at_;
@@ -170,7 +170,7 @@ class http2_connection : public served_connection {
   bool is_retired_ = false;
   bool has_said_goodbye_ = false;
   bool has_left_ = false;    // the client has sent GOAWAY
-  bool is_refused_ = false;  // the client has cost too much, or violates the protocol
+  bool is_refused_ = false;  // the client has used too many resources, or violates the protocol
 };
 
 }  // namespace braid::detail

@@ -29,7 +29,7 @@ auto is_of_connections(std::string_view name) noexcept -> bool {
 
 auto make_field(std::string_view name, std::string_view value) noexcept -> nghttp2_nv {
   const auto bytes = [](std::string_view text) {
-    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));  // it is copied
+    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));  // libnghttp2 copies it
   };
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
@@ -221,7 +221,7 @@ void http2_stream::closed() noexcept {
 void http2_stream::answer_sent() noexcept {
   is_sent_ = true;
   connection_->answered();
-  if (ignores_input_ && !has_ended_) reset(NGHTTP2_NO_ERROR);  // the rest of the body is not wanted
+  if (ignores_input_ && !has_ended_) reset(NGHTTP2_NO_ERROR);  // the rest of the body is not needed
 }
 
 auto http2_stream::peer() const -> result<socket_address> { return connection_->socket().peer_address(); }

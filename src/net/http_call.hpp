@@ -98,7 +98,7 @@ class http_call {
   [[nodiscard]] auto sends_body() const noexcept -> bool;
 
   http_service* service_;
-  std::unique_ptr<http_workspace> work_;  // from the first byte of a request until its answer was sent
+  std::unique_ptr<http_workspace> work_;  // exists from the first byte of a request until its answer was sent
   answer answer_ = answer::none;
   bool in_request_ = false;    // the head of a request has been parsed
   bool keep_ = true;           // another request may follow

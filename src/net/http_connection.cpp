@@ -216,8 +216,8 @@ auto http_connection::wait_for_pacer() -> task<void> {
 
 auto http_connection::read_body_now() -> std::optional<std::string_view> {
   if (work_->body_error || !has_whole_body()) return std::nullopt;
-  continue_due_ = false;                               // it did not wait
-  const auto piece = work_->body.next(input_.view());  // it has a length, so nothing is wrong with it
+  continue_due_ = false;                               // the client has not waited for 100
+  const auto piece = work_->body.next(input_.view());  // the body has a length, so no error is possible
   input_.consume(piece->consumed);
   return piece->data;
 }
@@ -268,7 +268,7 @@ void http_connection::reply(http_status status, std::string_view type, std::stri
   const std::size_t before = work_->output.size();
   try {
     if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
-  } catch (...) {  // a head without its body would keep the client waiting
+  } catch (...) {  // a head without its body would make the client wait
     work_->output.resize(before);
     throw;
   }

@@ -119,11 +119,11 @@ class http_connection : public served_connection, public http_call {
   const stream_socket* socket_ = nullptr;
   http_input input_;
   std::optional<time_point> head_deadline_;
-  bool may_be_http2_;           // nothing has arrived that HTTP/2 does not begin with
-  unsigned in_succession_ = 0;  // requests served without waiting
+  bool may_be_http2_;           // the received bytes may be the preface of HTTP/2
+  unsigned in_succession_ = 0;  // the number of requests served without a wait
 
   deadline_timer timer_{*this};
-  time_point now_;  // when the last wait was over
+  time_point now_;  // the time at which the last wait ended
   time_point deadline_ = time_point::max();
   time_point write_deadline_ = time_point::max();  // the deadline of a write, during which the handler may read
   time_point armed_for_ = time_point::max();

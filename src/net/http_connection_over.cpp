@@ -101,7 +101,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
   for (;;) {
     if (work_->body_error) co_return fail(*work_->body_error);
     if (!input_.empty() && !work_->body.finished()) {
-      continue_due_ = false;  // it did not wait
+      continue_due_ = false;  // the client has not waited for 100
       const auto piece = work_->body.next(input_.view());
       if (!piece) co_return body_failed(piece.error());
       input_.consume(piece->consumed);
@@ -116,7 +116,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
     stop_waiting();
     if (was_ended(got) && !is_late()) {
-      socket_->allow_read_waits();  // it was the wait for the head that was to end
+      socket_->allow_read_waits();  // the end was requested for the wait for a head
       continue;
     }
     if (!got || *got == 0) co_return body_failed(was_ended(got) ? http_errc::too_slow : http_errc::truncated);

@@ -177,7 +177,7 @@ void append_chunk(std::string& out, std::string_view data) {
     append_chunk_size(out, data.size());
     out += data;
     out += "\r\n";
-  } catch (...) {  // the size of a chunk must not stand without its data
+  } catch (...) {  // the size of a chunk must be followed by its data
     out.resize(before);
     throw;
   }

@@ -145,7 +145,7 @@ auto http_head_reader::note_host(std::string_view value) -> std::optional<http_e
 
 auto http_head_reader::note_length(std::string_view value) -> std::optional<http_errc> {
   if (known_.transfer != http_known_fields::encoding::none) return http_errc::length_and_encoding;
-  if (known_.length) return http_errc::bad_length;  // even the same again: others may look at the other one
+  if (known_.length) return http_errc::bad_length;  // also if they are equal: another program may use the other
   known_.length = parse_length(value);
   return known_.length ? std::nullopt : std::optional(http_errc::bad_length);
 }

@@ -44,8 +44,8 @@ class http_pacer {
 
   loop* loop_;
   const http_server::pacing* pacing_;
-  double account_;  // nanoseconds; below zero: overdrawn
-  double mean_;     // nanoseconds of the last refusals
+  double account_;  // the balance in nanoseconds; below zero: overdrawn
+  double mean_;     // the mean cost of the last refusals in nanoseconds
   time_point refilled_;
   bool is_open_ = false;
   intrusive_list<waiter> queue_;  // connections in the order in which they began to wait

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int max_informational = 8;
 constexpr std::size_t max_connections = 65'536;  // the maximum to one host; memory is reserved for each
-constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
-constexpr int first_refusing = 300;  // a server that sends such an answer does not want the rest of the call
+constexpr std::size_t short_call = 16 * 1024;    // fits into the buffers of two sockets, even if the peer does not read
+constexpr int first_refusing = 300;  // the first status with which a server does not want the rest of the call
 
 /// Creates the TLS context of a client whose options contain none.
 /// Blocks: to read the system's certificate authorities.

@@ -109,9 +109,9 @@ class http_pool {
   http_client::options options_;           // contains the default context once it is created
   async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // hosts by origin
-  std::size_t many_hosts_ = 64;     // from this number on, hosts without connections are forgotten
+  std::size_t many_hosts_ = 64;     // at this number of hosts, those without connections are removed
   intrusive_list<http_line> free_;  // the free connections to all hosts, longest idle first
-  idle_timer idle_{*this};          // armed while any is free, for the first or earlier
+  idle_timer idle_{*this};          // armed for the longest idle connection, or earlier
 };
 
 /// A call on a connection that no other call uses at the same time.
@@ -155,7 +155,7 @@ class http_lease {
   http_pool* pool_;
   std::shared_ptr<http_host> host_;  // outlives the permit in it
   async_semaphore::permit permit_;
-  std::unique_ptr<http_line> line_;  // null once it is the pool's again
+  std::unique_ptr<http_line> line_;  // null after the connection was returned to the pool
   http_response_parser parser_;
   http_body_decoder body_;
   std::string head_text_;                            // the text to which the views of the head refer
@@ -164,7 +164,7 @@ class http_lease {
   bool sends_on_ = true;                             // false once the call is sent, has failed, or was abandoned
   bool has_no_pieces_ = false;                       // the function that provides the pieces has failed
   std::error_code send_error_;                       // the reason why not all of it was sent
-  bool receives_beside_ = false;                     // only as long as there is something to be sent
+  bool receives_beside_ = false;                     // true while a part of the call is still to be sent
   std::optional<result<std::size_t>> end_of_input_;  // the last result of receiving while the call was sent
 };
 

@@ -86,7 +86,7 @@ auto detail::http_request_parser::read_start_line(std::string_view input) -> det
   if (!*line) return detail::http_progress::needs_more;
   if ((*line)->empty()) {
     if (state_ == state::start_line) return refuse(http_errc::bad_start_line);
-    state_ = state::start_line;  // one empty line is forgiven: some clients send it after a body
+    state_ = state::start_line;  // one empty line is accepted, because some clients send it after a body
     line_at_ = reader_.size();
     return read_start_line(input);
   }

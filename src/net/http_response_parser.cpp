@@ -8,7 +8,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t reason_at = 13;  // after `HTTP/1.1 200 `
+constexpr std::size_t reason_at = 13;  // the position after `HTTP/1.1 200 `
 
 }  // namespace
 

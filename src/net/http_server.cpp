@@ -105,7 +105,7 @@ class http_server::state : public detail::http_service {
   auto serve_one(Stream stream, async_semaphore::permit place) -> task<void>;
 
   async_semaphore room_;
-  std::optional<stream_socket> next_;  // accepted, and not served yet
+  std::optional<stream_socket> next_;  // the accepted connection that is not served yet
   phase phase_ = phase::idle;
   scope* accepting_ = nullptr;            // the scope of the task that accepts
   scope* scope_ = nullptr;                // the scope of the connections
@@ -129,7 +129,7 @@ auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
     try {
       co_await accept_last(listener, scope);
     } catch (...) {
-      report(std::current_exception());  // connections that are being served continue to their end
+      report(std::current_exception());  // connections that are being served continue
     }
     next_.reset();
     listener.close();
@@ -162,7 +162,7 @@ auto http_server::state::accept_until_stop(stream_listener& listener, scope& all
 
 auto http_server::state::accept_all(stream_listener& listener, scope& scope) -> task<result<void>> {
   for (;;) {
-    if (next_) co_await start_next(scope);  // left by an error of this process
+    if (next_) co_await start_next(scope);  // set if an error of this process interrupted an earlier start
     result<stream_socket> got = co_await listener.accept();
     if (!got) co_return fail(got.error());
     next_ = std::move(*got);  // stays there if the task is stopped before there is room
@@ -268,7 +268,7 @@ auto http_server::state::serve_one(Stream stream, async_semaphore::permit place)
     co_await std::move(served);
   } catch (...) {
     if (connection) connection->break_off();
-    report(std::current_exception());  // the others continue
+    report(std::current_exception());  // the other connections continue
   }
 }
 

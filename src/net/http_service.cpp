@@ -38,7 +38,7 @@ void http_service::report(std::exception_ptr error, const http_request_head& of,
     what = "the handler ";
     if (!route.empty()) (what += '`').append(route) += "` ";
     what += "of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
-  } catch (const std::bad_alloc&) {  // without the request, then
+  } catch (const std::bad_alloc&) {  // the report then contains no request
   }
   report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
 }

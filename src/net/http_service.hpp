@@ -77,12 +77,12 @@ struct http_service {
   intrusive_list<served_connection> idle;  // connections that have sent nothing of a request, longest idle first
   intrusive_list<served_connection> busy;  // HTTP/2 connections with requests
   bool stopping = false;
-  bool wants_room = false;  // a task waits to be accepted
+  bool wants_room = false;  // a task waits for room for a connection
 
  private:
   std::string date_;
   time_point date_until_ = time_point::min();
-  metric_source counted_;  // the last member: what it reads is there
+  metric_source counted_;  // the last member, because it reads the others
 };
 
 }  // namespace braid::detail

@@ -24,8 +24,8 @@ constexpr duration moment = std::chrono::milliseconds(1);
 
 /// How well an error explains that the client has no map of slots, in ascending order.
 enum class error_detail : std::uint8_t {
-  nothing,      ///< no node has answered, for the time being
-  unreachable,  ///< there is no node
+  nothing,      ///< no node has answered so far
+  unreachable,  ///< the node cannot be reached
   soon,         ///< the node is not ready yet
   no,           ///< the node will not answer
 };
@@ -186,14 +186,14 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   std::error_code best = nodes.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
   bool all_have_answered = true;
   for (std::size_t left = nodes.size(); left > 0; --left) {
-    ++next_asked_;  // a stop may end this here: then another one is asked the next time
+    ++next_asked_;  // if a stop ends this task here, the next request goes to another node
     const node_ptr& node = nodes[nodes.size() - left];
     arena memory;
     redis_shared_connection& connection = find_connection(*node);
     redis_batch_call call(connection, question, memory, measure_share(limit, left));
     const auto got = co_await call;
     if (got && learn(got->front(), *node)) {
-      next_asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, node) - nodes_.begin());  // the same next time
+      next_asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, node) - nodes_.begin());  // the next to ask
       is_stale_ = false;
       map_error_ = redis_errc::cluster_down;
       has_map_ = true;
@@ -206,7 +206,7 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
     all_have_answered = all_have_answered && left == 1;
     break;
   }
-  ++next_asked_;  // the last one has more time than the others: it is not always the same
+  ++next_asked_;  // the last node has more time than the others, so it must change
   no_map(best, all_have_answered);
   co_return fail(best);
 }

@@ -226,7 +226,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 /// Decides from the error whether a command without a reply has ended, is sent again at once, or is sent again after a
 /// pause.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
-  const bool has_left = error == errc::closed && !is_closed_;  // the node, before the command was sent to it
+  const bool has_left = error == errc::closed && !is_closed_;  // from the map, before the command was sent
   // If the memory was exhausted, the command may have been sent, and only its reply was lost. So a write is not
   // repeated, even if it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
@@ -297,7 +297,7 @@ struct redis_cluster_state::part {
   arena* memory = nullptr;
   time_point limit;  // the deadline of the call or of the scope
   place asked;
-  std::vector<std::uint32_t> commands;  // the commands that are not answered yet; empty at the end if all are
+  std::vector<std::uint32_t> commands;  // the unanswered commands; empty at the end if all are answered
   std::error_code error;                // the error of the whole batch
   std::error_code why;                  // the last reason why a command is not answered
   bool waits = false;                   // a pause is needed before the commands are sent again
@@ -321,7 +321,7 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   looking.over();
   if (!got) co_return part_failed(of, got.error(), of.asked);
   const std::vector<std::uint32_t> commands = std::exchange(of.commands, {});
-  std::vector<std::pair<node_ptr, std::vector<std::uint32_t>>> elsewhere;  // as they are asked for there
+  std::vector<std::pair<node_ptr, std::vector<std::uint32_t>>> elsewhere;  // redirected commands by target
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const std::uint32_t i = commands[k];
     if (!(*got)[k].is_error()) {

@@ -32,8 +32,8 @@ struct redis_node : std::enable_shared_from_this<redis_node> {
   std::string host;
   std::uint16_t port;
   std::unique_ptr<redis_shared_connection> connection;          // for all commands; null until it is needed
-  std::unique_ptr<redis_shared_connection> replica_connection;  // greeted with READONLY
-  std::vector<redis_node*> replicas;                            // nodes of the map as well
+  std::unique_ptr<redis_shared_connection> replica_connection;  // the connection that was greeted with READONLY
+  std::vector<redis_node*> replicas;                            // the replicas, which are also nodes of the map
   std::size_t next_replica = 0;
   time_point avoided_until{};  // not used as a replica until then, because a request got no reply in time
 };
@@ -76,7 +76,7 @@ class redis_cluster_state {
     redis_access access = redis_access::write;
     node_ptr target = nullptr;  // the target of a redirection; null to use the map
     bool asking = false;
-    bool masters_only = false;  // a replica has failed
+    bool masters_only = false;  // only masters are used, because a replica has failed
     std::uint32_t hops = 0;
     std::uint32_t waits = 0;
   };
@@ -119,10 +119,10 @@ class redis_cluster_state {
   time_point refreshed_{};
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
-  std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
+  std::error_code map_error_ = errc::deadline_exceeded;  // the reason why a slot has no owner
   // True if every node has given a reason why there is no map, and no node is expected to have a map soon.
   bool is_refused_ = false;
-  bool has_map_ = false;  // perhaps a stale one
+  bool has_map_ = false;  // true even if the map is stale
   bool is_stale_ = true;
   bool is_refreshing_ = false;
   bool is_closed_ = false;

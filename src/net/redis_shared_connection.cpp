@@ -104,7 +104,7 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
     out_.shorten_to(begin);
     window_.leave(request);
     fail(request, std::make_error_code(std::errc::not_enough_memory));
-    if (is_half_sent) lose(redis_errc::connection_lost);  // as in `withdraw`
+    if (is_half_sent) lose(redis_errc::connection_lost);  // for the same reason as in `withdraw`
     return;
   }
   if (same_reads_.is_used() && joins_same(request, begin)) return;
@@ -118,7 +118,7 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
 /// If the same read was already encoded in this iteration, removes the second one from the buffer. Both requests then
 /// share the reply.
 auto redis_shared_connection::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
-  if (request.how->is_write) same_reads_.clear();  // a read after a write sees it
+  if (request.how->is_write) same_reads_.clear();  // a read after a write must see the write
   if (!request.how->is_read) return false;
   const std::string_view all = out_.bytes();
   redis_window::entry* const first = same_reads_.find(all, all.substr(begin));
@@ -145,7 +145,7 @@ void redis_shared_connection::encode_waiting() noexcept {
 void redis_shared_connection::withdraw(redis_request& request) noexcept {
   if (request.link != this) return;
   const bool is_begun = begun_ == &request;
-  if (is_begun || request.missing != request.unsent) {  // some of it was encoded
+  if (is_begun || request.missing != request.unsent) {  // a part of the request was encoded
     if (reply_ == reply_slot::own && window_.front().who == &request) parser_.discard();
     window_.leave(request);
     look_sooner_for_silence();
@@ -173,7 +173,7 @@ void redis_shared_connection::release(redis_request& request) noexcept {
 void redis_shared_connection::fail(redis_request& request, std::error_code error) noexcept {
   if (begun_ == &request) begun_ = nullptr;
   release(request);
-  if (!request.error) request.error = error;  // a reply that cannot be has said more
+  if (!request.error) request.error = error;  // an invalid reply has set a more precise error
   request.how->over(request, redis_end::later);
 }
 
@@ -208,7 +208,7 @@ void redis_shared_connection::flush() noexcept {
 /// Returns false if there is nothing to send.
 auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   encode_waiting();
-  same_reads_.clear();  // they are places in the buffer
+  same_reads_.clear();  // its entries refer to the buffer
   if (out_.empty()) return false;
   std::swap(out_, into);
   return true;
@@ -469,7 +469,7 @@ void redis_shared_connection::look_for_silence() noexcept {
 /// at once, for the same reason as in `look_for_silence`.
 void redis_shared_connection::look_sooner_for_silence() noexcept {
   if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
-  if (doubted_ == last_heard_) return;  // the second look is near
+  if (doubted_ == last_heard_) return;  // the second check is already scheduled
   loop_->arm(silence_timer_, silence_due());
 }
 

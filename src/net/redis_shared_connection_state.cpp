@@ -116,7 +116,7 @@ void redis_shared_connection::become_ready() noexcept {
   state_ = state::ready;
   add_to_count(counts_.connected);
   if (options_.tracker != nullptr) begin_tracking();
-  if (in_iteration_) return;  // its end sends
+  if (in_iteration_) return;  // the commands are sent at the end of the iteration
   encode_waiting();
   flush();
 }
@@ -229,7 +229,7 @@ void redis_shared_connection::lose(std::error_code error, std::error_code first,
   hang_up();
   fail_due(first, redis_errc::connection_lost);
   if (begun_ != nullptr)
-    fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent separately
+    fail(*begun_, redis_errc::connection_lost);  // a part was answered, and the rest cannot be sent separately
   back_off();
 }
 
@@ -259,7 +259,7 @@ void redis_shared_connection::keep_reason(std::error_code error, std::string_vie
 void redis_shared_connection::back_off() noexcept {
   if (is_retired_) return close();
   state_ = state::backing_off;
-  is_untracked_ = false;  // the server may be another one by then
+  is_untracked_ = false;  // the next server may be a different one
   const auto& how = options_.backoff;
   duration span = how.first;
   for (std::uint32_t i = 0; i < failures_ && span < how.max_delay; ++i)

@@ -23,7 +23,7 @@ auto take_word(std::string_view& rest) noexcept -> std::string_view {
 /// Commands whose first key does not directly follow their name. Source: the key specifications of `COMMAND`.
 struct key_position {
   std::string_view name;
-  int words;  // between the name and the key
+  int words;  // the number of words between the name and the key
 };
 
 constexpr std::array key_positions{

@@ -74,7 +74,7 @@ auto redis_transport::run(std::shared_ptr<redis_transport> self) -> task<void> {
     auto all = with_scope(std::ref(body));
     co_await std::move(all);
     co_return;
-  } catch (const std::bad_alloc&) {  // below: no waiter is notified in the middle of a failure
+  } catch (const std::bad_alloc&) {  // handled below, because no waiter may be notified during a failure
   }
   if (self->owner_ != nullptr) self->owner_->broke(std::make_error_code(std::errc::not_enough_memory));
 }
@@ -156,7 +156,7 @@ auto redis_transport::read_all(const Stream& stream) -> task<void> {
 
 template <transport Stream>
 auto redis_transport::write_all(const Stream& stream) -> task<void> {
-  for (;;) {  // it looks before it waits: no wake-up comes for what there is before its first step
+  for (;;) {  // checks before it waits: work from before its first step causes no wake-up
     while (owner_ != nullptr && owner_->take_encoded(sending_)) {
       const result<void> sent = co_await stream.write_all(bytes_of(sending_.bytes()));
       sending_.clear();

@@ -199,7 +199,7 @@ auto resp_parser::close_frames() noexcept -> bool {
     frame& top = frames_[depth_ - 1];
     if (--top.left != 0) return false;
     --depth_;
-    if (top.is_attribute) return false;  // the value that it belongs to follows
+    if (top.is_attribute) return false;  // an attribute is followed by its value
   }
   return true;
 }

@@ -21,8 +21,8 @@ constinit const task_local<trace_context> trace_context::current;
 namespace {
 
 constexpr std::size_t max_members = 32;
-constexpr std::size_t max_state = 512;    // characters that are passed on in any case
-constexpr std::size_t long_member = 128;  // such members go first
+constexpr std::size_t max_state = 512;    // the number of characters that are always passed on
+constexpr std::size_t long_member = 128;  // longer members are removed first
 
 constinit thread_local std::optional<random_source> numbers;
 

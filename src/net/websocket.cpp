@@ -188,7 +188,7 @@ auto http_exchange::websocket(websocket_options options, std::function<task<void
       static_cast<void>(co_await socket.send_close(static_cast<std::uint16_t>(websocket_code::internal_error), {}));
     auto ends = with_timeout(call_->linger_timeout(), socket.end());
     static_cast<void>(co_await std::move(ends));
-    const auto alone = co_await socket.lock_.lock();  // a ping that is being sent is sent to its end
+    const auto alone = co_await socket.lock_.lock();  // waits until a ping was sent completely
     scope.request_stop();
   };
   auto ended = with_scope(body);

@@ -36,14 +36,14 @@ struct process_runtime {
   std::mutex mutex;
   phase at = phase::none;             // under the lock
   bool ends_with_process = false;     // `atexit` was called; under the lock
-  unsigned finalizing = 0;            // threads that shut the runtime down, or return from that; under the lock
+  unsigned finalizing = 0;            // the number of threads in a shutdown of the runtime; under the lock
   bool has_ended = false;             // it has ended with the process; used by the process's last thread
   atomic<bool> has_finalized{false};  // true if `at` is ended or over; written under the lock
 
   // A list of the runtimes that the program has created and not destroyed yet.
   std::mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
-  atomic<unsigned> bounded{0};                // runtimes with a bounded queue; written under the lock of the list
+  atomic<unsigned> bounded{0};                // the number with a bounded queue; written under the lock of the list
   atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
 };
 

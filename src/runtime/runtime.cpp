@@ -122,7 +122,7 @@ void runtime::start_merged(const runtime::options& options) {
     if (theirs) theirs(index);
   };
   wanted.on_worker_stop = [this, theirs = std::move(wanted.on_worker_stop)](std::size_t index) {
-    drivers_[index]->end();  // first: theirs may throw, and is the last thing that the worker does
+    drivers_[index]->end();  // before the program's hook, which may throw
     if (theirs) theirs(index);
   };
   make_pool(std::move(wanted));
@@ -170,7 +170,7 @@ void runtime::start(task<void> work) {
 /// least busy one.
 void runtime::start_here(task<void> work) {
   const std::size_t here = detail::current_worker()->index;
-  if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
+  if (!loops_[here]->is_current()) return;  // the loop has stopped already, and so has the task
   const std::size_t there = home_for_one_more(here);
   if (here == there) return loops_[here]->spawn(std::move(work));
   auto arrives = [at = loops_[there], work = std::move(work), counted = in_flight_guard(on_the_way_[there])]() mutable {

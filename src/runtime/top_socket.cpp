@@ -84,7 +84,7 @@ void answer(int client) {
     if (asked == 'w') add_waits(all);
     text = metrics_text(all.take(), metric::format::open_metrics);
   }
-  static_cast<void>(socket_deadline(5s).send_all(client, text));  // a client that is too slow gets a part
+  static_cast<void>(socket_deadline(5s).send_all(client, text));  // a client that is too slow gets only a part
 }
 
 auto serve(void* /*nothing*/) -> void* {
@@ -92,7 +92,7 @@ auto serve(void* /*nothing*/) -> void* {
   while (true) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) {
-      constexpr int pause_ms = 100;  // as without descriptors
+      constexpr int pause_ms = 100;  // the pause after an error, such as a lack of descriptors
       if (errno != EINTR && errno != ECONNABORTED) ::poll(nullptr, 0, pause_ms);
       continue;
     }

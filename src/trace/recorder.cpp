@@ -191,7 +191,7 @@ void flight_recorder::save(std::string_view reason, std::uint64_t asked_ns, bool
                  static_cast<double>(session_.settings().last_ns) / 1e9, path.c_str(),
                  static_cast<unsigned long long>(records), static_cast<int>(reason.size()), reason.data());
   } catch (const std::bad_alloc&) {
-    throw;  // the kept records may be half counted
+    throw;  // the counts of kept records may be inconsistent
   } catch (const std::exception& error) {
     std::fprintf(stderr, "braid: the trace of the last seconds cannot be written: %s\n", error.what());
   }

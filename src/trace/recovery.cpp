@@ -21,8 +21,8 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::uint64_t max_open = thread_ring::capacity;  // a slice that is open keeps a record free for its end
-constexpr std::uint32_t max_sequence = 0x6fff'ffff;        // the sequences of `braid-doctor trace --tracks` follow
+constexpr std::uint64_t max_open = thread_ring::capacity;  // each open slice reserves a record for its end
+constexpr std::uint32_t max_sequence = 0x6fff'ffff;        // higher numbers belong to `braid-doctor trace --tracks`
 
 template <std::size_t Size>
 auto text_of(const std::array<char, Size>& text) -> std::string {
@@ -129,7 +129,7 @@ struct left_thread {
   const thread_ring* ring = nullptr;
   ring_state known;
   std::vector<trace_record> records = {};
-  std::uint64_t missing = 0;  // records that were overwritten
+  std::uint64_t missing = 0;  // the number of overwritten records
   trace_encoder::thread out = {};
 };
 

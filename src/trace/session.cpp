@@ -76,7 +76,7 @@ auto is_counter_even() noexcept -> bool {
 auto own_ring() noexcept -> thread_ring* {
   if (ring_of_thread != nullptr || has_no_ring) [[likely]]
     return ring_of_thread;
-  thread_local ring_owner owner;  // only here, because its first use costs a thread a registration
+  thread_local ring_owner owner;  // here, because its first use registers the thread
   owner.ring = session->open_ring();
   has_no_ring = owner.ring == nullptr;
   return ring_of_thread = owner.ring;
@@ -107,7 +107,7 @@ auto open_trace_file(const std::string& path) -> int {
     refuse(path + " cannot be written: " + std::strerror(errno));
     return -1;
   }
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // a system without locks is no reason to refuse
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // a system without locks is accepted
     refuse(path + " is being written by another process");
     ::close(file);
     return -1;
@@ -161,7 +161,7 @@ void start_from_environment() {
   if (file < 0) return;
   auto rings = open_rings(*settings, file);
   session = new trace_session(std::move(*settings), file, std::move(rings));
-  trace_is_on.store(true, relaxed);  // before the writer starts, which turns it off if it cannot write
+  trace_is_on.store(true, relaxed);  // before the start of the writer, which resets it if it cannot write
   if (!session->start()) {
     trace_is_on.store(false, relaxed);
     return refuse("no thread can be started");
@@ -211,7 +211,7 @@ void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {
   if (!is_traced() || !session->settings().wants(trace_group::tasks)) return;
   try {
     session->add_task(number, name);
-  } catch (const std::bad_alloc&) {  // it is shown by its number then
+  } catch (const std::bad_alloc&) {  // without memory, the task is shown by its number
   }
   trace_note(trace_group::tasks, trace_kind::task_begin, number);
 }
@@ -232,7 +232,7 @@ auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t {
   const std::uint64_t number = next.fetch_add(1, relaxed);
   try {
     session->add_task(number, name);
-  } catch (const std::bad_alloc&) {  // it is shown by its number then
+  } catch (const std::bad_alloc&) {  // without memory, the task is shown by its number
   }
   return trace_note(trace_group::user, trace_kind::task_begin, number) ? number : 0;
 }
@@ -291,7 +291,7 @@ void trace_session::refuse_requests() noexcept {
 /// between steps depends on that.
 template <typename Step>
 void trace_session::step_until_stopped(const Step& step) {
-  constexpr duration first_pause = 10ms;  // the clock's speed is measured over it
+  constexpr duration first_pause = 10ms;  // the speed of the clock is measured during this time
   constexpr duration min_pause = 1ms;
   constexpr duration max_pause = 16ms;
   duration pause = first_pause;

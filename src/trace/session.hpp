@@ -44,7 +44,7 @@ struct ring_state {
 
 /// The ring of records of one thread, and the name of the thread's track.
 struct thread_ring {
-  static constexpr std::size_t capacity = std::size_t{1} << 16U;  // records: a megabyte
+  static constexpr std::size_t capacity = std::size_t{1} << 16U;  // the number of records; they need a megabyte
 
   record_ring<trace_record, capacity> records;
   ::pid_t thread;
@@ -157,7 +157,7 @@ class trace_session {
   const trace_clock clock_;
   ::pthread_t writer_{};
   atomic<bool> stop_{false};            // set by `finish`
-  atomic<std::uint32_t> calls_{0};      // changes if the writer, which waits for it, has something to do
+  atomic<std::uint32_t> calls_{0};      // a futex: its change wakes the writer
   atomic<std::uint32_t> signalled_{0};  // the number of files that signals have requested
   std::mutex lock_;                     // guards all members below
   std::vector<thread_ring*> new_rings_;

@@ -40,7 +40,7 @@ auto intern(std::string_view text) -> name {
 }
 
 auto last(duration span) -> result<std::string> {
-  constexpr duration min_span = 1ms;  // 0 would be all
+  constexpr duration min_span = 1ms;  // 0 would mean all records
   return detail::read_last_of_trace(static_cast<std::uint64_t>(std::max(span, min_span).count()));
 }
 
