@@ -126,7 +126,7 @@ class awaited_future final : public continuation {
   bool task_left_ = false;
   bool is_posted_ = false;           // `foreign_` was posted; under the lock
   errc refused_{};                   // the reason why `foreign_` could not be posted
-  std::coroutine_handle<> foreign_;  // a coroutine that is not one of braid
+  std::coroutine_handle<> foreign_;  // a coroutine that does not belong to braid
 };
 
 template <typename T>

@@ -65,7 +65,7 @@ class schedule_operation final : job {
   void start() & noexcept {
     if (is_stopped()) return execution::set_stopped(std::move(to_));
     executor& where = *executor_;
-    if (!where.try_post(*this))  // otherwise the operation may be gone
+    if (!where.try_post(*this))  // after a successful post the operation may be destroyed
       execution::set_error(std::move(to_), make_error_code(where.why_refused()));
   }
 

@@ -57,7 +57,7 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
   }
 
   executor* executor_;
-  departure* way_ = nullptr;  // until it is posted
+  departure* way_ = nullptr;  // null once it is posted
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
   step next_step_ = step::leave;

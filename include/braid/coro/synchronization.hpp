@@ -46,7 +46,7 @@ class async_semaphore {
 
   /// Adds `count` permits: additional ones, or permits that `permit::forget` has detached.
   void release(std::size_t count = 1) noexcept {
-    taken_by_.store(0, relaxed);  // a task that begins to wait must not find this one
+    taken_by_.store(0, relaxed);  // a new waiter must not see this task as the holder
     if (!permits_.try_add(count)) [[unlikely]]
       hand_over(count);
   }
@@ -68,7 +68,7 @@ class async_semaphore {
   detail::permit_count permits_;
   // Only the task that holds the only permit, or that is passing it on, writes this member.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
-  atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
+  atomic<std::uint64_t> grants_{0};    // two equal values show that a lock was held throughout
   detail::small_mutex lock_;           // guards the queue
   detail::wait_queue waiting_;
 };

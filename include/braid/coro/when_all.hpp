@@ -167,7 +167,7 @@ struct race {
   /// Runs one of several tasks. The first task that returns a value stores it in `into` and stops the others.
   template <typename T>
   auto run(scope& scope, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
-    if (winner) co_return;  // its first step was queued, and one before it has a value
+    if (winner) co_return;  // its first step was queued, and an earlier task has already won
     outcome<T> ended = co_await as_outcome(std::move(work));
     co_await resume_home();
     if (ended.has_exception() && failure == nullptr) failure = ended.exception();

@@ -44,7 +44,7 @@ struct graph_failure {
   enum class cause : std::uint8_t {
     node_failed,   ///< `node` has returned a failure, or thrown `error`
     node_timeout,  ///< `node` exceeded its time limit
-    run_stopped,   ///< the scope of the run was stopped; `reason` says why
+    run_stopped,   ///< the scope of the run was stopped; `reason` is the reason
   };
   cause why = cause::node_failed;
   node_index node = 0;
@@ -54,8 +54,8 @@ struct graph_failure {
 
 /// Selects what a run does after a node has failed.
 enum class after_failure : std::uint8_t {
-  stop,        ///< nodes after the failed one in the order are stopped or never start
-  keep_going,  ///< only nodes that depend on the failed one are skipped, as with `make -k`
+  stop,        ///< nodes after the failed node in the order are stopped or never start
+  keep_going,  ///< only nodes that depend on the failed node are skipped, as with `make -k`
 };
 
 /// The options of a `graph_run`.

@@ -56,7 +56,7 @@ struct io_watch {
 
   int descriptor = -1;
   io_interest interest = io_interest::read;
-  ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
+  ready_fn ready = nullptr;  ///< called once, from `wait`, when the descriptor is ready or in error
 };
 
 namespace detail {

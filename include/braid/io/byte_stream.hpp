@@ -62,7 +62,7 @@ class BRAID_API __attribute__((warn_unused)) write_operation final : public io_o
   std::span<const std::span<const std::byte>> parts_;  // the parts that are not written yet
   std::size_t written_ = 0;                            // the number of written bytes of the first part
   result<Value> result_;
-  std::array<iovec, max_parts> gathered_;  // last, because most writes have one part and read no further
+  std::array<iovec, max_parts> gathered_;  // the last member, because most writes have one part and do not use it
 };
 
 extern template class BRAID_API read_operation<std::size_t>;

@@ -164,8 +164,8 @@ class BRAID_API loop final : public home {
   std::uint64_t waits_ = 0;                  // the number of calls of the backend that may block
   atomic<bool> is_in_iteration_{false};      // true in an iteration, outside of the wait; written by the loop's thread
   bool sleeps_outside_ = false;              // the thread may sleep in an event loop of another library
-  std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
-  std::vector<task<void>> early_;            // spawned before the loop runs
+  std::uint32_t wakes_owed_ = 0;             // the final value of `woken_`; known when the loop has stopped
+  std::vector<task<void>> early_;            // tasks that were spawned before the loop runs
   scope root_;
 };
 

@@ -35,12 +35,12 @@ enum class tls_errc {
   self_signed = 4096 + 18,           ///< the certificate is signed by its own key, and is not configured as trusted
   self_signed_in_chain = 4096 + 19,  ///< the chain ends at an authority that is not configured as trusted
   unknown_issuer = 4096 + 20,        ///< the certificate is signed by an unknown authority
-  wrong_purpose = 4096 + 26,         ///< the certificate is for something else, such as a client's for a server
+  wrong_purpose = 4096 + 26,         ///< the certificate has another purpose, such as a client's for a server
   wrong_host = 4096 + 62,            ///< the certificate is for other names
   wrong_address = 4096 + 64,         ///< the certificate is for other IP addresses
   key_too_small = 4096 + 66,
   authority_key_too_small = 4096 + 67,
-  digest_too_weak = 4096 + 68,  ///< something in the chain is signed with SHA-1 or MD5
+  digest_too_weak = 4096 + 68,  ///< a certificate of the chain is signed with SHA-1 or MD5
 };
 
 namespace detail {
@@ -114,7 +114,7 @@ class BRAID_API tls_context {
   enum class client_certificate : std::uint8_t {
     none,      ///< no certificate is requested
     asked,     ///< a client may have a certificate, which must then be valid
-    required,  ///< a client without one is refused
+    required,  ///< a client without a certificate is refused
   };
 
   /// The options of the context of a client.

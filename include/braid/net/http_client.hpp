@@ -73,7 +73,7 @@ class BRAID_API http_client {
   /// The limits of a client, its resolver and its TLS context.
   struct options {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
-    std::size_t connections_per_host = 16;  ///< further calls wait for one
+    std::size_t connections_per_host = 16;  ///< the maximum number; further calls wait for a connection
     duration idle_timeout = 30s;            ///< an unused connection is closed after this time
     duration connect_timeout = 10s;         ///< the time for name resolution, connection and handshake together
     unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
@@ -103,7 +103,7 @@ class BRAID_API http_client {
     http_status status = http_status::ok;
     std::vector<std::pair<std::string, std::string>> fields;
     std::string body;
-    std::string url;  ///< the last one, after redirects
+    std::string url;  ///< the URL of the answer, after redirects
 
     /// Returns the first field with that name, ignoring case.
     [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;

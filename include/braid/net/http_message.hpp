@@ -104,7 +104,7 @@ namespace detail {
 enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
   bad_version,          ///< an HTTP version other than 1.x
-  unknown_method,       ///< a method that the library does not know
+  unknown_method,       ///< a method that the library does not support
   bad_target,           ///< the target contains characters that no URI may contain, or is not allowed for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
   bad_line_end,         ///< the head has a control character, or a line that does not end in CR LF

@@ -298,7 +298,7 @@ class BRAID_API http_server {
   /// libnghttp2, which is loaded for the first such client; without it these clients are refused (docs/http2.md).
   struct http2_options {
     bool enabled = true;
-    std::uint32_t streams = 100;                    ///< requests of a connection at a time; further ones are refused
+    std::uint32_t streams = 100;                    ///< the maximum of concurrent requests of a connection
     std::uint32_t stream_window = 64 * 1024;        ///< bytes of a request's body that are kept for its handler
     std::uint32_t connection_window = 1024 * 1024;  ///< bytes for all requests of a connection together
   };
@@ -306,7 +306,7 @@ class BRAID_API http_server {
   /// The limits of a server, and its callbacks.
   struct options {
     http_limits limits = {};
-    std::size_t connections = 10'000;  ///< further ones wait to be accepted; idle ones are closed for them
+    std::size_t connections = 10'000;  ///< the maximum number; others wait, and idle connections are closed for them
     duration head_timeout = 10s;       ///< from the first byte of a request, or the connection, to the end of the head
     duration body_timeout = 60s;       ///< the time from the first read of the body to its end
     duration idle_timeout = 60s;       ///< the time between two requests
@@ -321,7 +321,7 @@ class BRAID_API http_server {
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
     http_server::http2_options http2 = {};
-    std::size_t handshakes = 1'000;  ///< the maximum number in progress; for one more the oldest is abandoned
+    std::size_t handshakes = 1'000;  ///< the maximum number at a time; beyond it, the oldest is abandoned
     /// If true, handlers that are tasks run with `trace_context::current` bound to a span of the request's trace. So
     /// calls of an `http_client` in such handlers continue the trace (<braid/net/trace_context.hpp>).
     bool traces = false;

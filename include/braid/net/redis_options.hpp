@@ -45,8 +45,8 @@ enum class redis_errc : std::uint8_t {
   no_address,       ///< the endpoint is not an address
   too_many_hops,    ///< a cluster has sent the command from node to node too often
   no_cluster,       ///< the server is not a node of a cluster
-  no_transactions,  ///< a MULTI for a cluster, whose nodes would each run a part
-  out_of_order,     ///< a cluster has run a command of a batch and not the one before it: the batch is half done
+  no_transactions,  ///< a MULTI was sent to a cluster, whose nodes would each execute a part
+  out_of_order,     ///< a cluster has executed a command of a batch but not an earlier one
 };
 
 namespace detail {
@@ -135,7 +135,7 @@ class redis_tracker {
  private:
   friend class detail::redis_shared_connection;
 
-  std::uint32_t untracked_ = 0;  // the number of established connections whose server has refused
+  std::uint32_t untracked_ = 0;  // the number of established connections without reports of changes
 };
 
 /// The address of a server, and the greeting and limits of a connection.

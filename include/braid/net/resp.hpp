@@ -135,8 +135,8 @@ enum class resp_errc : std::uint8_t {
   bad_number,        ///< an integer or a length is malformed or too large
   bad_real,          ///< a real number is malformed
   bad_boolean,       ///< a boolean is neither t nor f
-  bad_null,          ///< a null is followed by something
-  bad_line_end,      ///< CR and LF are missing, or there is only one of them
+  bad_null,          ///< a null is followed by other bytes
+  bad_line_end,      ///< CR or LF is missing
   bad_verbatim,      ///< a verbatim text has no format of three letters and a colon
   misplaced_push,    ///< a push inside another value
   streamed,          ///< a value of unknown length, which no server sends

@@ -18,7 +18,7 @@ namespace braid {
 struct trace_context {
   std::array<std::uint64_t, 2> trace_id{};  ///< the id of all spans of the trace, the high half first; never both zero
   std::uint64_t span_id = 0;                ///< never zero
-  std::uint64_t parent_id = 0;              ///< the span that contains this one; zero for the first of the trace
+  std::uint64_t parent_id = 0;              ///< the parent span; zero for the first span of the trace
   bool is_sampled = false;                  ///< the caller may have recorded it
   std::string state = {};                   ///< `tracestate` as it was received, or empty
 

@@ -22,13 +22,13 @@ class scope;
 
 /// A message that was received.
 struct websocket_message {
-  std::string_view data;  ///< until the next `receive`; valid UTF-8 if it is text
+  std::string_view data;  ///< valid until the next `receive`; valid UTF-8 if it is text
   bool is_text = false;
 };
 
 /// The options of a WebSocket.
 struct websocket_options {
-  std::size_t max_message = 1024 * 1024;    ///< bytes of a received message; a larger one ends the connection (1009)
+  std::size_t max_message = 1024 * 1024;    ///< the maximum size of a message; a larger one ends the connection (1009)
   duration ping_interval = 20s;             ///< the time between two pings to the client; zero: no pings
   std::vector<std::string> protocols = {};  ///< subprotocols of the server; the first that the client offers is chosen
 };

@@ -20,7 +20,7 @@ enum class every_mode : std::uint8_t {
 enum class missed_ticks : std::uint8_t {
   burst,  ///< runs for all missed ticks follow at once
   skip,   ///< missed ticks are skipped; the next run is at the first tick in the future
-  delay,  ///< one run at once replaces all of them, and ticks are counted from then on
+  delay,  ///< one run at once replaces all missed runs, and ticks are counted from then on
 };
 
 /// The interval of repeated work, and how late runs are treated.
@@ -37,7 +37,7 @@ namespace detail {
 
 /// Computes the times of ticks.
 struct tick_rule {
-  duration interval = duration::zero();  // zero: there is one run
+  duration interval = duration::zero();  // zero for a single run
   every_mode mode = every_mode::fixed_rate;
   missed_ticks missed = missed_ticks::burst;
 

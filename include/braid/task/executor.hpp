@@ -186,7 +186,7 @@ class BRAID_API executor {
  private:
   [[nodiscard]] auto make_id() const -> detail::executor_id;
 
-  mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks for it, and by `retire`
+  mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that needs it, and by `retire`
 };
 
 /// Posts `fn` to run once on `executor` at some later time. There is no handle; an exception goes to the executor's

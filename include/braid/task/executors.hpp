@@ -44,7 +44,7 @@ class BRAID_API blocking_pool final : public executor {
     std::size_t max_threads = 64;   ///< the maximum number of threads at a time; further jobs wait for a thread
     duration linger = 10s;          ///< how long a thread without a job stays
     std::string name = "blocking";  ///< threads are called name-0, name-1, … in the order of their start
-    error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
+    error_callback on_error = {};   ///< receives exceptions of posted jobs; without it the message goes to stderr
   };
 
   /// Constructs the pool. No thread is started yet. Requires that `max_threads` is not 0.

@@ -262,7 +262,7 @@ class BRAID_API task_group {
   std::exception_ptr thrown_;      // written by the thread that sets `failed_`, before its function has ended
   atomic<bool> failed_{false};     // a function has thrown; set by the first that does, cleared by `wait`
   atomic<bool> has_posts_{false};  // other threads have added functions; set by them
-  atomic<int> left_out_{0};        // the errc of the stop that left functions out; 0 if none was left out
+  atomic<int> left_out_{0};        // the errc of the stop that skipped functions; 0 if none was skipped
   worker* owner_;                  // the worker on whose stack the group is; null if it is not on a worker's stack
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner
   atomic<std::uint32_t> unfinished_{0};  // functions that have not ended; and `awaited`, set by the sleeping owner

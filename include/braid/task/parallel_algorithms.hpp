@@ -81,7 +81,7 @@ template <typename Stop, typename Range, typename Compare, typename Proj>
 auto min_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options options) {
   const auto best = [&](auto from, auto to) {
     auto found = from;
-    while (++from != to)  // a jump that is foreseen: a choice of iterators would wait for the one before
+    while (++from != to)  // a predictable jump: a choice of iterators would wait for the previous choice
       if (std::invoke(compare, std::invoke(proj, *from), std::invoke(proj, *found))) [[unlikely]]
         found = from;
     return found;

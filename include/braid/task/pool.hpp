@@ -55,14 +55,14 @@ enum class scheduler : std::uint8_t {
 /// The CPUs that the workers of a pool use.
 enum class worker_placement : std::uint8_t {
   anywhere,  ///< each of them all
-  spread,    ///< each of them one, round robin
+  spread,    ///< each worker gets one CPU, round robin
 };
 
 /// The registration of a pool's workers. They are registered under their names while they run. The registry is a
 /// `thread_registry` (braid/threads.hpp).
 struct worker_registration {
   std::string tag;
-  detail::registry_handle registry = {};  ///< `default_registry()` as it is when the options are made
+  detail::registry_handle registry = {};  ///< `default_registry()` at the construction of the options
 };
 
 /// Selects what happens at shutdown to jobs that were accepted and have not started.
@@ -122,15 +122,15 @@ class BRAID_API pool : public executor {
 
   /// The totals of all workers of a pool so far.
   struct totals {
-    std::uint64_t jobs = 0;            ///< begun
-    std::uint64_t steals = 0;          ///< how often a worker has taken jobs from another one
-    std::uint64_t sleeps = 0;          ///< how often workers have fallen asleep
-    std::uint64_t wakes = 0;           ///< how often a worker has woken another one
-    std::uint64_t forks = 0;           ///< how often a worker has run what another one had forked
-    std::uint64_t lost_exchanges = 0;  ///< how often a worker was slower than another thread at the same queue
-    std::uint64_t heavy_barriers = 0;  ///< how often a worker has interrupted the processors (membarrier)
-    std::uint64_t late = 0;            ///< functions that ended after their waiter had given up
-    std::uint64_t spare_threads = 0;   ///< spare threads that were started for workers that had a blocked job
+    std::uint64_t jobs = 0;            ///< the number of jobs that have begun
+    std::uint64_t steals = 0;          ///< the number of times that a worker has stolen jobs from another
+    std::uint64_t sleeps = 0;          ///< the number of times that a worker has fallen asleep
+    std::uint64_t wakes = 0;           ///< the number of times that a worker has woken another
+    std::uint64_t forks = 0;           ///< the number of stolen forks that workers have run
+    std::uint64_t lost_exchanges = 0;  ///< the number of times that a worker has lost a race for a queue
+    std::uint64_t heavy_barriers = 0;  ///< the number of interruptions of the processors (membarrier)
+    std::uint64_t late = 0;            ///< the number of functions that ended after their waiter had given up
+    std::uint64_t spare_threads = 0;   ///< the number of spare threads that were started for blocked workers
   };
 
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
@@ -241,7 +241,7 @@ class BRAID_API pool : public executor {
   atomic<std::uint32_t> at_work_;  // the number of workers that still have work; each subtracts itself at its end
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
   atomic<std::uint32_t> dropping_{
-      0};  // threads inside `drop_pending`, each perhaps with a job that it is about to drop
+      0};  // the number of threads in `drop_pending`, each of which may be about to drop a job
   detail::job_times job_times_;
 };
 

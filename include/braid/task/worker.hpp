@@ -27,9 +27,9 @@ namespace braid {
 
 /// The reason why a sleeping worker has woken.
 enum class wake_reason : std::uint8_t {
-  permit,    ///< a permit was handed out, and it was taken
-  work,      ///< its driver has something to do
-  deadline,  ///< neither, until then
+  permit,    ///< it has consumed a permit
+  work,      ///< its driver has work
+  deadline,  ///< the deadline has passed
 };
 
 /// Blocks one worker until it gets a permit. A pool that only computes uses parkers; a worker that also waits for I/O
@@ -102,7 +102,7 @@ class polling_driver final : public driver {
   void unpark() noexcept override { permit_.store(1, release); }  // edge polling_driver.permit: publish the job
 
  private:
-  atomic<std::uint32_t> permit_{0};  // 1 while there is one
+  atomic<std::uint32_t> permit_{0};  // 1 while a permit is available
 };
 
 class executor;
@@ -113,11 +113,11 @@ class spare_threads;
 
 /// The counters of a worker. Written by the worker, read by any thread.
 struct worker_counters {
-  atomic<std::uint64_t> jobs{0};          ///< begun
-  atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
-  atomic<std::uint64_t> sleeps{0};        ///< how often it has fallen asleep
-  atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
-  atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
+  atomic<std::uint64_t> jobs{0};          ///< the number of jobs that have begun
+  atomic<std::uint64_t> steals{0};        ///< the number of times that it has stolen jobs from another worker
+  atomic<std::uint64_t> sleeps{0};        ///< the number of times that it has fallen asleep
+  atomic<std::uint64_t> wakes_of_own{0};  ///< the number of times that it has woken another worker
+  atomic<std::uint64_t> forks_stolen{0};  ///< the number of stolen forks that it has run
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
@@ -125,8 +125,8 @@ struct worker_counters {
 struct worker_fairness {
   std::uint32_t until_fair = 1;        ///< the number of searches for work until the next fair one
   std::uint32_t until_low = 1;         ///< the number of fair searches until one begins with priority `low`
-  std::uint32_t consecutive_next = 0;  ///< how often it has run the next job ahead of the others
-  std::uint32_t consecutive_high = 0;  ///< how often it has run jobs of priority `high`, ahead of the others
+  std::uint32_t consecutive_next = 0;  ///< the number of consecutive runs of the next job ahead of others
+  std::uint32_t consecutive_high = 0;  ///< the number of consecutive jobs of priority `high` ahead of others
   time_point remote_slice_ended;       ///< when the last time slice for remote jobs ended
   /// True if remote jobs get the next time slice, after the current job, because the worker's own jobs have had their
   /// time slice.
@@ -148,7 +148,7 @@ struct worker_idle {
 
 /// The state of a worker's forks, own and stolen. Threads: the worker.
 struct worker_forks {
-  std::uint32_t helps = 0;    ///< how many stolen forks it runs that are nested in each other
+  std::uint32_t helps = 0;    ///< the number of nested stolen forks that it runs
   fork_pace pace;             ///< whether its forks are short
   bool leaves_forks = false;  ///< set by a task_group: forks may be left at the end of the job
 };
@@ -183,8 +183,8 @@ struct alignas(cache_line) worker {
   detail::worker_counters counters;
 
   detail::job_pace pace;
-  detail::run_queue<job> queue;  ///< posted by itself
-  detail::inbox<> box;           ///< posted by others
+  detail::run_queue<job> queue;  ///< jobs that it has posted itself
+  detail::inbox<> box;           ///< callables that other threads have posted
   const std::shared_ptr<detail::inbox<>::producer>
       own_producer;  ///< its own producer into its inbox, for callables that it takes from other inboxes
 

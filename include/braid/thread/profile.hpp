@@ -19,7 +19,7 @@ namespace braid {
 /// Selects what happens if the system refuses a setting.
 enum class refusal : std::uint8_t {
   fail,    ///< nothing runs, and the caller gets the error
-  ignore,  ///< the thread runs without that setting, and the report says so
+  ignore,  ///< the thread runs without that setting, which the report contains
 };
 
 /// The outcomes of all requested settings, in the order in which they were tried. Threads: as any value.

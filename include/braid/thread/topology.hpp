@@ -18,7 +18,7 @@ namespace braid {
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel
-  nothing,  ///< no source: every allowed CPU is a core of its own, in one package and one node
+  nothing,  ///< no source: every allowed CPU counts as a core, in one package and one node
 };
 
 /// The online CPUs of a machine. Each CPU is in exactly one package, node and core, and in at most one group of each

@@ -63,7 +63,7 @@ class intrusive_queue {
 
  private:
   T* first_ = nullptr;
-  T* last_ = nullptr;  // means something only while first_ is not null
+  T* last_ = nullptr;  // only valid while first_ is not null
 };
 
 }  // namespace braid::detail

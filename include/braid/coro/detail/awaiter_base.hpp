@@ -18,8 +18,8 @@ struct wait_layout;
 /// Whether an operation could be withdrawn before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
-  too_late,  ///< another thread has completed it: the coroutine is on its way home, and continues there
-  later,     ///< it is not over yet: `complete`, `stop_later` or one of the functions `_from_elsewhere` follows
+  too_late,  ///< another thread has completed it: the coroutine is queued at its home, and continues there
+  later,     ///< it has not ended yet: `complete`, `stop_later` or a function `_from_elsewhere` follows
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and then the coroutine continues
 };
 

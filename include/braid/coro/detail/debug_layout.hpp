@@ -27,7 +27,7 @@ struct wait_layout {
 
   kind what;
   std::uint64_t flag;  ///< the offset of a byte from the awaiter_base; 0 if there is no such byte
-  std::uint64_t hops;  ///< how many pointers lead to the value: 0 or 1
+  std::uint64_t hops;  ///< the number of pointers that lead to the value: 0 or 1
   /// The path to the value. If `hops` is 0, the first entry is the offset of the value in the awaiter_base. If `hops`
   /// is 1, the first entry is the offset of a pointer, and the second is the offset of the value from the pointer's
   /// target.

@@ -139,7 +139,7 @@ struct fork_range {
   Fn& fn;
   const Stop stop;
   atomic<bool> failed{false};  // set by each child that has failed
-  atomic<int> left_out{0};     // an errc; set by the thread that has left out children
+  atomic<int> left_out{0};     // an errc; set by the thread that has skipped children
 };
 
 /// A loop that runs one child for each element of a part of a range. The thread that runs the continuation creates each

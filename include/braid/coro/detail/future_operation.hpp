@@ -38,7 +38,7 @@ class future_operation final : continuation {
     stop_.emplace(execution::get_stop_token(execution::get_env(to_)), pass_on{from_});
     cascade more;
     from_->consume_by(*this, own.others, more);
-    more.run();  // the operation may be gone after this
+    more.run();  // the operation may be destroyed after this
   }
 
  private:

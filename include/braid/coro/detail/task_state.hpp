@@ -209,7 +209,7 @@ class task_state final : public future_state<T> {
   std::optional<scope> own_;
   last_job last_{*this};
   bool is_stopped_ = false;   // the task ended as stopped, and `failure_` reports only that
-  bool is_detached_ = false;  // from the beginning; written before it is posted
+  bool is_detached_ = false;  // the future is never used; written before the task is posted
 };
 
 /// Starts a task whose future has already been returned, on a thread that is chosen later. If this object is destroyed

@@ -60,7 +60,7 @@ class io_registration {
   void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
 
  private:
-  friend class io_operation;  // knows the offset
+  friend class io_operation;  // uses the offset of a member
   static constexpr auto index(io_interest side) noexcept -> std::size_t { return side == io_interest::read ? 0 : 1; }
 
   int descriptor_;
@@ -105,7 +105,7 @@ class io_transfer : public io_transfer_hook {
   void answer_ready() noexcept { answers_->ready(*this); }
 
  private:
-  friend class io_operation;  // knows the offset
+  friend class io_operation;  // uses the offset of a member
   const answers* answers_;
   io_registration* registration_;
   io_interest side_;

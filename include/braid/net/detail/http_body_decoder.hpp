@@ -64,7 +64,7 @@ class BRAID_API http_body_decoder {
     extension_value,   // after an equals sign
     extension_quoted,  // inside quotation marks
     extension_escape,  // after a backslash in them
-    extension_end,     // after the closing one
+    extension_end,     // after the closing quotation mark
     size_lf,
     data,
     data_cr,

@@ -21,10 +21,10 @@ namespace braid::detail {
 
 /// The effect of a command on a connection that many callers share.
 enum class redis_role : std::uint8_t {
-  common,    ///< nothing, and it has one reply
+  common,    ///< no effect; it has one reply
   begins,    ///< MULTI: the commands after it wait
   ends,      ///< EXEC, DISCARD
-  unshared,  ///< replies no longer follow commands one by one, or other callers' commands mean something else
+  unshared,  ///< replies no longer match commands, or it changes the commands of other callers
 };
 [[nodiscard]] BRAID_API auto find_redis_role(std::span<const std::string_view> words) noexcept -> redis_role;
 

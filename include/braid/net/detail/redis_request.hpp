@@ -55,10 +55,10 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   arena* memory;                            // stores replies; if null, only their types are kept
   std::uint32_t unsent;                     // commands that are not encoded yet
   std::uint32_t missing;                    // replies that have not arrived
-  resp_value* replies = nullptr;            // the next one
+  resp_value* replies = nullptr;            // where the next reply is stored
   duration timeout;                         // zero: the link's own
   time_point due{};                         // the deadline by the link's own timeout
-  redis_shared_connection* link = nullptr;  // while it is submitted
+  redis_shared_connection* link = nullptr;  // set while the request is submitted
   redis_request* same = nullptr;            // the next request that shares the reply
   std::error_code error;
   std::optional<own_timer> deadline;  // set if it has a timeout of its own

@@ -197,7 +197,7 @@ class BRAID_API redis_shared_connection {
   std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
   bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
   std::uint32_t generation_ = 0;  // the number of connections so far: shows after a suspension whether it has changed
-  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop continues
+  std::uint32_t at_once_ = 0;     // the number of tasks that may still be resumed in this iteration
   state state_ = state::backing_off;
   bool now_known_ = false;
   bool in_iteration_ = false;  // bytes are being read: encoded commands are sent at the end
@@ -205,7 +205,7 @@ class BRAID_API redis_shared_connection {
     none,    // no reply has begun
     own,     // the arena of the request at the front of the window; dropped if no task waits
     shared,  // `shared_`
-    push,    // `pushed_` if changes are tracked, otherwise nowhere: it is no reply
+    push,    // `pushed_` if changes are tracked, otherwise dropped: it is not a reply
   } reply_ = reply_slot::none;
   bool* gone_ = nullptr;  // set to true if this object is destroyed during a read
   metric_source counted_{loop_, &redis_shared_connection::add_metrics,

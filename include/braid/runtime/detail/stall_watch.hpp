@@ -31,7 +31,7 @@ namespace detail {
 /// whole time between the samples.
 struct stall_progress {
   std::uint64_t jobs = 0;
-  std::uint64_t others = 0;  ///< forks of others; iterations
+  std::uint64_t others = 0;  ///< stolen forks of a worker; iterations of a loop
   std::uint64_t batch = 0;   ///< when the worker's batch began; timers and I/O that were answered
   bool is_busy = false;
 

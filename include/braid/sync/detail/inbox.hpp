@@ -183,9 +183,9 @@ class inbox {
   const std::uint64_t number_ = detail::next_inbox_number();
   asymmetric_barrier& barrier_;
   const std::size_t capacity_;
-  atomic<std::uint32_t> closed_{0};  // 1 from the begin of the first close
-  atomic<std::size_t> count_{0};     // how many producers there are; grows under registry_
-  std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each written once, before count_ says so
+  atomic<std::uint32_t> closed_{0};                                 // 1 from the begin of the first close
+  atomic<std::size_t> count_{0};                                    // the number of producers; grows under registry_
+  std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each is written once, before count_ includes it
   std::shared_ptr<producer> shared_;                                // of threads without their own; under shared_lock_
   Lock registry_;
   Lock shared_lock_;
@@ -255,7 +255,7 @@ auto inbox<Lock, Producers, SegmentSize>::post_through(producer& mine, when_full
     detail::inbox_record::make(place, std::forward<Fn>(fn));
     here.count(size);
   }
-  barrier_.light();  // either a worker that goes to sleep sees the callable, or the caller sees the sleeper
+  barrier_.light();  // either the worker sees the callable before it sleeps, or the caller sees the sleeping worker
   return post_outcome::posted;
 }
 
@@ -324,7 +324,7 @@ auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<pro
   const std::size_t count = count_.load(relaxed);
   for (std::size_t i = 0; i < count; ++i)
     if (producers_[i]->try_use()) return producers_[i];
-  return count < Producers ? add_producer() : nullptr;  // the place after them is for the shared one
+  return count < Producers ? add_producer() : nullptr;  // the last entry is for the shared producer
 }
 
 /// Adds a producer to the table. Called under the lock of the registry. Requires a free entry.

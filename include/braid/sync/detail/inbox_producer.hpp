@@ -47,7 +47,7 @@ struct inbox_segment {
   /// The next segment of the chain. The producer writes it before it counts a callable in that segment. Afterwards it
   /// belongs to the consumers.
   inbox_segment* next = nullptr;
-  std::uint32_t records = 0;      // how many callables were in it; written when it is passed
+  std::uint32_t records = 0;      // the number of callables that it contained; written when it is passed
   std::uint32_t moved = 0;        // the number of them that thieves took; written inside the section
   atomic<std::uint32_t> done{0};  // the number of callables that the owner has ended; written by the owner
   alignas(64) std::array<std::byte, Size - 64> memory;  // not accessed before the producer reaches it
@@ -239,17 +239,17 @@ class inbox_producer : public inbox_producer_base {
   void recycle(segment* empty) noexcept;
 
   // The following members belong to the producer.
-  atomic<std::uint64_t> posted_{0};  // an inbox_position: the next record's; one more while the producer is at it
+  atomic<std::uint64_t> posted_{0};  // the position of the next record, plus 1 while the producer is posting
   segment* last_;
-  std::uint64_t seen_taken_ = 0;  // the count of taken_, from some time ago
-  std::size_t reuse_at_ = 0;      // the spare that is used next
+  std::uint64_t seen_taken_ = 0;  // an earlier count of taken_
+  std::size_t reuse_at_ = 0;      // the index of the spare that is used next
 
   // The following members belong to the consumers and are used inside their section.
-  alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
-  std::uint64_t slice_end_ = 0;                         // how many will have been claimed at the end of the slice
-  std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
+  alignas(cache_line) atomic<std::uint64_t> taken_{0};  // the position of the next record to claim
+  std::uint64_t slice_end_ = 0;                         // the number of claimed callables at the end of the slice
+  std::uint64_t known_ = 0;                             // an earlier count of posted_
   segment* oldest_;
-  std::uint64_t before_ = 0;   // how many were taken before the first of this segment
+  std::uint64_t before_ = 0;   // the number of callables before this segment
   segment* passed_ = nullptr;  // a segment whose callables are all claimed, but were not all done at the last poll
   std::size_t return_at_ = 0;  // the index of the next spare
 

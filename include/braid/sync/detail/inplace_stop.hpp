@@ -61,7 +61,7 @@ class inplace_stop_list {
       unlink(next);
       running_ = &next;
       guard.unlock();
-      next.call_(next);  // it may be gone after this
+      next.call_(next);  // the callback may be destroyed after this
       guard.lock();
       running_ = nullptr;
       // edge inplace_stop.called: publish what the callback did

@@ -58,7 +58,7 @@ struct model_bounds {
   unsigned preemptions = 2;   ///< the number of times that a thread which could continue is interrupted
   unsigned surprises = 2;     ///< stale values, spurious failures and wakes, timeouts while others can continue
   std::size_t steps = 2'000;  ///< a run with more steps is reported as a run that never ends
-  std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
+  std::optional<model_site> weakened;  ///< accesses at this place are relaxed, whatever order they name
 };
 
 /// Some threads of a run, by number.

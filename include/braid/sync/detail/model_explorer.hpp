@@ -26,7 +26,7 @@ struct model_report {
   std::string failure;              ///< the failure, how to repeat it, and the steps of the threads; or empty
   std::string schedule;             ///< the decisions of the run that failed, for `model_replay`
   std::uint64_t seed = 0;           ///< the seed of the run that failed, if seeds were used
-  std::vector<model_site> ordered;  ///< the places whose order is above relaxed, as far as they were reached
+  std::vector<model_site> ordered;  ///< the reached places with an order above relaxed
 };
 
 /// The interface for the body of a run. Threads are numbered in the order in which they start; the body is thread 0.

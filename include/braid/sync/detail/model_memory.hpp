@@ -87,7 +87,7 @@ class model_memory {
   struct write {
     std::uint64_t value = 0;
     model_clock published = {};         // everything that happens before a read that acquires this write
-    model_clock published_fenced = {};  // and what barriers put before it
+    model_clock published_fenced = {};  // everything that barriers order before it
   };
 
   /// A write that a thread has observed, and the moment at which it was first observed.

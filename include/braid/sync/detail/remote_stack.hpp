@@ -11,7 +11,7 @@ namespace braid::detail {
 
 /// The outcome of a push.
 enum class push_result : std::uint8_t {
-  queued,  ///< the owner is awake and will look
+  queued,  ///< the owner is awake and will find the element
   wake,    ///< the owner sleeps, and this caller must wake it
   closed,  ///< refused: the element still belongs to the caller
 };

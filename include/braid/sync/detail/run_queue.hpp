@@ -101,7 +101,7 @@ class run_queue {
   /// to the caller.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
-    const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed
+    const std::lock_guard lock(lock_);  // without it, elements that are being moved would be missed
     return approximate_size() == 0;
   }
 
@@ -118,10 +118,10 @@ class run_queue {
   ring front_;                       // the oldest elements
   ring back_;                        // the newest elements
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
-  atomic<std::uint64_t> filled_{0};  // how often the owner has filled the slot
+  atomic<std::uint64_t> filled_{0};  // the number of times that the owner has filled the slot
   alignas(cache_line) Lock lock_;    // guards the list, and all moves between the list and the rings
   intrusive_queue<T> list_;          // the elements between the rings, added by the owner only
-  atomic<std::size_t> listed_{0};    // how many these are, written under the lock
+  atomic<std::size_t> listed_{0};    // the number of elements in the list; written under the lock
 };
 
 template <typename T, std::size_t Capacity, typename Lock>
@@ -139,7 +139,7 @@ void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
   if (T* oldest = front_.pop()) return oldest;
-  if (listed_.load(relaxed) != 0)  // other threads only remove from the list: if it looks empty here, it is empty
+  if (listed_.load(relaxed) != 0)  // other threads only remove elements, so an empty list is really empty
     if (T* oldest = refill()) return oldest;
   if (T* oldest = back_.pop()) return oldest;
   T* const next = pop_next();

@@ -53,7 +53,7 @@ class split_deque {
     const index head = head_.load(relaxed);
     if (head == room_end_ && !find_room()) [[unlikely]]
       return false;
-    slots_[head & mask_].store(&entry, relaxed);  // no thief looks here before it has seen the next line
+    slots_[head & mask_].store(&entry, relaxed);  // no thief reads the slot before it has seen the next line
     head_.store(head + 1, release);               // edge split_deque.added: publish the entry to a thief that takes
     asymmetric_barrier::light_if_asymmetric();    // this precedes the load of the request
     return true;
@@ -264,7 +264,7 @@ auto split_deque<T>::share() noexcept -> std::size_t {
     const index split = split_in(seen, head);
     const index moved = (head - split + 1) / 2;
     if (moved == 0) {
-      if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the thief that asked
+      if (lowered) limit_.exchange(asked, relaxed);  // the faster thief may not be the thief that set the request
       return 0;
     }
     // The limit is reset before the border moves, so that a later request is not lost. A thief that finds both the new
@@ -322,7 +322,7 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
   for (;;) {
     split = split_in(seen, head + 1);
     if (split <= head) {
-      next = seen + one_tag;  // a thief that has looked before fails
+      next = seen + one_tag;  // the exchange of an earlier thief then fails
     } else if (shared_in(seen) != 0) {
       next = with_border(seen, static_cast<std::uint16_t>(tail_of(seen) + shared_in(seen) / 2));
     } else {

@@ -32,7 +32,7 @@ class steal_ring {
   [[nodiscard]] auto try_push(T& element) noexcept -> bool {
     const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
     if (tail - taken_ == Capacity && room() == 0) return false;
-    slot(tail).store(&element, relaxed);  // no thread looks here until the next line
+    slot(tail).store(&element, relaxed);  // no other thread reads the slot before the next line
     tail_.store(tail + 1, release);       // edge steal_ring.element: publish the slot and the element
     return true;
   }
@@ -103,7 +103,7 @@ class steal_ring {
 
   alignas(cache_line) atomic<std::uint64_t> head_{0};  // number of the oldest element; moved by takers
   alignas(cache_line) atomic<std::uint64_t> tail_{0};  // number of the next element; written by the owner
-  std::uint64_t taken_ = 0;                            // the owner's copy of the head, maybe an old one
+  std::uint64_t taken_ = 0;                            // the owner's copy of the head, which may be outdated
   std::array<atomic<T*>, Capacity> slots_{};           // written by the owner
 };
 

@@ -17,7 +17,7 @@ namespace braid::detail {
 
 /// The place at which a continuation runs.
 enum class continuation_mode : std::uint8_t {
-  posted,  // on its executor, if it has one
+  posted,  // on the executor of the work, if it has one
   inside,  // on the thread that settles the future, or that attaches it to a settled future
 };
 

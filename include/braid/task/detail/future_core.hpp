@@ -145,7 +145,7 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = find_node(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
-    refs_.store(1, relaxed);  // no other thread knows the object: only the consumer has it
+    refs_.store(1, relaxed);  // only the consumer refers to the object
     more.add(*newest);
   } else if (before == pending) {
     drop_reference(more);

@@ -74,7 +74,7 @@ class idle_set {
 
   static constexpr auto idle_in(std::uint64_t count) noexcept -> std::uint64_t { return count % one_end; }
 
-  std::vector<atomic<std::uint32_t>> advertised_;  // 1 while the worker may be picked
+  std::vector<atomic<std::uint32_t>> advertised_;  // 1 while the worker may be claimed
   // The lower bits count the workers that may be claimed, are just being claimed, or have retired. The upper bits count
   // how often a worker was claimed or withdrew its announcement.
   atomic<std::uint64_t> count_{0};

@@ -95,7 +95,7 @@ class BRAID_API outside_region {
   class shared_part_size;
 
   static constexpr duration worth_help = 20us;  // remaining work of this length: a worker takes about as long to start
-  static constexpr duration first_look = 2us;   // before that the caches of the machine say more than the loop
+  static constexpr duration first_look = 2us;   // a shorter measurement mainly shows cache misses
   static constexpr duration usual_part = 2us;   // the time of a part while the thread is alone
   static constexpr duration min_shared_part = 2us;
   static constexpr duration max_shared_part = 100us;

@@ -74,7 +74,7 @@ class kept_elements {
 
   const blocks& blocks_;
   std::vector<std::uint64_t> marks_;
-  std::vector<std::size_t> starts_;  // before `add_up`, after each block: how many elements it keeps
+  std::vector<std::size_t> starts_;  // first the number of kept elements of each block; after `add_up`, their positions
 };
 
 /// Marks all blocks. Returns false if a stop caused blocks to be skipped.

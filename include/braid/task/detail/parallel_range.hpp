@@ -77,7 +77,7 @@ class range_work {
   const Stop& stop_;
   const Chunk& chunk_;
   atomic<bool> failed_{false};  // set by each call that threw
-  atomic<int> left_out_{0};     // an errc; set by each call that has left out elements
+  atomic<int> left_out_{0};     // an errc; set by each call that has skipped elements
 };
 
 /// Runs the loop for a thread that is not a worker. A loop of a single chunk runs on this thread alone.

@@ -151,7 +151,7 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
 template <typename T, typename Combine>
 class scan_blocks {
  public:
-  static constexpr std::size_t min_groups = 17;  // fewer are one block
+  static constexpr std::size_t min_groups = 17;  // fewer groups form one block
 
   scan_blocks(const std::optional<T>& init, std::size_t groups, Combine& combine)
       : each_(groups < min_groups ? std::max<std::size_t>(groups, 1) : ceiling_of_root(groups)),

@@ -30,7 +30,7 @@ struct sorting {
   Compare& compare;
   Proj& proj;
   std::ptrdiff_t grain;
-  atomic<int> left_out{0};  // an errc; set by each call that has left out a part
+  atomic<int> left_out{0};  // an errc; set by each call that has skipped a part
 
   [[nodiscard]] auto goes_on() noexcept -> bool {
     const auto why = stop.reason();

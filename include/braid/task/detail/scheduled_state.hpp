@@ -29,7 +29,7 @@ enum class schedule_status : std::uint8_t {
   active,     ///< it waits or runs, or its captures are just being destroyed
   done,       ///< the only run has ended
   cancelled,  ///< cancelled by `cancel`
-  refused,    ///< the executor was closed, or gone, when a run was due
+  refused,    ///< the executor was closed, or no longer existed, when a run was due
   dropped,    ///< the executor or the timers were shut down and dropped it
 };
 
@@ -85,8 +85,8 @@ class BRAID_API scheduled_state : public timer, public job {
   tick_rule rule_;
   time_point tick_{};                    // the tick of the next or current run; used by the part that owns the work
   atomic<phase> phase_{phase::pending};  // the protocol says which thread makes which transition
-  atomic<std::uint64_t> runs_{0};        // begun; written by the running thread
-  atomic<std::uint32_t> references_{1};  // handles, and one for the way
+  atomic<std::uint64_t> runs_{0};        // the number of begun runs; written by the running thread
+  atomic<std::uint32_t> references_{1};  // the number of handles, plus one for the owner of the work
 };
 
 }  // namespace detail

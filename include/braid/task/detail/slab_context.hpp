@@ -122,7 +122,7 @@ class BRAID_API slab_sleepers {
     barrier.heavy();
     if (!stays()) self.place.park();
     self.working.store(1, relaxed);
-    barrier.light();  // before this thread takes anything
+    barrier.light();  // before this thread searches for jobs
     unlist(self);
   }
 

@@ -80,7 +80,7 @@ class slab_deque {
   /// Returns false if the deque contains an entry, or if a thief is stealing one. Used for the last poll before sleep.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (size() != 0) return false;
-    const std::lock_guard lock(lock_);  // a thief raises the top before it knows how far it may
+    const std::lock_guard lock(lock_);  // a thief raises the top before it has checked the bottom
     return size() == 0;
   }
 

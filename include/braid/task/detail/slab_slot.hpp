@@ -21,8 +21,8 @@ enum class slab_phase : std::uint8_t {
   promised = 2,   ///< it continues another job
   queued = 3,     ///< scheduled, or running
   ran = 4,        ///< the callable has ended, and children have not finished
-  making = 5,     ///< taken for a new job, whose callable is not there yet
-  followed = 8,   ///< finished; what continues it waits or runs
+  making = 5,     ///< claimed for a new job, whose callable is not constructed yet
+  followed = 8,   ///< finished; jobs that continue it are waiting or running
   done = 9,       ///< finished; the slot may be used again
 };
 
@@ -39,7 +39,7 @@ struct slab_step {
   errc refused{};                                          ///< 0 if the step was made
   bool finished = false;                                   ///< true if this step has finished the job
   bool followed = false;                                   ///< true if the jobs that continue it must be queued
-  bool waited = false;                                     ///< a thread sleeps until it is finished
+  bool waited = false;                                     ///< a thread sleeps until the job is finished
   std::array<std::uint32_t, 2> parents{no_slot, no_slot};  ///< the parents that a finished job kept from finishing
 
   [[nodiscard]] auto is_more() const noexcept -> bool {
@@ -152,7 +152,7 @@ class alignas(cache_line) slab_slot {
   atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
   slab_lock lock_;
   std::uint16_t pins_ = 0;     // threads that wait for the job or copy its result
-  std::uint8_t waited_ = 0;    // 1 once a thread sleeps until it is finished
+  std::uint8_t waited_ = 0;    // 1 once a thread sleeps until the job is finished
   std::uint8_t has_more_ = 0;  // 1 once there is a waiter, a parent, or a child
 
  public:
@@ -204,7 +204,7 @@ class slab_slot::section {
   const std::uint64_t seen = word();
   const slab_phase phase = phase_of(seen);
   if (phase != slab_phase::done && phase != slab_phase::unused) return 0;
-  while (!lock_.is_left()) let_others_run();  // the thread that set `done` is on its way out
+  while (!lock_.is_left()) let_others_run();  // the thread that set `done` will leave soon
   bool by_bias = false;
   if (as == slab_access::bias_owner)
     by_bias = lock_.enter(barrier);

@@ -69,7 +69,7 @@ class BRAID_API sleepers {
   /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. Posts may have relied
   /// on the search of this worker and woken no other. Or the worker may have moved several jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
-    barrier_.light();  // a worker that moves jobs brings work
+    barrier_.light();  // moving jobs is like a post
     if (!idle_.none()) call_others(self, jobs);
   }
 

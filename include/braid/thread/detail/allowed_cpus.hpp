@@ -12,7 +12,7 @@ namespace braid::detail {
 /// The CPUs of the machine that this process may use.
 struct allowed_cpus {
   cpu_set cpus;        ///< never empty
-  std::string reason;  ///< the sets whose intersection this is, for people
+  std::string reason;  ///< the sets that were intersected, as text for people
 };
 
 /// Returns the intersection of the affinity mask of the process, its cpuset and the online CPUs. If `root` is not `/`,

@@ -24,11 +24,11 @@ enum class trace_kind : std::uint8_t {
   wakes,            ///< worker that is woken
   woken,            ///< worker that has been woken
   task_begin,       ///< number of a task
-  task_waits,       ///< name of what it waits for; subject: the task
+  task_waits,       ///< the name of the task's wait; subject: the task
   task_ready,       ///< number of a task
   task_runs,        ///< number of a task
   task_end,         ///< number of a task
-  wait_begin,       ///< name of what a coroutine waits for; subject: the wait
+  wait_begin,       ///< the name of a coroutine's wait; subject: the wait
   wait_due,         ///< nanoseconds until a timer ends the wait; subject: the wait
   wait_ready,       ///< the wait whose coroutine was queued at its home; recorded where the wait became ready
   wait_end,         ///< the wait that has ended without a slice of its coroutine
