@@ -41,7 +41,8 @@ MAX_DEPTH = 100        # that lines are indented for
 MAX_SYMBOL = 4000
 HOMES = (("braid::loop", "loop"), ("braid::serial_executor", "serial executor"))
 NEVER = (1 << 63) - 1
-STOPS = {1: "stopped before it was done", 2: "the deadline passed before it was done"}  # errc; others as numbers
+STOPS = {1: "the work was stopped before it was done",  # errc; others as numbers
+         2: "the deadline passed before the work was done"}
 
 
 class Damaged(Exception):

@@ -13,8 +13,8 @@ class braid_errors final : public std::error_category {
 
   [[nodiscard]] auto message(int value) const -> std::string override {
     switch (static_cast<errc>(value)) {
-      case errc::stopped: return "stopped before it was done";
-      case errc::deadline_exceeded: return "the deadline passed before it was done";
+      case errc::stopped: return "the work was stopped before it was done";
+      case errc::deadline_exceeded: return "the deadline passed before the work was done";
       case errc::closed: return "already closed; nothing more is accepted";
       case errc::dropped: return "the work was dropped by a shutdown before it ran";
       case errc::cycle: return "the edges form a cycle";

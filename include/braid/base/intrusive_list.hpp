@@ -77,7 +77,7 @@ class intrusive_list {
 
   /// Moves all elements of `other`, which must be another list, to the end of this list.
   void splice_back(intrusive_list& other) noexcept {
-    BRAID_ASSERT(&other != this, "a list cannot be spliced behind itself");
+    BRAID_ASSERT(&other != this, "a list cannot be appended to itself");
     if (other.empty()) return;
     list_hook& first = *other.head_.next_;
     list_hook& last = *other.head_.previous_;
