@@ -2,6 +2,9 @@
 # what is left out, and why. Everything here does nothing where the programs are for this machine.
 
 set(BRAID_EMULATION ${PROJECT_SOURCE_DIR}/tests/emulation.txt)
+if(WIN32)
+  set(BRAID_EMULATION ${PROJECT_SOURCE_DIR}/tests/windows.txt)
+endif()
 set(braid_left_out_tests "")  # regular expressions for names of CTest
 set(braid_left_out_cases "")  # FOLDER/STEM: CASE
 if(CMAKE_CROSSCOMPILING)
@@ -40,6 +43,15 @@ function(braid_left_out_options name out)
     set(options "--test-case-exclude=${cases}")
   endif()
   set(${out} "${options}" PARENT_SCOPE)
+endfunction()
+
+# braid_is_left_out(name OUT): whether a whole test file is left out, and so need not be compiled.
+function(braid_is_left_out name out)
+  set(${out} FALSE PARENT_SCOPE)
+  if(WIN32 AND name IN_LIST braid_left_out_tests)
+    set(${out} TRUE PARENT_SCOPE)
+    set_property(GLOBAL APPEND PROPERTY BRAID_LEFT_OUT "${name}")
+  endif()
 endfunction()
 
 # braid_emulate_tests(): called by braid_finish_tests(), when all tests of a directory are defined.

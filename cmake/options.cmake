@@ -75,12 +75,17 @@ set(BRAID_DEFINITIONS
     $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>
     $<$<NOT:$<BOOL:${BRAID_TRACE_HOOKS}>>:BRAID_NO_TRACE_HOOKS>)
 add_compile_definitions(${BRAID_DEFINITIONS})
+if(WIN32)
+  add_compile_definitions(_WIN32_WINNT=0x0A00)  # Windows 10
+endif()
 
 find_package(Threads REQUIRED)
 find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)
 find_path(BRAID_NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
 find_path(BRAID_URING_INCLUDE_DIR liburing.h)
 find_library(BRAID_URING_LIBRARY uring)
-find_package(OpenSSL 3.0 REQUIRED)
+if(NOT WIN32)
+  find_package(OpenSSL 3.0 REQUIRED)
+endif()
 find_path(BRAID_FIBER_INCLUDE_DIR boost/context/detail/fcontext.hpp)
 find_library(BRAID_FIBER_LIBRARY boost_context)

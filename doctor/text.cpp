@@ -142,6 +142,7 @@ auto name_of(topology_source source) -> const char* {
   switch (source) {
     case topology_source::hwloc: return "hwloc";
     case topology_source::sysfs: return "sysfs";
+    case topology_source::windows: return "windows";
     case topology_source::nothing: break;
   }
   return "nothing";

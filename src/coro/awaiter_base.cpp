@@ -1,9 +1,9 @@
 // src/coro/awaiter_base.cpp: decides between a wait's completion and a stop, on the thread of the task's home executor.
 #include <braid/coro/detail/awaiter_base.hpp>
 
-#include <braid/coro/scope.hpp>
+#include "../platform/system.hpp"
 
-#include <pthread.h>
+#include <braid/coro/scope.hpp>
 
 namespace braid::detail {
 namespace {
@@ -18,7 +18,7 @@ void forget_waits_in_child() noexcept {
   completes_later = false;
 }
 
-[[maybe_unused]] const int waits_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_in_child);
+[[maybe_unused]] const int waits_fork_handler = call_at_fork(nullptr, nullptr, &forget_waits_in_child);
 
 void trace_task(trace_kind kind, const scope& scope) noexcept {
   if (const std::uint64_t task = task_number(&scope); task != 0) trace_note(trace_group::tasks, kind, task);

@@ -3,6 +3,7 @@
 
 #include <braid/base/detail/never_destroyed.hpp>
 
+#include "../platform/system.hpp"
 #include "stack_notes.hpp"
 
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -14,9 +15,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace braid::detail {
 namespace {
@@ -76,16 +74,13 @@ constinit never_destroyed<stack_lists> stacks_of_process;
 auto kept_stacks() noexcept -> stack_lists& { return stacks_of_process.value; }
 
 auto new_stack(std::size_t bytes) -> fiber_stack {
-  void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) throw std::bad_alloc();
-  auto* const lowest = static_cast<std::byte*>(all) + guard_bytes;
-  if (::mprotect(lowest, bytes, PROT_READ | PROT_WRITE) == 0) return {lowest, bytes};
-  ::munmap(all, guard_bytes + bytes);
-  throw std::bad_alloc();
+  auto* const lowest = map_stack(guard_bytes, bytes);
+  if (lowest == nullptr) throw std::bad_alloc();
+  return {lowest, bytes};
 }
 
 auto rounded(std::size_t bytes) -> std::size_t {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_bytes();
   if (bytes > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::bad_alloc();
   return (std::max(bytes, min_stack_bytes) + page - 1) / page * page;
 }
@@ -100,7 +95,7 @@ auto take_fiber_stack(std::size_t bytes) -> fiber_stack {
 
 void give_back_fiber_stack(fiber_stack stack) noexcept {
   forget_frames(stack.lowest, stack.bytes);
-  if (!kept_stacks().keep(stack)) ::munmap(stack.lowest - guard_bytes, guard_bytes + stack.bytes);
+  if (!kept_stacks().keep(stack)) unmap_stack(stack.lowest, guard_bytes, stack.bytes);
 }
 
 }  // namespace braid::detail

@@ -3,6 +3,7 @@
 
 #include <braid/base/detail/never_destroyed.hpp>
 
+#include "../platform/system.hpp"
 #include "dump_signal.hpp"
 #include "home_part.hpp"
 
@@ -14,8 +15,6 @@
 #include <cstdint>
 #include <mutex>
 #include <utility>
-
-#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -40,7 +39,7 @@ constinit atomic<std::uint64_t> forks_seen_by_homes{
 
 void count_fork_of_homes() noexcept { forks_seen_by_homes.store(forks_seen_by_homes.load(relaxed) + 1, relaxed); }
 
-[[maybe_unused]] const int home_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork_of_homes);
+[[maybe_unused]] const int home_fork_handler = call_at_fork(nullptr, nullptr, &count_fork_of_homes);
 
 auto find_part(const home& home) -> home_part& {
   constexpr unsigned bits_of_a_line = 6;

@@ -5,23 +5,14 @@
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <algorithm>
 #include <array>
 #include <new>
 
-#include <pthread.h>
-
 namespace braid::detail {
-namespace {
-
-auto name_of_this_thread() -> std::string {
-  std::array<char, 16> name{};
-  ::pthread_getname_np(::pthread_self(), name.data(), name.size());
-  return name.data();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 auto task_walk::through(home& home) noexcept -> seen_home {
   try {
@@ -42,7 +33,7 @@ auto task_walk::through(home& home) noexcept -> seen_home {
 }
 
 task_walk::task_walk(home& home) : now_(home.now()) {
-  home_.thread = name_of_this_thread();
+  home_.thread = braid::this_thread::name();
   enter(home.root(), seen_scope::none);
 }
 

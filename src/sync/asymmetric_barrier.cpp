@@ -1,6 +1,8 @@
 // src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, with membarrier(2).
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/contention.hpp>
@@ -8,11 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-
-#include <linux/membarrier.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
 #define BRAID_THREAD_SANITIZER 1
@@ -30,14 +27,12 @@ namespace {
 // instead.
 auto try_register() noexcept -> bool { return false; }
 #else
-auto try_register() noexcept -> bool {
-  return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
+auto try_register() noexcept -> bool { return register_process_barrier(); }
 #endif
 
 /// Returns whether BRAID_BARRIER=fence selects the symmetric barrier.
 auto is_fence_chosen() noexcept -> bool {
-  const char* const value = ::secure_getenv("BRAID_BARRIER");
+  const char* const value = trusted_environment("BRAID_BARRIER");
   if (value == nullptr) return false;
   const std::string_view name = value;
   if (name != "fence" && name != "membarrier")
@@ -56,7 +51,7 @@ void register_again() noexcept {
 
 /// The handler is registered when the library is loaded, because the first barrier may be created while another thread
 /// forks.
-[[maybe_unused]] const int barrier_fork_handler = ::pthread_atfork(nullptr, nullptr, &register_again);
+[[maybe_unused]] const int barrier_fork_handler = call_at_fork(nullptr, nullptr, &register_again);
 
 }  // namespace
 
@@ -91,8 +86,7 @@ constinit thread_local contention_counts* contention_of_thread __attribute__((tl
 
 void asymmetric_barrier::interrupt_processors() noexcept {
   count_contention(&contention_counts::heavy_barriers);
-  const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  BRAID_EXPECTS(status == 0,
+  BRAID_EXPECTS(run_process_barrier(),
                 "membarrier(2) failed although it was allowed before; it must stay allowed: install seccomp filters "
                 "before the first pool is created");
 }

@@ -1,13 +1,13 @@
-// src/sync/fork_safe_mutex.cpp: the list of mutexes that a handler of pthread_atfork locks before a fork and unlocks
-// after it.
+// src/sync/fork_safe_mutex.cpp: the list of mutexes that a handler of forks locks before a fork and unlocks after
+// it.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
+
+#include "../platform/system.hpp"
 
 #include <braid/base/detail/never_destroyed.hpp>
 
 #include <functional>
 #include <mutex>
-
-#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 /// The list of all fork-safe mutexes. Its own mutex is also held during a fork, so that no thread can add a mutex that
 /// the fork has not locked.
 struct known_locks {
-  std::mutex mutex;
+  constant_mutex mutex;
   fork_safe_mutex* first = nullptr;  // the first mutex of the list; under its lock
 };
 
@@ -41,7 +41,7 @@ namespace {
 /// The handlers are registered when the library is loaded, because a thread may lock its first mutex while another
 /// thread forks.
 [[maybe_unused]] const int lock_fork_handlers =
-    ::pthread_atfork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
+    call_at_fork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
 
 }  // namespace
 

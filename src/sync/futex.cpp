@@ -1,14 +1,7 @@
-// src/sync/futex.cpp: the futex system call.
+// src/sync/futex.cpp: waits for words by the calls of the system.
 #include <braid/sync/detail/futex.hpp>
 
-#include <algorithm>
-#include <cerrno>
-#include <climits>
-#include <ctime>
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "../platform/system.hpp"
 
 namespace braid::detail {
 namespace {
@@ -25,24 +18,16 @@ auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected, std::
   if (detail::model_active())
     return detail::model_wait(word, expected, deadline) ? futex_wait_status::woken : futex_wait_status::timed_out;
 #endif
-  timespec until{};
-  if (deadline) {
-    // The kernel refuses a negative time, and the caller would take the error for a wake-up and retry for ever.
-    const auto ns = std::max<duration::rep>(deadline->time_since_epoch().count(), 0);
-    until.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
-    until.tv_nsec = static_cast<long>(ns % 1'000'000'000);
-  }
-  // FUTEX_WAIT_BITSET is used because its timeout is an absolute time of the monotonic clock.
-  const long status = ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                                deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
-  return status == -1 && errno == ETIMEDOUT ? futex_wait_status::timed_out : futex_wait_status::woken;
+  std::optional<duration> until;
+  if (deadline) until = deadline->time_since_epoch();
+  return wait_for_word(address(word), expected, until) ? futex_wait_status::woken : futex_wait_status::timed_out;
 }
 
 void futex_wake(const atomic<std::uint32_t>& word, int count) noexcept {
 #if defined(BRAID_MODEL)
   if (detail::model_active()) return detail::model_wake(word, count);
 #endif
-  ::syscall(SYS_futex, address(word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+  wake_word(address(word), count);
 }
 
 }  // namespace braid::detail

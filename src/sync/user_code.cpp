@@ -1,6 +1,8 @@
 // src/sync/user_code.cpp: the list of threads that run code of the program, with a marker for each.
 #include <braid/sync/detail/user_code.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
@@ -10,8 +12,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -81,7 +81,7 @@ void forget_others_in_child() noexcept {
   own.link = &known.value.first;
 }
 
-[[maybe_unused]] const int user_code_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_others_in_child);
+[[maybe_unused]] const int user_code_fork_handler = call_at_fork(nullptr, nullptr, &forget_others_in_child);
 
 /// A thread that was in user code, and the value of its marker at that time.
 struct awaited_thread {

@@ -1,6 +1,8 @@
 // src/task/blocking_pool.cpp: a thread pool for jobs that block: threads start on demand and end after an idle time.
 #include <braid/task/executors.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/report_exception.hpp>
@@ -9,8 +11,6 @@
 
 #include <exception>
 #include <utility>
-
-#include <pthread.h>
 
 namespace braid {
 namespace {
@@ -21,7 +21,7 @@ constinit thread_local const blocking_pool* current_pool = nullptr;
 void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
 
 [[maybe_unused]] const int blocking_pool_fork_handler =
-    ::pthread_atfork(nullptr, nullptr, &forget_blocking_pool_in_child);
+    detail::call_at_fork(nullptr, nullptr, &forget_blocking_pool_in_child);
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 // thread.
 #include <braid/task/detail/blocking_wait.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/detail/never_destroyed.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -19,8 +21,6 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -52,7 +52,7 @@ void forget_waits_of_threads() noexcept {
   list.count.store(list.all.size(), relaxed);
 }
 
-[[maybe_unused]] const int blocking_wait_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_of_threads);
+[[maybe_unused]] const int blocking_wait_fork_handler = call_at_fork(nullptr, nullptr, &forget_waits_of_threads);
 
 /// Returns the executor with index `number` among those that the calling thread has created, or an empty id if there
 /// are fewer.
@@ -67,15 +67,9 @@ auto driven_here(std::size_t number) noexcept -> executor_id {
 /// Returns whether less than half of the thread's stack is in use. Returns false if the limits of the stack are
 /// unknown.
 auto has_stack() noexcept -> bool {
-  pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
-  void* lowest = nullptr;
-  std::size_t size = 0;
-  const bool known = ::pthread_attr_getstack(&attributes, &lowest, &size) == 0;
-  ::pthread_attr_destroy(&attributes);
+  const stack_range stack = own_stack();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const auto from = reinterpret_cast<std::uintptr_t>(lowest);
-  return known && here > from + size / 2 && here <= from + size;
+  return here > stack.begin + (stack.end - stack.begin) / 2 && here <= stack.end;
 }
 
 /// Returns whether a waiting worker may run another job. If many jobs are nested already, it may do so only after a

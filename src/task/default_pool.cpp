@@ -2,6 +2,8 @@
 // sets them.
 #include <braid/task/detail/default_pool.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/sync/atomic.hpp>
 
 #include <cstdio>
@@ -18,7 +20,7 @@ constinit atomic<bool> has_warned{false};                          // set by the
 
 void warn_without_observer() noexcept {
   for (const char* const name : {"BRAID_TOP", "BRAID_STALL"}) {
-    const char* const value = ::secure_getenv(name);
+    const char* const value = trusted_environment(name);
     if (value == nullptr || value[0] == 0) continue;
     if (has_warned.exchange(true, relaxed)) return;
     std::fprintf(stderr,

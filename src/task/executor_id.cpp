@@ -1,6 +1,8 @@
 // src/task/executor_id.cpp: the table of executor ids, and the guard that keeps an executor alive while its id is used.
 #include <braid/task/detail/executor_id.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -13,8 +15,6 @@
 #include <cstddef>
 #include <mutex>
 #include <utility>
-
-#include <pthread.h>
 
 namespace braid {
 namespace {
@@ -79,7 +79,7 @@ void give_back(executor_slot& slot) noexcept {
 /// Forgets the free slots in the child of a fork, because some may still count a thread of the parent as a user.
 void forget_free_slots() noexcept { slots_of_process.value.free = nullptr; }
 
-[[maybe_unused]] const int slot_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);
+[[maybe_unused]] const int slot_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_free_slots);
 
 }  // namespace
 

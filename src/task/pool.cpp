@@ -1,6 +1,9 @@
 // src/task/pool.cpp: creates and ends the workers of a pool, and reports exceptions of jobs that have no waiter.
 #include <braid/task/pool.hpp>
 
+#include "../platform/system.hpp"
+#include "../thread/thread_calls.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -31,9 +34,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include <sched.h>
-#include <unistd.h>
 
 namespace braid {
 
@@ -95,13 +95,12 @@ auto list_victims(const pool::options& options, std::size_t index) -> std::vecto
 /// kernel removes CPUs from the mask that are offline or that cgroups do not grant.
 struct worker_count_inputs {
   std::string variable;
-  std::array<std::uint64_t, cpu_set::limit / 64> mask{};
+  cpu_set mask;
 
   static auto read() -> worker_count_inputs {
     worker_count_inputs found;
     if (const char* text = std::getenv("BRAID_WORKERS")) found.variable = text;
-    void* const words = found.mask.data();
-    if (::sched_getaffinity(::getpid(), sizeof(found.mask), static_cast<cpu_set_t*>(words)) < 0) found.mask = {};
+    found.mask = detail::read_process_affinity().value_or(cpu_set());
     return found;
   }
   auto operator==(const worker_count_inputs&) const -> bool = default;
@@ -258,7 +257,7 @@ pool::~pool() {
 
 void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
-  self.thread.store(::gettid(), relaxed);
+  self.thread.store(detail::own_thread_id(), relaxed);
   {
     const detail::user_code_section section;
     const std::unique_ptr<registration> registered = configure(self.index);

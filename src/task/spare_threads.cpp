@@ -1,6 +1,8 @@
 // src/task/spare_threads.cpp: spare (compensating) threads: passes a worker context between threads while jobs block.
 #include <braid/task/detail/spare_threads.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/clock.hpp>
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
@@ -8,8 +10,6 @@
 #include <algorithm>
 #include <exception>
 #include <utility>
-
-#include <unistd.h>
 
 namespace braid::detail {
 namespace {
@@ -109,7 +109,7 @@ void spare_threads::reacquire(worker& self, std::uint32_t helps) noexcept {
   while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.absent;
   self.forking.helps = helps;
-  self.thread.store(::gettid(), relaxed);
+  self.thread.store(own_thread_id(), relaxed);
 }
 
 void spare_threads::yield_context(worker& self, code_marker* marker) noexcept {
@@ -174,7 +174,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
 /// is no longer needed.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
-  context.thread.store(::gettid(), relaxed);
+  context.thread.store(own_thread_id(), relaxed);
   context.forking.helps = 0;  // this stack is empty
   duration pause = first_pause_of_starts;
   auto why = search::routine;

@@ -1,6 +1,8 @@
 // src/task/timer_thread.cpp: starts and ends the thread that fires timers.
 #include <braid/task/scheduled.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/thread/registry.hpp>
@@ -8,9 +10,6 @@
 #include <memory>
 #include <system_error>
 #include <utility>
-
-#include <pthread.h>
-#include <sys/prctl.h>
 
 namespace braid {
 namespace {
@@ -20,16 +19,12 @@ auto started(result<thread> thread) -> braid::thread {
   return std::move(*thread);
 }
 
-/// Sets the smallest timer slack for this thread. By default the kernel may wake a thread 50 µs late, in order to
-/// combine wake-ups.
-void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL)); }
-
 constinit atomic<timer_thread*> known_timers{nullptr};
 
 /// Forgets the timers in the child of a fork. The child has no timer thread, and the armed timers belong to the parent.
 void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 
-[[maybe_unused]] const int timers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_timers_in_child);
+[[maybe_unused]] const int timers_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_timers_in_child);
 
 }  // namespace
 
@@ -48,7 +43,7 @@ timer_thread::timer_thread(timer_thread::options options) : thread_(started(star
 auto timer_thread::start(timer_thread::options options) -> result<thread> {
   const auto create = [this, &options]() -> result<thread> {
     const auto serve = [this] {
-      wake_on_time();
+      detail::request_exact_wakeups();
       run();
     };
     if (!options.label) return thread::create(options.thread, serve);

@@ -1,9 +1,9 @@
 // src/task/worker.cpp: access to the worker context of the calling thread.
 #include <braid/task/worker.hpp>
 
-#include <utility>
+#include "../platform/system.hpp"
 
-#include <pthread.h>
+#include <utility>
 
 namespace braid {
 namespace detail {
@@ -23,7 +23,7 @@ void forget_worker_in_child() noexcept {
   detail::contention_of_thread = nullptr;
 }
 
-[[maybe_unused]] const int worker_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_worker_in_child);
+[[maybe_unused]] const int worker_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_worker_in_child);
 
 }  // namespace
 

@@ -3,15 +3,14 @@
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
 
+#include "thread_calls.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <sched.h>
-#include <unistd.h>
 
 namespace braid::detail {
 namespace {
@@ -26,13 +25,7 @@ struct named_set {
 
 /// Returns the affinity mask of the first thread. New threads and child processes inherit this mask.
 auto mask_of_this_process() -> cpu_set {
-  std::vector<cpu_set_t> words(cpu_set::limit / CPU_SETSIZE);
-  const std::size_t bytes = words.size() * sizeof(cpu_set_t);
-  cpu_set mask;
-  if (::sched_getaffinity(::getpid(), bytes, words.data()) == 0)
-    for (unsigned cpu = 0; cpu < cpu_set::limit; ++cpu)
-      if (CPU_ISSET_S(cpu, bytes, words.data())) mask.add(cpu);
-  if (!mask.empty()) return mask;
+  if (auto mask = detail::read_process_affinity(); mask && !mask->empty()) return *std::move(mask);
   return cpu_set::range(0, std::clamp(std::thread::hardware_concurrency(), 1U, cpu_set::limit) - 1);
 }
 

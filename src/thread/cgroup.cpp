@@ -4,18 +4,14 @@
 
 #include <braid/base/detail/number_in.hpp>
 
+#include "../platform/system.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -200,35 +196,12 @@ auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) 
   return effective ? effective : read("cpuset.cpus");
 }
 
-/// An open folder. The destructor closes it.
-class folder_handle {
- public:
-  explicit folder_handle(int number) noexcept : number_(number) {}
-  folder_handle(const folder_handle&) = delete;
-  auto operator=(const folder_handle&) -> folder_handle& = delete;
-  ~folder_handle() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] auto number() const noexcept -> int { return number_; }
-
- private:
-  int number_;
-};
-
-/// Returns the name of the file that moves a single thread into a cgroup, or null if the file system is not a cgroup
-/// file system.
-auto choose_thread_file(const struct ::statfs& facts) -> const char* {
-  switch (static_cast<unsigned long>(facts.f_type)) {
-    case CGROUP2_SUPER_MAGIC: return "cgroup.threads";
-    case CGROUP_SUPER_MAGIC: return "tasks";
-    default: return nullptr;
-  }
-}
-
 }  // namespace
 
 auto cgroup::cpu_quotas(const fs::path& root) -> std::vector<quota> {
   std::vector<cgroup::quota> all;
+  if (detail::is_this_machine(root))
+    if (const auto cpus = detail::job_cpu_quota()) all.push_back({*cpus, "the job object"});
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpu");
   for (const cgroup_location& location : locations) {
     const std::vector<fs::path> folders = find_folders(location);
@@ -253,27 +226,6 @@ auto cgroup::allowed_cpus(const fs::path& root) -> std::optional<cpuset> {
       if (auto cpus = cpus_of_folder(root, location.kind, folder)) return cpus;
   }
   return std::nullopt;
-}
-
-auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
-  const std::error_code refused = errc::invalid_argument;
-  if (thread < 1) return fail(refused);
-  const folder_handle group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (group.number() < 0) return fail(last_system_error());
-  struct ::statfs facts{};
-  if (::fstatfs(group.number(), &facts) != 0) return fail(last_system_error());
-  const char* name = choose_thread_file(facts);
-  if (name == nullptr) return fail(refused);
-
-  const folder_handle file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
-  if (file.number() < 0) return fail(last_system_error());
-  const std::string text = std::to_string(thread);
-  if (::write(file.number(), text.data(), text.size()) < 0) return fail(last_system_error());
-  return {};
-}
-
-auto this_thread::attach_to_cgroup(const fs::path& folder) -> result<void> {
-  return cgroup::attach(folder, static_cast<::pid_t>(::syscall(SYS_gettid)));
 }
 
 }  // namespace braid

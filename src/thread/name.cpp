@@ -1,14 +1,19 @@
-// src/thread/name.cpp: reads and sets the name of the calling thread, with pthread_setname_np.
+// src/thread/name.cpp: reads and sets the name of the calling thread.
 #include <braid/thread/this_thread.hpp>
 
+#include "../platform/system.hpp"
 #include "thread_calls.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include <pthread.h>
-
 namespace braid {
+
+auto detail::check_name(std::string_view name) -> result<void> {
+  if (name.size() > detail::max_thread_name || name.find('\0') != std::string_view::npos)
+    return fail(errc::invalid_argument);
+  return {};
+}
 
 auto detail::indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string {
   const std::string suffix = "-" + std::to_string(index);
@@ -20,15 +25,12 @@ namespace this_thread {
 
 auto set_name(std::string_view name) -> result<void> {
   if (const auto fits = detail::check_name(name); !fits) return fits;
-  const std::string terminated(name);
-  const int status = ::pthread_setname_np(::pthread_self(), terminated.c_str());
-  if (status != 0) return fail({status, std::system_category()});
-  return {};
+  return detail::write_own_name(name);
 }
 
 auto name() -> std::string {
   std::array<char, detail::max_thread_name + 1> buffer{};
-  if (::pthread_getname_np(::pthread_self(), buffer.data(), buffer.size()) != 0) return {};
+  detail::copy_own_name(buffer.data(), buffer.size());
   return buffer.data();
 }
 

@@ -5,6 +5,7 @@
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/this_thread.hpp>
 
+#include "../platform/system.hpp"
 #include "registry_state.hpp"
 
 #include <algorithm>
@@ -12,10 +13,6 @@
 #include <cstdio>
 #include <exception>
 #include <utility>
-
-#include <ctime>
-#include <pthread.h>
-#include <unistd.h>
 
 namespace braid {
 
@@ -29,7 +26,7 @@ constinit atomic<std::uint64_t> forks{0};  // forks since the first process; wri
 
 void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
 
-[[maybe_unused]] const int registry_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
+[[maybe_unused]] const int registry_fork_handler = call_at_fork(nullptr, nullptr, &count_fork);
 
 /// Prints the exception of a hook. The caller is in an exception handler.
 void report_hook_exception() noexcept {
@@ -40,12 +37,6 @@ void report_hook_exception() noexcept {
   } catch (...) {
     std::fputs("braid: a hook of a thread registry threw something that is not a std::exception\n", stderr);
   }
-}
-
-auto time_since_boot() noexcept -> std::chrono::nanoseconds {
-  ::timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 }  // namespace
@@ -179,7 +170,7 @@ registration::registration(const thread_registry& registry, thread_label label)
   thread_entry& entry = node_->entry;
   entry.tag = std::move(label.tag);
   entry.name = label.name.empty() ? this_thread::name() : std::move(label.name);
-  entry.tid = ::gettid();
+  entry.tid = detail::own_thread_id();
   entry.registered_at = detail::time_since_boot();
   registry_.state_->add(*node_);
 }

@@ -1,9 +1,9 @@
 // src/thread/thread_entry.cpp: finds a registered thread by its id, and detects an id that was reused.
 #include <braid/thread/registry.hpp>
 
-#include <ratio>
+#include "thread_calls.hpp"
 
-#include <unistd.h>
+#include <ratio>
 
 namespace braid {
 
@@ -13,8 +13,7 @@ namespace braid {
 auto thread_entry::control() const -> result<thread_info> {
   const auto thread = thread_info::of(tid);
   if (!thread) return thread;
-  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  const std::chrono::nanoseconds started(thread->start_ticks() * (std::nano::den / per_second));
+  const std::chrono::nanoseconds started(thread->start_ticks() * (std::nano::den / detail::start_ticks_per_second()));
   if (started > registered_at) return fail(std::make_error_code(std::errc::no_such_process));
   return thread;
 }

@@ -1,25 +1,12 @@
-// src/thread/thread_view.cpp: finds the kernel's id of a thread from the handles of the C and C++ libraries.
+// src/thread/thread_view.cpp: finds threads by the handles of the C and C++ libraries, and joins them.
 #include <braid/thread/thread.hpp>
 
-#include <optional>
-#include <system_error>
+#include "thread_calls.hpp"
 
-#include <ctime>
+#include <system_error>
 
 namespace braid {
 namespace {
-
-/// Returns the kernel's id of a thread, which is read from the id of its CPU-time clock. The clock id contains the
-/// complement of the thread id, shifted left by three bits. Returns nothing for a thread that has ended, because the C
-/// library has set its id to 0.
-auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
-  constexpr int kind_bits = 3;
-  ::clockid_t clock = 0;
-  if (::pthread_getcpuclockid(thread, &clock) != 0) return std::nullopt;
-  const ::pid_t id = ~(clock >> kind_bits);
-  if (id <= 0) return std::nullopt;
-  return id;
-}
 
 template <typename Thread>
 auto info_of_standard(const Thread& thread) -> result<thread_info> {
@@ -44,11 +31,11 @@ auto info_of(const std::thread& thread) -> result<thread_info> { return info_of_
 auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of_standard(thread); }
 
 auto info_of(::pthread_t thread) -> result<thread_info> {
-  if (const auto id = kernel_id(thread)) {
+  if (const auto id = detail::find_thread_id(thread)) {
     auto found = thread_info::of(*id);
     // The thread still has its id. So it had the id while the start time was read, and the result does not belong to a
     // later thread.
-    if (!found || kernel_id(thread) == id) return found;
+    if (!found || detail::find_thread_id(thread) == id) return found;
   }
   return fail(std::make_error_code(std::errc::no_such_process));
 }

@@ -17,7 +17,7 @@ auto first_answer(const std::filesystem::path& root, topology_source first) -> d
   if (first == topology_source::hwloc && detail::is_this_machine(root)) draft = detail::draft_from_hwloc();
   if (draft.source != topology_source::nothing || first == topology_source::nothing) return draft;
   const std::string before = draft.reason.empty() ? "" : draft.reason + "; ";
-  draft = detail::draft_from_sysfs(root);
+  draft = detail::is_this_machine(root) ? detail::draft_from_machine() : detail::draft_from_sysfs(root);
   draft.reason.insert(0, before);
   return draft;
 }

@@ -2,6 +2,8 @@
 // request.
 #include "recorder.hpp"
 
+#include "../platform/system.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -13,9 +15,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace braid::detail {
@@ -42,7 +41,7 @@ class file_in_progress {
   explicit file_in_progress(std::string path)
       : path_(std::move(path)),
         unfinished_(path_ + ".part"),
-        file_(::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+        file_(create_file(unfinished_.c_str(), file_access::write, true)) {
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), unfinished_);
   }
   file_in_progress(const file_in_progress&) = delete;
@@ -102,7 +101,7 @@ auto flight_recorder::drain(thread_state& state) -> bool {
   state.lost = state.ring->records.lost();
   if (has_ended) {
     state.name = thread_name(*state.ring, true);
-    ::munmap(std::exchange(state.ring, nullptr), sizeof(thread_ring));
+    unmap_memory(std::exchange(state.ring, nullptr), sizeof(thread_ring));
   }
   return count != 0;
 }
@@ -267,7 +266,7 @@ void flight_recorder::encode(trace_encoder& encoder, std::string_view reason, st
   for (const auto& entry : states)
     if (entry.second.kind != trace_kind::task_end) before.push_back(entry.second);
   std::ranges::sort(before, {}, &task_state::ticks);
-  encoder.begin(own, ::gettid(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
+  encoder.begin(own, own_thread_id(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
   for (const task_state& each : before) encoder.begin_task(own, each.ticks, each.number, each.kind, each.wait);
   for (const thread_part& each : parts) {
     trace_encoder::thread out;

@@ -2,6 +2,8 @@
 // it.
 #include "ring_file.hpp"
 
+#include "../platform/system.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,9 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace braid::detail {
@@ -35,22 +34,14 @@ void keep(std::uint64_t key, std::string_view text, kept_name<Size>& at) noexcep
   at.key.store(key, release);  // edge ring_file.name: publish, a name that has its key is whole
 }
 
-/// Maps a part of the file. Allocates its disk space first, because a store to a page without space on a full disk
-/// would end the program.
-auto map(int file, std::size_t offset, std::size_t size) noexcept -> void* {
-  if (::posix_fallocate(file, static_cast<::off_t>(offset), static_cast<::off_t>(size)) != 0) return nullptr;
-  void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<::off_t>(offset));
-  return place == MAP_FAILED ? nullptr : place;
-}
-
 }  // namespace
 
 ring_file::ring_file(std::string path)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
+    : path_(std::move(path)), file_(create_file(path_.c_str(), file_access::read_and_write, true)) {
   if (file_ < 0) fail_at(path_, errno);
-  void* const place = map(file_, 0, ring_file_layout::head);
+  void* const place = map_file(file_, 0, ring_file_layout::head);
   if (place == nullptr) {
-    const int error = errno != 0 ? errno : ENOSPC;
+    const int error = errno;
     ::close(file_);
     ::unlink(path_.c_str());
     fail_at(path_, error);
@@ -59,7 +50,7 @@ ring_file::ring_file(std::string path)
   head_->version = ring_file_head::its_version;
   head_->ring_bytes = sizeof(thread_ring);
   head_->process = static_cast<std::uint64_t>(::getpid());
-  ::prctl(PR_GET_NAME, head_->process_name.data());
+  copy_own_name(head_->process_name.data(), head_->process_name.size());
   head_->magic = ring_file_head::its_magic;
   note_objects();
 }
@@ -67,18 +58,18 @@ ring_file::ring_file(std::string path)
 auto ring_file::open_ring() noexcept -> thread_ring* {
   const bool is_new = free_.empty();
   const std::uint64_t number = is_new ? places_ : free_.back();
-  void* const place = map(file_, ring_file_layout::head + number * ring_file_layout::ring, ring_file_layout::ring);
+  void* const place = map_file(file_, ring_file_layout::head + number * ring_file_layout::ring, ring_file_layout::ring);
   if (place == nullptr) return nullptr;
   try {
     if (is_new) free_.reserve(places_ + 1);  // now, so that closing needs no memory
   } catch (const std::bad_alloc&) {
-    ::munmap(place, ring_file_layout::ring);
+    unmap_file(place, ring_file_layout::ring);
     return nullptr;
   }
   is_new ? static_cast<void>(++places_) : free_.pop_back();
   auto* const made = ::new (place) thread_ring;
   made->place = number;
-  ::prctl(PR_GET_NAME, made->name.data());
+  copy_own_name(made->name.data(), made->name.size());
   made->is_open.store(1, release);  // edge ring_file.name: publish, a ring that is open is whole
   return made;
 }
@@ -86,7 +77,7 @@ auto ring_file::open_ring() noexcept -> thread_ring* {
 void ring_file::close_ring(thread_ring& ring) noexcept {
   const std::uint64_t number = ring.place;
   ring.is_open.store(0, relaxed);
-  ::munmap(&ring, ring_file_layout::ring);
+  unmap_file(&ring, ring_file_layout::ring);
   free_.push_back(number);
 }
 

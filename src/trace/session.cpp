@@ -2,27 +2,23 @@
 // process.
 #include "session.hpp"
 
+#include "../platform/system.hpp"
 #include "recorder.hpp"
 #include "ring_file.hpp"
 #include "writer.hpp"
 
 #include <braid/sync/detail/futex.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,16 +44,10 @@ struct ring_owner {
     has_no_ring = true;
     ring_of_thread = nullptr;
     if (ring == nullptr || !is_traced()) return;
-    ::prctl(PR_GET_NAME, ring->name.data());
+    copy_own_name(ring->name.data(), ring->name.size());
     ring->ended.store(true, release);  // edge trace.thread_end: publish, the writer sees the name and the last records
   }
 };
-
-auto clock_nanoseconds(clockid_t which) noexcept -> std::uint64_t {
-  timespec now{};
-  ::clock_gettime(which, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 auto is_counter_even() noexcept -> bool {
 #if defined(__x86_64__)
@@ -102,12 +92,12 @@ void refuse(const std::string& why) noexcept {
 /// Opens, locks and empties the file. The lock is needed because child processes inherit BRAID_TRACE. If this fails,
 /// returns -1 and prints the reason on stderr.
 auto open_trace_file(const std::string& path) -> int {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  const int file = create_file(path.c_str(), file_access::write, false);
   if (file < 0) {
     refuse(path + " cannot be written: " + std::strerror(errno));
     return -1;
   }
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // a system without locks is accepted
+  if (!lock_file(file)) {
     refuse(path + " is being written by another process");
     ::close(file);
     return -1;
@@ -126,33 +116,28 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
   return std::make_unique<ring_file>(settings.file + ".rings");
 }
 
-struct sigaction before_trace{};  // the previous action of SIGUSR2; written before a handler is set, which happens once
-
 void forget_session_in_child() noexcept {
   if (!is_traced()) return;
   trace_is_on.store(false, relaxed);
   ring_of_thread = nullptr;
   has_no_ring = true;
-  if (session->settings().at_signal) ::sigaction(SIGUSR2, &before_trace, nullptr);
+  if (session->settings().at_signal) restore_user_signal();
   session->forget();
 }
 
 /// Installs a handler of SIGUSR2 that requests a trace file. The handler calls only functions that are safe in signal
 /// handlers.
 void save_at_signal() noexcept {
-  struct sigaction action{};
-  action.sa_flags = SA_RESTART;
-  action.sa_handler = [](int /*number*/) {
+  set_user_signal([](int /*number*/) {
     const int before = errno;
     if (is_traced()) session->save_for_signal();
     errno = before;
-  };
-  ::sigaction(SIGUSR2, &action, &before_trace);
+  });
 }
 
 void start_from_environment() {
   // In a setuid program BRAID_TRACE is ignored, because the file would be written with the program's rights.
-  const char* const wanted = ::secure_getenv("BRAID_TRACE");
+  const char* const wanted = trusted_environment("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
   if (!settings) return refuse(settings.error());
@@ -166,7 +151,7 @@ void start_from_environment() {
     trace_is_on.store(false, relaxed);
     return refuse("no thread can be started");
   }
-  ::pthread_atfork(nullptr, nullptr, &forget_session_in_child);
+  call_at_fork(nullptr, nullptr, &forget_session_in_child);
   if (session->settings().at_signal) save_at_signal();
 }
 
@@ -244,27 +229,19 @@ auto trace_clock::ticks() const noexcept -> std::uint64_t {
   if (is_counter_even_) [[likely]]
     return __rdtsc();
 #endif
-  return clock_nanoseconds(CLOCK_MONOTONIC);
+  return static_cast<std::uint64_t>(steady_time().now().time_since_epoch().count());
 }
 
 trace_session::trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept
     : settings_(std::move(settings)), file_(file), rings_(std::move(rings)) {}
 
-auto boot_nanoseconds() noexcept -> std::uint64_t { return clock_nanoseconds(CLOCK_BOOTTIME); }
+auto boot_nanoseconds() noexcept -> std::uint64_t { return static_cast<std::uint64_t>(time_since_boot().count()); }
 
-/// Starts the writer thread with all signals blocked, so that signals reach the program's own threads.
-auto trace_session::start() -> bool {
-  ::sigset_t all;
-  ::sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = ::pthread_create(&writer_, nullptr, &run_writer, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error == 0;
-}
+/// Starts the writer thread. Signals reach the program's own threads.
+auto trace_session::start() -> bool { return start_without_signals(writer_, &run_writer, this) == 0; }
 
 auto trace_session::run_writer(void* self) -> void* {
-  ::prctl(PR_SET_NAME, "braid-trace");
+  static_cast<void>(braid::this_thread::set_name("braid-trace"));
   static_cast<trace_session*>(self)->write_until_stopped();
   return nullptr;
 }
@@ -408,18 +385,17 @@ auto trace_session::open_ring() noexcept -> thread_ring* {
   if (rings_ != nullptr) {
     made = rings_->open_ring();
   } else {
-    void* const place =
-        ::mmap(nullptr, sizeof(thread_ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place != MAP_FAILED) made = ::new (place) thread_ring;
+    void* const place = map_memory(sizeof(thread_ring));
+    if (place != nullptr) made = ::new (place) thread_ring;
   }
   if (made == nullptr) return nullptr;
-  made->thread = ::gettid();
+  made->thread = own_thread_id();
   new_rings_.push_back(made);
   return made;
 }
 
 void trace_session::close_ring(thread_ring* ring) noexcept {
-  if (rings_ == nullptr) return static_cast<void>(::munmap(ring, sizeof(thread_ring)));
+  if (rings_ == nullptr) return unmap_memory(ring, sizeof(thread_ring));
   const std::lock_guard guard(lock_);
   rings_->close_ring(*ring);
 }
@@ -462,16 +438,6 @@ void note_trace_name(const char* text) noexcept {
 auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string> {
   if (!is_traced() || session->settings().last_ns == 0) return fail(std::make_error_code(std::errc::not_supported));
   return session->read_last(span_ns);
-}
-
-auto write_whole(int file, std::string_view bytes) noexcept -> bool {
-  while (!bytes.empty()) {
-    const ::ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace braid::detail

@@ -90,9 +90,6 @@ void note_trace_name(const char* text) noexcept;
 /// Implements `trace::last`.
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
-/// Writes all bytes to a file. Returns false if the file accepts only a part of them.
-[[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
-
 /// The trace of the process, from the loading of the library to the end of the process. It is never destroyed, because
 /// threads that run after `finish` may have read `trace_is_on` before.
 /// Threads: any; `finish` is called only by the thread that ends the process.

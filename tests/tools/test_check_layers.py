@@ -53,6 +53,16 @@ class CheckLayers(ToolCase):
                      "include/braid/runtime/a.hpp:1: the library includes rankd/rows/b.hpp",
                      "src/runtime/a.cpp:1: the library includes rankd/rows/b.hpp")
 
+    def test_each_layer_calls_the_system_by_one_interface(self):
+        self.accepts({"src/platform/system.hpp": "", "src/sync/a.cpp": '#include "../platform/system.hpp"\n',
+                      "src/platform/linux/a.cpp": '#include "../system.hpp"\n#include <braid/coro/task.hpp>\n#if defined(__linux__)\n#endif\n',
+                      "include/braid/base/config.hpp": "#if defined(_WIN32)\n#endif\n"})
+
+    def test_code_for_one_system_stands_in_its_folder(self):
+        self.refuses({"src/sync/a.cpp": "\n#ifdef _WIN32\n#endif\n",
+                      "include/braid/task/b.hpp": "#if defined(__linux__) && !defined(X)\n#endif\n"},
+                     "src/sync/a.cpp:2: compiles code for one system", "include/braid/task/b.hpp:1: compiles code for one system")
+
     def test_no_layer_includes_the_header_of_a_part(self):
         self.refuses({"src/runtime/a.cpp": "#include <braid/braid.hpp>\n",
                       "include/braid/coro/a.hpp": "#include <braid/base.hpp>\n"},

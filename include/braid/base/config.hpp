@@ -27,6 +27,13 @@ inline constexpr std::size_t cache_line = 128;
 
 namespace braid::detail {
 
+/// Whether a std::mutex is constructed at compile time. On Windows, its constructor runs when the program starts.
+#if defined(_WIN32)
+inline constexpr bool has_constant_mutex = false;
+#else
+inline constexpr bool has_constant_mutex = true;
+#endif
+
 /// Prints the message, the condition, the source location and the call stack, then terminates.
 [[noreturn]] BRAID_API void contract_failed(std::string_view sentence, std::string_view condition,
                                             std::source_location location = std::source_location::current()) noexcept;

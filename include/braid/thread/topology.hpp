@@ -17,7 +17,8 @@ namespace braid {
 /// The source of the data of a topology.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
-  sysfs,    ///< the files of the kernel
+  sysfs,    ///< the files of the Linux kernel
+  windows,  ///< a function of Windows
   nothing,  ///< no source: every allowed CPU counts as a core, in one package and one node
 };
 

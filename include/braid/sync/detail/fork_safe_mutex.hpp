@@ -3,10 +3,15 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/small_mutex.hpp>
 
 #include <mutex>
+#include <type_traits>
 
 namespace braid::detail {
+
+/// A mutex that is constructed at compile time.
+using constant_mutex = std::conditional_t<has_constant_mutex, std::mutex, small_mutex>;
 
 /// A mutex for state of the whole process. A fork waits until no thread holds it. So in the child, in which the other
 /// threads do not exist, the mutex is free and the guarded state is consistent. Lock it with std::lock_guard. It may be
@@ -36,7 +41,7 @@ class BRAID_API fork_safe_mutex {
   void enter_list();
   void leave_list() noexcept;
 
-  std::mutex mutex_;
+  constant_mutex mutex_;
   atomic<bool> is_listed_{false};    // set by each thread that has found it in the list, or put it there
   fork_safe_mutex* next_ = nullptr;  // the next mutex in the list; under its lock
 };

@@ -39,6 +39,9 @@ BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 /// Reads the kernel's files. If the files name no CPU, the source of the result is `nothing`.
 BRAID_API auto draft_from_sysfs(const std::filesystem::path& root) -> topology_draft;
 
+/// Reads the topology of this machine from its system: on Linux, from the kernel's files.
+BRAID_API auto draft_from_machine() -> topology_draft;
+
 /// Queries hwloc about this machine. The source of the result is `nothing` if hwloc is not available, and the reason
 /// mentions that. Capacities and distances are not queried.
 BRAID_API auto draft_from_hwloc() -> topology_draft;

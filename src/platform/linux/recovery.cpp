@@ -1,9 +1,9 @@
-// src/trace/recovery.cpp: reads the ring file of a killed process, and encodes the records that are missing in its
-// trace.
+// src/platform/linux/recovery.cpp: reads the ring file of a killed process, and encodes the records that are missing in
+// its trace.
 #include <braid/trace/detail/recovery.hpp>
 
-#include "encoder.hpp"
-#include "ring_file.hpp"
+#include "../../trace/encoder.hpp"
+#include "../../trace/ring_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,6 @@
-// src/coro/dump_signal.cpp: a thread that writes a dump for each SIGQUIT; the handler only posts a semaphore.
-#include "dump_signal.hpp"
+// src/platform/linux/dump_signal.cpp: a thread that writes a dump for each SIGQUIT; the handler only posts a semaphore.
+#include "../../coro/dump_signal.hpp"
+#include "../system.hpp"
 
 #include <braid/coro/dump.hpp>
 
@@ -13,7 +14,6 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace braid::detail {
@@ -27,21 +27,13 @@ void signalled(int /*number*/) {
   errno = before;
 }
 
-void write_all(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ::ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 auto write_dumps(void* /*nothing*/) -> void* {
-  ::prctl(PR_SET_NAME, "braid-dump");
+  ::pthread_setname_np(::pthread_self(), "braid-dump");
   while (true) {
     while (::sem_wait(&signals) != 0) {}
     try {
-      write_all("braid: tasks of process " + std::to_string(::getpid()) + "\n" + dump().to_text());
+      const std::string text = "braid: tasks of process " + std::to_string(::getpid()) + "\n" + dump().to_text();
+      static_cast<void>(write_whole(STDERR_FILENO, text));
     } catch (const std::exception& error) {
       std::fprintf(stderr, "braid: the tasks cannot be dumped: %s\n", error.what());
     }
@@ -50,14 +42,8 @@ auto write_dumps(void* /*nothing*/) -> void* {
 
 /// Starts the thread that handles SIGQUIT. The thread does nothing else, so it can always handle the signal.
 auto start_dump_thread() noexcept -> bool {
-  ::sigset_t all;
-  ::sigset_t before;
-  ::sigfillset(&all);
-  ::sigdelset(&all, SIGQUIT);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   ::pthread_t made{};
-  const int error = ::pthread_create(&made, nullptr, &write_dumps, nullptr);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int error = start_without_signals(made, &write_dumps, nullptr, SIGQUIT);
   if (error == 0) ::pthread_detach(made);
   return error == 0;
 }

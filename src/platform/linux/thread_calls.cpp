@@ -1,15 +1,17 @@
-// src/thread/thread_calls.cpp: reads and changes the affinity, policy, nice value and priority of a thread by system
-// calls.
-#include "thread_calls.hpp"
-
-#include <braid/thread/this_thread.hpp>
+// src/platform/linux/thread_calls.cpp: reads and changes the affinity, policy, nice value and priority of a thread by
+// system calls.
+#include "../../thread/thread_calls.hpp"
 
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <ctime>
+#include <string>
+#include <system_error>
 #include <variant>
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,8 +36,6 @@ static_assert(sizeof(attributes) == 48);
 
 constexpr std::uint32_t deadline_policy = 6;    // SCHED_DEADLINE
 constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
-
-auto invalid() { return fail(errc::invalid_argument); }
 
 /// Converts the status of a system call without a return value to a result.
 auto status_result(long status) -> result<void> {
@@ -91,8 +91,10 @@ using cpu_mask = std::array<unsigned long, cpu_set::limit / word_bits>;
 
 }  // namespace
 
-auto check_name(std::string_view name) -> result<void> {
-  if (name.size() > max_thread_name || name.find('\0') != std::string_view::npos) return invalid();
+auto write_own_name(std::string_view name) -> result<void> {
+  const std::string terminated(name);
+  const int status = ::pthread_setname_np(::pthread_self(), terminated.c_str());
+  if (status != 0) return fail({status, std::system_category()});
   return {};
 }
 
@@ -104,6 +106,9 @@ auto read_affinity(::pid_t id) -> result<cpu_set> {
     if (((mask[cpu / word_bits] >> (cpu % word_bits)) & 1U) != 0) cpus.add(cpu);
   return cpus;
 }
+
+/// Reads the mask of the first thread, whose id is the id of the process.
+auto read_process_affinity() -> result<cpu_set> { return read_affinity(::getpid()); }
 
 auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   cpu_mask mask{};
@@ -164,5 +169,18 @@ auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
   const ::sched_param number{.sched_priority = wanted.value()};
   return status_result(::syscall(SYS_sched_setparam, id, &number));
 }
+
+/// Returns the id of a thread from the id of its CPU-time clock: the kernel stores the complement of the thread id
+/// above three bits. Returns nothing for a thread that has ended, because the C library has set its id to 0.
+auto find_thread_id(::pthread_t thread) -> std::optional<::pid_t> {
+  constexpr int kind_bits = 3;
+  ::clockid_t clock = 0;
+  if (::pthread_getcpuclockid(thread, &clock) != 0) return std::nullopt;
+  const ::pid_t id = ~(clock >> kind_bits);
+  if (id <= 0) return std::nullopt;
+  return id;
+}
+
+auto start_ticks_per_second() noexcept -> std::uint64_t { return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)); }
 
 }  // namespace braid::detail

@@ -1,7 +1,8 @@
-// src/thread/thread_info.cpp: finds threads in /proc, and verifies that an id still belongs to the same thread.
+// src/platform/linux/thread_info.cpp: finds threads in /proc, and verifies that an id still belongs to the same thread.
 #include <braid/thread/this_thread.hpp>
 
-#include "thread_calls.hpp"
+#include "../../thread/thread_calls.hpp"
+#include "../system.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace braid {
@@ -207,20 +207,6 @@ auto thread_info::all() -> result<std::vector<thread_info>> {
   return threads;
 }
 
-auto thread_info::find_all(std::string_view name) -> result<std::vector<thread_info>> {
-  auto threads = all();
-  if (!threads) return threads;
-  std::erase_if(*threads, [name](const thread_info& thread) { return thread.name() != result<std::string>(name); });
-  return threads;
-}
-
-auto thread_info::find(std::string_view name) -> result<thread_info> {
-  const auto threads = find_all(name);
-  if (!threads) return fail(threads.error());
-  if (threads->empty()) return no_such_thread();
-  return threads->front();
-}
-
-auto this_thread::info() -> result<thread_info> { return thread_info::of(static_cast<::pid_t>(::syscall(SYS_gettid))); }
+auto this_thread::info() -> result<thread_info> { return thread_info::of(detail::own_thread_id()); }
 
 }  // namespace braid
