@@ -1,6 +1,6 @@
 // browser.ts: the compiler in a web worker. A page sends it the files of a project, and then the text of one plan after
 // another.
-import ts from "typescript";
+import ts = require("typescript");
 
 import { fs, mount } from "./browser_host.js";
 import { Compiler } from "./compile.js";

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-import ts from "typescript";
+import ts = require("typescript");
 
 import { libraryRoots } from "./plan_files.js";
 
@@ -91,7 +91,11 @@ function asCommonJs(file: string, text: string): string {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
   });
-  return outputText.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
+  // `import ts = require(…)` becomes a call of a function that Node's `createRequire` makes.
+  return outputText
+    .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
+    .replaceAll("__require(", "require(")
+    .replaceAll('require("module")', 'require("node:module")');
 }
 
 /** The folder of TypeScript's declarations of the language. */

@@ -1,7 +1,7 @@
 // completions.ts: completions at a position in a plan: names of the project's registries, operators and their options.
 import { resolve } from "node:path";
 
-import ts from "typescript";
+import ts = require("typescript");
 
 import { compilerOptions, libraryRoots, PlanFiles } from "./plan_files.js";
 

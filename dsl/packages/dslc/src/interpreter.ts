@@ -1,15 +1,12 @@
-// interpreter.ts: runs the compiled text of one plan after another in QuickJS, each in a runtime of its own.
+// interpreter.ts: runs the compiled text of one plan after another in QuickJS, each in the same state of its memory.
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
-  type QuickJSContext,
   type QuickJSHandle,
-  type QuickJSRuntime,
   type QuickJSSyncVariant,
-  type QuickJSWASMModule,
 } from "quickjs-emscripten-core";
 
-import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import { failure, type Failure, now, processorMsSince, timeLimit } from "./failure.js";
 import { readFailure } from "./sandbox_result.js";
 
 /** A module as JavaScript with CommonJS imports. */
@@ -50,15 +47,17 @@ export interface Outcome {
 }
 
 /** Part of Node, and not of its types. */
-declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => object };
+declare const WebAssembly: {
+  readonly Memory: new (limits: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
+};
 
 const stackBytes = 512 * 1024;
 const pagesPerMb = 16;
 /** The memory of the module before a plan allocates anything. */
 const baseMb = 16;
 
-/** The loader of modules, the traps, and the function that builds; what a plan could do harm with is gone afterwards. */
-const prelude = `(function (modules, entry) {
+/** The loader of modules and the traps, which return the function that builds. Plans find nothing that does harm. */
+const prelude = `(function (modules) {
   "use strict";
   const loaded = new Map();
   const load = (id) => {
@@ -130,26 +129,22 @@ const prelude = `(function (modules, entry) {
     const code = shown === "InternalError: out of memory" ? "memory_limit" : shown === "InternalError: stack overflow" ? "stack_limit" : "plan_threw";
     return { code, message: shown, span, stack };
   };
-  let caught;
-  try {
-    const exported = load(entry).default;
-    const build = entry.endsWith(".test.ts") ? buildTests : entry.endsWith(".fragment.ts") ? fragmentOf : buildPlan;
-    return "built " + stringify(build(exported, operators));
-  } catch (thrown) {
-    caught = thrown;
-  }
-  try {
-    return "error " + stringify(describe(caught));
-  } catch {
-    return "error {}";
-  }
+  return (entry) => {
+    let caught;
+    try {
+      const exported = load(entry).default;
+      const build = entry.endsWith(".test.ts") ? buildTests : entry.endsWith(".fragment.ts") ? fragmentOf : buildPlan;
+      return "built " + stringify(build(exported, operators));
+    } catch (thrown) {
+      caught = thrown;
+    }
+    try {
+      return "error " + stringify(describe(caught));
+    } catch {
+      return "error {}";
+    }
+  };
 })`;
-
-function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle {
-  return context.unwrapResult(
-    context.evalCode(`(function(exports,require,module){${module.text}\n})`, module.id, { type: "global" }),
-  );
-}
 
 function interpret(limits: Limits, error: unknown): Failure {
   const said = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
@@ -171,76 +166,60 @@ function outcomeOf(number: number, said: string): Outcome {
   return { number, error: readFailure(JSON.parse(said.slice("error ".length))) };
 }
 
-/** Runs a plan in a separate runtime, and disposes of that. */
-function runOnce(quickjs: QuickJSWASMModule, setup: Setup, task: Task): Outcome {
-  const runtime = quickjs.newRuntime();
-  const outcome = run(runtime, setup, task);
-  try {
-    runtime.dispose();
-  } catch {
-    return { ...outcome, isSpoilt: true };
-  }
-  return { ...outcome, isSpoilt: outcome.error !== undefined && outcome.error.code.endsWith("_limit") };
-}
-
-function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): Outcome {
-  const { number } = task;
-  runtime.setMaxStackSize(stackBytes);
-  const context = runtime.newContext();
-  const handles: QuickJSHandle[] = [];
-  try {
-    const modules = context.unwrapResult(context.evalCode("new Map()"));
-    handles.push(modules);
-    const add = context.unwrapResult(
-      context.evalCode("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }"),
-    );
-    handles.push(add);
-    for (const module of [...library, ...task.modules]) {
-      const args = [
-        modules,
-        context.newString(module.id),
-        evaluateModule(context, module),
-        context.newString(JSON.stringify(module.imports)),
-      ];
-      handles.push(...args.slice(1));
-      context.unwrapResult(context.callFunction(add, context.undefined, ...args)).dispose();
-    }
-    const start = context.unwrapResult(context.evalCode(prelude, "sandbox"));
-    handles.push(start);
-    const begin = now();
-    runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
-    const entry = context.newString(task.entry);
-    handles.push(entry);
-    const result = context.callFunction(start, context.undefined, modules, entry);
-    if (result.error) {
-      const error = context.dump(result.error) as unknown;
-      result.error.dispose();
-      return { number, error: interpret(limits, error) };
-    }
-    const said = context.getString(result.value);
-    result.value.dispose();
-    return outcomeOf(number, said);
-  } catch (error) {
-    return { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error) };
-  } finally {
-    for (const handle of handles) if (handle.alive) handle.dispose();
-    context.dispose();
-  }
-}
-
 /** Returns QuickJS with separate memory. `wasm` is the module, if the variant cannot find it by a path. */
 export async function newInterpreter(
-  setup: Setup,
+  { limits, library }: Setup,
   variant: QuickJSSyncVariant,
   wasm?: ArrayBuffer,
 ): Promise<(task: Task) => Outcome> {
   // QuickJS cannot measure its allocations in this build, so the memory of the WebAssembly module is limited instead.
-  const wasmMemory = new WebAssembly.Memory({
+  const memory = new WebAssembly.Memory({
     initial: pagesPerMb * baseMb,
-    maximum: pagesPerMb * (baseMb + setup.limits.memoryMb),
+    maximum: pagesPerMb * (baseMb + limits.memoryMb),
   });
   const quickjs = await newQuickJSWASMModuleFromVariant(
-    newVariant(variant, { wasmMemory, ...(wasm === undefined ? {} : { wasmBinary: wasm }) }),
+    newVariant(variant, { wasmMemory: memory, ...(wasm === undefined ? {} : { wasmBinary: wasm }) }),
   );
-  return (task) => runOnce(quickjs, setup, task);
+  const runtime = quickjs.newRuntime();
+  runtime.setMaxStackSize(stackBytes);
+  const context = runtime.newContext();
+  const evaluate = (text: string, name?: string): QuickJSHandle =>
+    context.unwrapResult(context.evalCode(text, name, { type: "global" }));
+  const call = (of: QuickJSHandle, ...args: QuickJSHandle[]): QuickJSHandle =>
+    context.unwrapResult(context.callFunction(of, context.undefined, ...args));
+  const modules = evaluate("new Map()");
+  const add = evaluate("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }");
+  const addModule = ({ id, text, imports }: Module): void => {
+    const body = evaluate(`(function(exports,require,module){${text}\n})`, id);
+    call(add, modules, context.newString(id), body, context.newString(JSON.stringify(imports)));
+  };
+  for (const module of library) addModule(module);
+  const build = call(evaluate(prelude, "sandbox"), modules);
+  let begin = now();
+  runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
+  // All that a plan can change is in this memory. It is restored before each plan, so that no plan finds traces of
+  // another. Handles that a plan makes are not disposed of, because they are in this memory, too.
+  const initial = new Uint32Array(memory.buffer);
+  let used = initial.length;
+  while (used > 0 && initial[used - 1] === 0) used -= 1;
+  const state = initial.slice(0, used);
+  const restore = (): void => {
+    const words = new Uint32Array(memory.buffer);
+    words.set(state);
+    words.fill(0, used);
+  };
+  return ({ number, modules: own, entry }) => {
+    restore();
+    begin = now();
+    let outcome: Outcome;
+    try {
+      for (const module of own) addModule(module);
+      begin = now();
+      outcome = outcomeOf(number, context.getString(call(build, context.newString(entry))));
+    } catch (error) {
+      outcome = { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error), isSpoilt: true };
+    }
+    // Only the memory is restored. It cannot shrink, and an exception may have left WebAssembly's stack in any state.
+    return { isSpoilt: memory.buffer.byteLength > initial.byteLength, ...outcome };
+  };
 }

@@ -1,5 +1,5 @@
 // options.ts: finds the options of a plan's nodes in the source text, and changes one of them there.
-import ts from "typescript";
+import ts = require("typescript");
 
 import type { Place } from "./diagnostic.js";
 import { placeOf } from "./transform.js";

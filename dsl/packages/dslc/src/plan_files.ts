@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
-import ts from "typescript";
+import ts = require("typescript");
 
 const packageName = "@rankd/plan";
 

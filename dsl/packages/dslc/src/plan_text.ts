@@ -1,5 +1,5 @@
 // plan_text.ts: parses a file of a plan, and refuses texts that would affect the program's other files.
-import ts from "typescript";
+import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, startOf } from "./diagnostic.js";
 import { placeOf } from "./transform.js";

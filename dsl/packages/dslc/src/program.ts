@@ -1,7 +1,7 @@
 // program.ts: type-checks plans, and emits them as JavaScript modules for the sandbox.
 import { relative, resolve, sep } from "node:path";
 
-import ts from "typescript";
+import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
 import {
@@ -16,7 +16,7 @@ import {
 import { parsePlanText, type PlanText } from "./plan_text.js";
 import type { PlanTexts } from "./options.js";
 import type { Module } from "./interpreter.js";
-import { SourceMap } from "./source_map.js";
+import { sourcePlace } from "./source_map.js";
 import { placeOf, refusals, SpanTable, transformer } from "./transform.js";
 
 /** One file of a plan, ready to run. */
@@ -71,17 +71,14 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      // The module kind is not passed on, because it would depend on a package.json in a parent folder, such as that of
-      // an installed package.
+      // Only these options are passed on. The module kind would depend on a package.json in a parent folder, such as
+      // that of an installed package.
+      const { languageVersion, setExternalModuleIndicator } =
+        typeof language === "object" ? language : { languageVersion: language, setExternalModuleIndicator: undefined };
       const options: ts.CreateSourceFileOptions =
-        typeof language !== "object"
-          ? { languageVersion: language }
-          : {
-              languageVersion: language.languageVersion,
-              ...(language.setExternalModuleIndicator && {
-                setExternalModuleIndicator: language.setExternalModuleIndicator,
-              }),
-            };
+        setExternalModuleIndicator === undefined
+          ? { languageVersion }
+          : { languageVersion, setExternalModuleIndicator };
       return isStandard(file) || isLibrary(file) ? this.ownSource(file, options) : this.planText(file, options)?.source;
     };
     host.resolveModuleNameLiterals = (literals, importer) => this.files.resolveLiterals(literals, importer);
@@ -150,6 +147,10 @@ export class PlanProgram {
     return out;
   }
 
+  private importIdsOf(file: string): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]));
+  }
+
   /** What is wrong with the text and the types of a file. */
   check(file: string, types: "with types" | "without types"): Diagnostic[] {
     const source = this.program.getSourceFile(file);
@@ -184,14 +185,8 @@ export class PlanProgram {
     const known = this.emitted.get(file);
     if (known !== undefined) return known;
     const { text, source, shown } = this.emitBy(this.program, file, this.spans);
-    const imports = Object.fromEntries(
-      Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]),
-    );
-    const emitted = {
-      module: { id: this.idOf(file), text, imports },
-      shown,
-      text: source.text,
-    };
+    const module = { id: this.idOf(file), text, imports: this.importIdsOf(file) };
+    const emitted = { module, shown, text: source.text };
     this.emitted.set(file, emitted);
     return emitted;
   }
@@ -204,7 +199,7 @@ export class PlanProgram {
     const source = program.getSourceFile(file)!;
     const shown = this.shown(file);
     const made = { text: "", map: "", source, shown };
-    const transformers = isLibrary(file) ? {} : { before: [transformer(shown, spans)] };
+    const transformers = { before: [transformer(shown, spans)] };
     const write = (name: string, content: string): void => {
       if (name.endsWith(".map")) made.map = content;
       else made.text = content;
@@ -214,22 +209,26 @@ export class PlanProgram {
   }
 
   /** From emitted text back to its source. It is made only for a plan that throws: a third of the emitting. */
-  private mapOf(file: string): SourceMap {
+  private mapOf(file: string): string {
     this.mapping ??= ts.createProgram({
       rootNames: this.program.getRootFileNames(),
       options: { ...compilerOptions, sourceMap: true },
       host: this.host(),
       oldProgram: this.program,
     });
-    return new SourceMap(this.emitBy(this.mapping, file, new SpanTable()).map);
+    return this.emitBy(this.mapping, file, new SpanTable()).map;
   }
 
   /** The modules of the authoring package. */
   library(): Module[] {
     return this.program
       .getSourceFiles()
-      .filter((source) => isLibrary(source.fileName))
-      .map((source) => this.emit(source.fileName).module);
+      .filter(({ fileName }) => isLibrary(fileName))
+      .map(({ fileName, text }) => {
+        // The program would check the types of these files before it emits them.
+        const { outputText } = ts.transpileModule(text, { compilerOptions, fileName });
+        return { id: this.idOf(fileName), text: outputText, imports: this.importIdsOf(fileName) };
+      });
   }
 
   private idOf(file: string): string {
@@ -260,7 +259,8 @@ export class PlanProgram {
     for (const [, name = "", line, column] of stack.matchAll(/\(?([^\s()]+\.ts):(\d+)(?::(\d+))?\)?/g)) {
       const source = sources.get(name);
       if (source === undefined) continue;
-      const found = this.mapOf(source).find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
+      const head = Number(line) === 1 ? moduleHead : 0;
+      const found = sourcePlace(this.mapOf(source), Number(line), Number(column ?? 1) - head);
       if (found !== undefined) return { file: name, ...found, endLine: found.line, endColumn: found.column };
     }
     return undefined;
