@@ -1,49 +1,27 @@
 // transform.ts: replaces a plan's operators, conditions and calls by calls of the authoring package's hooks.
 //
 // The hooks decide at run time which operands are known while the plan is built, and which only while a request runs.
-// So constants from anywhere, helper functions and loops work as written. Every hook receives the place of the replaced
-// text.
-import ts from "typescript";
+// So constants from anywhere, helper functions and loops work as written. Every hook gets the place of its text.
+import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
 
 /** The name under which compiled plans find the hooks. */
 const hooksName = "$rankd";
 
-const natural = new Map<ts.SyntaxKind, string>([
-  [ts.SyntaxKind.PlusToken, "+"],
-  [ts.SyntaxKind.MinusToken, "-"],
-  [ts.SyntaxKind.AsteriskToken, "*"],
-  [ts.SyntaxKind.SlashToken, "/"],
-  [ts.SyntaxKind.PercentToken, "%"],
-  [ts.SyntaxKind.AsteriskAsteriskToken, "**"],
-  [ts.SyntaxKind.LessThanToken, "<"],
-  [ts.SyntaxKind.LessThanEqualsToken, "<="],
-  [ts.SyntaxKind.GreaterThanToken, ">"],
-  [ts.SyntaxKind.GreaterThanEqualsToken, ">="],
-  [ts.SyntaxKind.EqualsEqualsToken, "=="],
-  [ts.SyntaxKind.EqualsEqualsEqualsToken, "==="],
-  [ts.SyntaxKind.ExclamationEqualsToken, "!="],
-  [ts.SyntaxKind.ExclamationEqualsEqualsToken, "!=="],
-  [ts.SyntaxKind.InKeyword, "in"],
+/** Operators whose operands are always evaluated. */
+const natural = new Set("+ - * / % ** < <= > >= == === != !== in".split(" "));
+const arithmetic = new Set("+ - * / % **".split(" "));
+/** Operators that may not evaluate their right operand, and their hooks. */
+const lazy = new Map([
+  ["&&", "and"],
+  ["||", "or"],
+  ["??", "coalesce"],
 ]);
-const lazy = new Map<ts.SyntaxKind, string>([
-  [ts.SyntaxKind.AmpersandAmpersandToken, "and"],
-  [ts.SyntaxKind.BarBarToken, "or"],
-  [ts.SyntaxKind.QuestionQuestionToken, "coalesce"],
-]);
-const compound = new Map<ts.SyntaxKind, string>([
-  [ts.SyntaxKind.PlusEqualsToken, "+"],
-  [ts.SyntaxKind.MinusEqualsToken, "-"],
-  [ts.SyntaxKind.AsteriskEqualsToken, "*"],
-  [ts.SyntaxKind.SlashEqualsToken, "/"],
-  [ts.SyntaxKind.PercentEqualsToken, "%"],
-  [ts.SyntaxKind.AsteriskAsteriskEqualsToken, "**"],
-]);
-const unary = new Map<ts.SyntaxKind, string>([
-  [ts.SyntaxKind.ExclamationToken, "not"],
-  [ts.SyntaxKind.MinusToken, "neg"],
-  [ts.SyntaxKind.PlusToken, "plus"],
+const unary = new Map([
+  ["!", "not"],
+  ["-", "neg"],
+  ["+", "plus"],
 ]);
 
 /** The places that compiled code refers to, by number; 0 means no place. */
@@ -89,63 +67,21 @@ class Rewriter {
 
   private readonly visit = (node: ts.Node): ts.Node => {
     if (ts.isTypeNode(node) || ts.isEnumDeclaration(node) || ts.isInterfaceDeclaration(node)) return node;
+    if (isAssigned(node)) return node;
+    const made = this.rewritten(node);
+    return decides(node) ? this.hook("plain", [made as ts.Expression, this.span(node)]) : made;
+  };
+
+  private rewritten(node: ts.Node): ts.Node {
     if (ts.isBinaryExpression(node)) return this.binary(node);
     if (ts.isPrefixUnaryExpression(node)) return this.prefix(node);
     if (ts.isCallExpression(node)) return this.call(node);
     if (ts.isObjectLiteralExpression(node)) return this.object(node);
-    if (ts.isConditionalExpression(node))
-      return this.make.updateConditionalExpression(
-        node,
-        this.plain(node.condition),
-        node.questionToken,
-        this.expr(node.whenTrue),
-        node.colonToken,
-        this.expr(node.whenFalse),
-      );
-    if (ts.isIfStatement(node))
-      return this.make.updateIfStatement(
-        node,
-        this.plain(node.expression),
-        this.statement(node.thenStatement),
-        node.elseStatement && this.statement(node.elseStatement),
-      );
-    if (ts.isWhileStatement(node))
-      return this.make.updateWhileStatement(node, this.plain(node.expression), this.statement(node.statement));
-    if (ts.isDoStatement(node))
-      return this.make.updateDoStatement(node, this.statement(node.statement), this.plain(node.expression));
-    if (ts.isForStatement(node)) return this.loop(node);
-    if (ts.isSwitchStatement(node))
-      return this.make.updateSwitchStatement(
-        node,
-        this.plain(node.expression),
-        ts.visitNode(node.caseBlock, this.visit) as ts.CaseBlock,
-      );
-    if (ts.isCaseClause(node))
-      return this.make.updateCaseClause(
-        node,
-        this.plain(node.expression),
-        ts.visitNodes(node.statements, this.visit) as ts.NodeArray<ts.Statement>,
-      );
-    if (ts.isTemplateSpan(node)) return this.make.updateTemplateSpan(node, this.plain(node.expression), node.literal);
-    if (
-      ts.isElementAccessExpression(node) &&
-      !ts.isLiteralExpression(node.argumentExpression) &&
-      !ts.isOptionalChain(node)
-    )
-      return this.make.updateElementAccessExpression(
-        node,
-        this.expr(node.expression),
-        this.plain(node.argumentExpression),
-      );
-    if (ts.isForOfStatement(node) || ts.isForInStatement(node)) return this.iteration(node);
     return ts.visitEachChild(node, this.visit, this.context);
-  };
+  }
 
   private expr(node: ts.Expression): ts.Expression {
     return ts.visitNode(node, this.visit) as ts.Expression;
-  }
-  private statement(node: ts.Statement): ts.Statement {
-    return ts.visitNode(node, this.visit) as ts.Statement;
   }
 
   private span(node: ts.Node, from: ts.Node = node): ts.Expression {
@@ -162,18 +98,13 @@ class Rewriter {
     );
   }
 
-  /** What decides while the plan is built. */
-  private plain(node: ts.Expression): ts.Expression {
-    return this.hook("plain", [this.expr(node), this.span(node)]);
-  }
-
   private binary(node: ts.BinaryExpression): ts.Node {
     const { left, right, operatorToken } = node;
     const spans = [this.span(node), this.span(left), this.span(right)];
-    const sign = natural.get(operatorToken.kind);
-    if (sign !== undefined && !ts.isPrivateIdentifier(left))
+    const sign = ts.tokenToString(operatorToken.kind)!;
+    if (natural.has(sign) && !ts.isPrivateIdentifier(left))
       return this.hook("op", [this.make.createStringLiteral(sign), this.expr(left), this.expr(right), ...spans]);
-    const name = lazy.get(operatorToken.kind);
+    const name = lazy.get(sign);
     if (name !== undefined) {
       const later = this.make.createArrowFunction(
         undefined,
@@ -185,22 +116,16 @@ class Rewriter {
       );
       return this.hook(name, [this.expr(left), later, ...spans]);
     }
-    const step = compound.get(operatorToken.kind);
-    if (step !== undefined && ts.isIdentifier(left)) {
+    const step = sign.slice(0, -1);
+    if (sign.endsWith("=") && arithmetic.has(step) && ts.isIdentifier(left)) {
       const value = this.hook("op", [this.make.createStringLiteral(step), left, this.expr(right), ...spans]);
       return this.make.createAssignment(left, value);
     }
-    // On the left side of an assignment, such a literal is a destructuring pattern, so its fields are not expressions.
-    if (
-      operatorToken.kind === ts.SyntaxKind.EqualsToken &&
-      (ts.isObjectLiteralExpression(left) || ts.isArrayLiteralExpression(left))
-    )
-      return this.make.updateBinaryExpression(node, left, operatorToken, this.expr(right));
     return ts.visitEachChild(node, this.visit, this.context);
   }
 
   private prefix(node: ts.PrefixUnaryExpression): ts.Node {
-    const name = unary.get(node.operator);
+    const name = unary.get(ts.tokenToString(node.operator)!);
     if (name === undefined || ts.isNumericLiteral(node.operand) || ts.isBigIntLiteral(node.operand))
       return ts.visitEachChild(node, this.visit, this.context);
     return this.hook(name, [this.expr(node.operand), this.span(node), this.span(node.operand)]);
@@ -228,7 +153,7 @@ class Rewriter {
       return this.hook("call", [
         this.span(node, callee.argumentExpression),
         this.expr(callee.expression),
-        this.plain(callee.argumentExpression),
+        this.expr(callee.argumentExpression),
         args,
         spans,
       ]);
@@ -249,34 +174,31 @@ class Rewriter {
     if (fields.length === 0) return visited;
     return this.hook("fields", [visited, this.make.createObjectLiteralExpression(fields)]);
   }
+}
 
-  private loop(node: ts.ForStatement): ts.Node {
-    return this.make.updateForStatement(
-      node,
-      node.initializer && (ts.visitNode(node.initializer, this.visit) as ts.ForInitializer),
-      node.condition && this.plain(node.condition),
-      node.incrementor && this.expr(node.incrementor),
-      this.statement(node.statement),
-    );
-  }
+/** Whether the plan decides by an expression while it is built, so that a value of a request cannot be there. */
+function decides(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isConditionalExpression(parent) || ts.isForStatement(parent)) return parent.condition === node;
+  if (ts.isElementAccessExpression(parent))
+    return parent.argumentExpression === node && !ts.isLiteralExpression(node) && !ts.isOptionalChain(parent);
+  const isDecided =
+    ts.isIfStatement(parent) ||
+    ts.isWhileStatement(parent) ||
+    ts.isDoStatement(parent) ||
+    ts.isSwitchStatement(parent) ||
+    ts.isCaseClause(parent) ||
+    ts.isForInStatement(parent) ||
+    ts.isTemplateSpan(parent);
+  return isDecided && parent.expression === node;
+}
 
-  /** The left side may be a pattern that is assigned to; it stays unchanged. */
-  private iteration(node: ts.ForOfStatement | ts.ForInStatement): ts.Node {
-    if (ts.isForOfStatement(node))
-      return this.make.updateForOfStatement(
-        node,
-        node.awaitModifier,
-        node.initializer,
-        this.expr(node.expression),
-        this.statement(node.statement),
-      );
-    return this.make.updateForInStatement(
-      node,
-      node.initializer,
-      this.plain(node.expression),
-      this.statement(node.statement),
-    );
-  }
+/** Whether a literal is a destructuring pattern that is assigned to, so that its fields are not expressions. */
+function isAssigned(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isForOfStatement(parent) || ts.isForInStatement(parent)) return parent.initializer === node;
+  if (!ts.isBinaryExpression(parent) || parent.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
+  return parent.left === node && (ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node));
 }
 
 const packageName = "@rankd/plan";
