@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import type { Compiled } from "../packages/dslc/dist/compile.js";
+import type { Compiled } from "../packages/dslc/dist/plan_compilation.js";
 import { compilerFor, scratchFolder, writeFiles } from "./support.js";
 
 const folder = scratchFolder();

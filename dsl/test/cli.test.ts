@@ -5,7 +5,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import { test } from "node:test";
 
-import type { Compiled } from "../packages/dslc/dist/compile.js";
+import type { Compiled } from "../packages/dslc/dist/plan_compilation.js";
 import { watch } from "../packages/dslc/dist/watch.js";
 import { dslc, patient, repository, scratchFolder, writeFiles } from "./support.js";
 

@@ -1,13 +1,14 @@
 // artifacts.ts: writes compiled plans as artifact files, and compares them with existing files.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { artifactNameOf, type Compiled } from "./compile.js";
+import type { Compiled } from "./plan_compilation.js";
+import { artifactNameOf } from "./plan_names.js";
 import { writeIndex } from "./folder.js";
-import { replaceFile } from "./write.js";
+import { readText, replaceFile } from "./write.js";
 
 /** A file and what belongs into it. */
-export interface Artifact {
+interface Artifact {
   readonly file: string;
   readonly artifact: string;
 }
@@ -19,21 +20,12 @@ export function artifactsOf(compiled: readonly Compiled[], folder: string): Arti
   );
 }
 
-/** The text of a file; empty if it cannot be read. */
-export function readOrEmpty(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
-
 /**
  * Writes artifacts that differ from their files. `all`: the folder must have only these, and an index. An existing index
  * is updated.
  */
 export function writeArtifacts(compiled: readonly Compiled[], folder: string, which: "some" | "all" = "some"): void {
   for (const { file, artifact } of artifactsOf(compiled, folder))
-    if (readOrEmpty(file) !== artifact) replaceFile(file, artifact);
+    if (readText(file) !== artifact) replaceFile(file, artifact);
   if (which === "all" || existsSync(join(folder, "index.json"))) writeIndex(folder);
 }

@@ -112,44 +112,37 @@ function paramType(param: OpParam): string {
   return `${type.includes("&") ? `(${type})` : type} | BoundParam<${string(param.kind)}>`;
 }
 
+/** The types of the kinds of params whose types depend on nothing else. */
+const plainTypes: Readonly<Record<string, string>> = {
+  float: "number | bigint",
+  bool: "boolean",
+  string: "string",
+  name: "string",
+  key_template: "string",
+  expr_id: "Expr",
+  pred_id: "Truth",
+  node_ref: "CandidateSet",
+  names: "readonly string[]",
+  texts: "readonly string[]",
+  ascending: "readonly (number | bigint)[]",
+  literals: "readonly (number | bigint)[] | readonly string[]",
+};
+
 function plainType(param: OpParam): string {
-  switch (param.kind) {
-    case "int":
-      return isWhole(param)
-        ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>`
-        : "number | bigint";
-    case "float":
-      return "number | bigint";
-    case "bool":
-      return "boolean";
-    case "string":
-    case "name":
-    case "key_template":
-      return "string";
-    case "choice":
-      return union(param.choices ?? []);
-    case "expr_id":
-      return "Expr";
-    case "pred_id":
-      return "Truth";
-    case "node_ref":
-      return "CandidateSet";
-    case "endpoint_ref":
-      return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
-    case "names":
-    case "texts":
-      return "readonly string[]";
-    case "ascending":
-      return "readonly (number | bigint)[]";
-    case "literals":
-      return "readonly (number | bigint)[] | readonly string[]";
-    case "key_id":
-      return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "vector"])}, { ${param.use ?? "read"}: true }>`;
-    case "key_ids":
-      return `readonly KeyToken<${param.key_types === undefined ? "ValueType" : union(param.key_types)}, { ${param.use ?? "read"}: true }>[]`;
-    default:
-      throw new Error(`the kind ${param.kind} of param ${param.name} has no type here`);
-  }
+  const { name, kind, key_types: keyTypes, use = "read" } = param;
+  if (kind === "int")
+    return isWhole(param)
+      ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>`
+      : "number | bigint";
+  if (kind === "choice") return union(param.choices ?? []);
+  if (kind === "endpoint_ref") return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
+  if (kind === "key_id")
+    return `KeyToken<${union(keyTypes ?? ["int", "float", "string", "bool", "vector"])}, { ${use}: true }>`;
+  if (kind === "key_ids")
+    return `readonly KeyToken<${keyTypes === undefined ? "ValueType" : union(keyTypes)}, { ${use}: true }>[]`;
+  const type = plainTypes[kind];
+  if (type === undefined) throw new Error(`the kind ${kind} of param ${name} has no type here`);
+  return type;
 }
 
 function range(param: OpParam): string {
@@ -282,22 +275,10 @@ function table(declared: Registries): string {
 }
 
 /** What the body may use of tokens.ts. */
-const tokenNames: readonly (readonly [string, string])[] = [
-  ["BoundParam", "type "],
-  ["EndpointToken", "type "],
-  ["endpointToken", ""],
-  ["Expr", "type "],
-  ["ExprFor", "type "],
-  ["KeyToken", "type "],
-  ["keyToken", ""],
-  ["ParamToken", "type "],
-  ["paramToken", ""],
-  ["Payload", "type "],
-  ["Predicate", "type "],
-  ["Truth", "type "],
-  ["ValueType", "type "],
-  ["Whole", "type "],
-];
+const tokenNames = (
+  "type BoundParam, type EndpointToken, endpointToken, type Expr, type ExprFor, type KeyToken, keyToken, " +
+  "type ParamToken, paramToken, type Payload, type Predicate, type Truth, type ValueType, type Whole"
+).split(", ");
 
 /** The module of tokens and methods for the declarations of a project. The same registries produce the same text. */
 export function bindings(declared: Registries): string {
@@ -329,8 +310,8 @@ export function bindings(declared: Registries): string {
     table(declared),
   ].join("\n");
   const imported = tokenNames
-    .filter(([name]) => new RegExp(`\\b${name}\\b`).test(body))
-    .map(([name, kind]) => `  ${kind}${name},\n`);
+    .filter((each) => new RegExp(`\\b${each.replace("type ", "")}\\b`).test(body))
+    .map((each) => `  ${each},\n`);
   return [
     "// generated.ts: the tokens of the registries and the methods of the operators. Written by `dslc bindings` from registry/*.toml.\n",
     ...lines,

@@ -1,13 +1,16 @@
 // capabilities.ts: finds the capabilities that a plan requires, from the features that it uses.
 import type { OpParam, Registries } from "./registries.js";
+import type { Built } from "./sandbox_result.js";
 import { isObject, type JsonObject, pointerTo } from "./values.js";
 
 /** Required by a plan that says which of its nodes come from fragments. */
 export const fragmentCapability = "cap.rfc.0002.fragments.v1";
 /** Required by a plan that binds options to params. */
 const boundParamsCapability = "cap.rfc.0003.bound_params.v1";
+/** Where an artifact has the uses of fragments. */
+export const usesPointer = `${pointerTo("/extensions", fragmentCapability)}/uses`;
 /** Required by a plan with fallbacks, of nodes or its own. */
-export const fallbackCapability = "cap.rfc.0004.fallback.v1";
+const fallbackCapability = "cap.rfc.0004.fallback.v1";
 /** Required by a plan that chooses among nodes, or compares a param with strings. */
 const branchCapability = "cap.rfc.0005.branch.v1";
 
@@ -39,7 +42,7 @@ function testsStringOfParam({ op, lhs, list }: JsonObject): boolean {
 }
 
 /** The ops of a tree that belong to capabilities, children before parents, from left to right. */
-export function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherPart[] {
+function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherPart[] {
   const found: FurtherPart[] = [];
   const visit = (node: JsonObject, at: string): void => {
     const op = declared.treeOps.find((each) => each.name === node["op"]);
@@ -55,8 +58,8 @@ export function furtherOps(tree: unknown, pointer: string, declared: Registries)
 }
 
 /** The parts of a node that need a capability. */
-export function furtherParts(
-  { op: name, params, limits, fallback }: BuiltParts,
+function furtherParts(
+  { op: name, params, limits, fallback }: Built["plan"]["nodes"][number],
   pointer: string,
   declared: Registries,
 ): FurtherPart[] {
@@ -68,7 +71,7 @@ export function furtherParts(
     ...Object.keys(limits).flatMap((field) =>
       field === "extensions" ? [] : [{ capability: fieldCapabilities[field]!, pointer: `${pointer}/${field}` }],
     ),
-    ...Object.keys(limits["extensions"] ?? {}).map((capability) => ({
+    ...Object.keys(limits.extensions ?? {}).map((capability) => ({
       capability,
       pointer: pointerTo(`${pointer}/extensions`, capability),
     })),
@@ -85,9 +88,18 @@ export function furtherParts(
   ];
 }
 
-interface BuiltParts {
-  readonly op: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly limits: Readonly<Record<string, unknown>>;
-  readonly fallback?: unknown;
+/** The capabilities that a plan needs, each once and in order, with the first part that does. */
+export function requiredBy(built: Built["plan"], declared: Registries): FurtherPart[] {
+  const all: FurtherPart[] = [
+    ...(built.fragments.length === 0 ? [] : [{ capability: fragmentCapability, pointer: `${usesPointer}/0` }]),
+    ...built.nodes.flatMap((node, index) => furtherParts(node, `/nodes/${index}`, declared)),
+    ...(built.fallback_plan === undefined ? [] : [{ capability: fallbackCapability, pointer: "/fallback_plan" }]),
+    ...built.capabilities.map(({ id }) => ({ capability: id, pointer: pointerTo("/extensions", id) })),
+    ...(["expr_table", "pred_table"] as const).flatMap((field) =>
+      Object.entries(built[field]).flatMap(([id, tree]) => furtherOps(tree, `/${field}/${id}`, declared)),
+    ),
+  ];
+  const first = new Map<string, FurtherPart>();
+  for (const part of all) if (!first.has(part.capability)) first.set(part.capability, part);
+  return [...first.values()].sort((a, b) => (a.capability < b.capability ? -1 : 1));
 }

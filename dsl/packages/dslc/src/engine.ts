@@ -109,7 +109,7 @@ export class Engine implements Checker {
   private count = 0;
 
   constructor(
-    private readonly program: string,
+    readonly program: string,
     private readonly root: string,
   ) {}
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
 import { prettyJson, sha256 } from "./json.js";
-import { testArtifact, testSource } from "./plan_tests.js";
+import { testArtifact, testSource } from "./plan_names.js";
 import type { Project } from "./project.js";
 import { ProjectError } from "./project_error.js";
 import { reasonOf, replaceFile } from "./write.js";
@@ -18,7 +18,10 @@ export const reservedNames: readonly string[] = [indexName, manifestName].map((n
 /** The sources of all plans: those that plans/manifest.json lists, or without one every NAME.plan.ts. */
 export function sourcesOf(project: Project): string[] {
   const manifest = join(project.root, "plans", manifestName);
-  return existsSync(manifest) ? readManifest(project, manifest) : findSources(project);
+  if (existsSync(manifest)) return readManifest(project, manifest);
+  const found = sourcesWith(project, suffix);
+  if (found.length > 0) return found;
+  throw new ProjectError(`there is no plan to compile: ${join(project.root, "plans")} has no file NAME${suffix}`);
 }
 
 function readManifest(project: Project, file: string): string[] {
@@ -39,27 +42,19 @@ function readManifest(project: Project, file: string): string[] {
 /** The tests of a project: every NAME.test.ts in the folders of plans, or next to a plan that its manifest lists. */
 export function testsOf(project: Project): string[] {
   const manifest = join(project.root, "plans", manifestName);
-  if (!existsSync(manifest))
-    return uniqueNames(project, [...new Set(planFolders(project).flatMap((folder) => filesBelow(folder, testSource)))]);
+  if (!existsSync(manifest)) return sourcesWith(project, testSource);
   return readManifest(project, manifest)
     .map((plan) => plan.slice(0, -suffix.length) + testSource)
     .filter((file) => existsSync(file));
 }
 
-/** The folders with plans. */
-const planFolders = (project: Project): string[] => [join(project.root, "plans"), project.plans];
-
-/** Every NAME.plan.ts in the folder `plans` of the project, in the one of the artifacts, and in folders inside. */
-function findSources(project: Project): string[] {
-  const found = [...new Set(planFolders(project).flatMap((folder) => filesBelow(folder, suffix)))];
-  if (found.length === 0)
-    throw new ProjectError(`there is no plan to compile: ${join(project.root, "plans")} has no file NAME${suffix}`);
-  return uniqueNames(project, found);
-}
-
-/** Files in the order of their paths; two of them have no artifact in common. */
-function uniqueNames(project: Project, files: readonly string[]): string[] {
-  const found = [...files].sort();
+/**
+ * The files with this ending in the folder `plans` of the project, in the one of the artifacts, and in folders inside,
+ * in the order of their paths. Two of them have no artifact in common.
+ */
+function sourcesWith(project: Project, ending: string): string[] {
+  const folders = [join(project.root, "plans"), project.plans];
+  const found = [...new Set(folders.flatMap((folder) => filesBelow(folder, ending)))].sort();
   const byName = new Map<string, string>();
   for (const file of found) {
     const name = file.split(/[/\\]/).at(-1)!;

@@ -1,10 +1,10 @@
 // registry_files.ts: maps the engine's diagnostics about registries to places in the project's files.
-import { readFileSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 
 import type { Problem } from "./checker.js";
 import { type Diagnostic, diagnostic, type Place, startOf, toLine } from "./diagnostic.js";
 import { ProjectError } from "./project_error.js";
+import { readText } from "./write.js";
 
 /** The faults of the files of a project, each with its place. */
 export class RegistryError extends ProjectError {
@@ -40,14 +40,6 @@ function placeIn(file: string, text: string, pointer: string): Place {
   return at;
 }
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
-
 /** The diagnostic with the line of its file; paths are below `root`. */
 function placed({ code, message, hint, pointer, source }: Problem, root: string): Diagnostic {
   const file = resolve(source);
@@ -55,7 +47,7 @@ function placed({ code, message, hint, pointer, source }: Problem, root: string)
   // A diagnostic about a TOML syntax error has no JSON pointer. Its message begins with the line and column.
   const syntax = /^line (\d+), column (\d+): (.*)$/s.exec(message);
   if (code !== "toml_syntax" || syntax === null)
-    return diagnostic(code, message, placeIn(shown, textOf(file), pointer), { hint, pointer });
+    return diagnostic(code, message, placeIn(shown, readText(file) ?? "", pointer), { hint, pointer });
   const [line, column] = [Number(syntax[1]), Number(syntax[2])];
   return diagnostic(code, syntax[3]!, { file: shown, line, column, endLine: line, endColumn: column }, { hint });
 }

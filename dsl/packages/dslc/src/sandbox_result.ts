@@ -11,9 +11,15 @@ const maxStack = 100_000;
 /** The result does not have the form in which the authoring package returns it. */
 export class BadResult extends Error {}
 
-/** Says what is wrong with a value, or nothing. */
-type Check = (value: unknown, path: string) => void;
-type Fields = Readonly<Record<string, Check>>;
+/** Throws unless a value has the form of a `T`. */
+interface Check<T> {
+  (value: unknown, path: string): void;
+  /** Never set; it carries the type. */
+  readonly form?: T;
+}
+type Fields = Readonly<Record<string, Check<unknown>>>;
+type FormOf<C> = C extends Check<infer T> ? T : never;
+type FormsOf<F extends Fields> = { readonly [Name in keyof F]: FormOf<F[Name]> };
 
 function refuse(path: string, wanted: string): never {
   throw new BadResult(`\`${path === "" ? "the result" : path.slice(1)}\` must be ${wanted}`);
@@ -22,21 +28,21 @@ function refuse(path: string, wanted: string): never {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const anything: Check = () => undefined;
-const text: Check = (value, path) => void (typeof value === "string" || refuse(path, "a string"));
+const anything: Check<unknown> = () => undefined;
+const text: Check<string> = (value, path) => void (typeof value === "string" || refuse(path, "a string"));
 /** The number of a place: see SpanTable. */
-const span: Check = (value, path) =>
+const span: Check<number> = (value, path) =>
   void ((Number.isSafeInteger(value) && (value as number) >= 0) || refuse(path, "the number of a place"));
 
 const listOf =
-  (check: Check): Check =>
+  <T>(check: Check<T>): Check<readonly T[]> =>
   (value, path) => {
     if (!Array.isArray(value)) refuse(path, "an array");
     for (const [index, item] of (value as unknown[]).entries()) check(item, `${path}/${index}`);
   };
 
 const recordOf =
-  (check: Check): Check =>
+  <T>(check: Check<T>): Check<Readonly<Record<string, T>>> =>
   (value, path) => {
     if (!isRecord(value)) refuse(path, "an object");
     for (const [name, field] of Object.entries(value)) check(field, `${path}/${name}`);
@@ -44,7 +50,11 @@ const recordOf =
 
 /** An object with these fields, and others only if `others` allows them. */
 const objectOf =
-  (required: Fields, optional: Fields = {}, others: "refuse others" | "allow others" = "refuse others"): Check =>
+  <Required extends Fields, Optional extends Fields = Record<never, never>>(
+    required: Required,
+    optional?: Optional,
+    others: "refuse others" | "allow others" = "refuse others",
+  ): Check<FormsOf<Required> & Partial<FormsOf<Optional>>> =>
   (value, path) => {
     if (!isRecord(value)) refuse(path, "an object");
     for (const [name, check] of Object.entries(required)) {
@@ -53,15 +63,16 @@ const objectOf =
     }
     for (const [name, field] of Object.entries(value)) {
       if (Object.hasOwn(required, name)) continue;
-      const check = Object.hasOwn(optional, name) ? optional[name] : undefined;
+      const check = optional !== undefined && Object.hasOwn(optional, name) ? optional[name] : undefined;
       if (check !== undefined) check(field, `${path}/${name}`);
       else if (others === "refuse others") refuse(`${path}/${name}`, "absent");
     }
   };
 
+const record = recordOf(anything);
 const spans = recordOf(span);
 /** The rules for trees follow once they are part of an artifact; their places are taken out before. */
-const tree: Check = (value, path) => {
+const tree: Check<unknown> = (value, path) => {
   if (!isRecord(value) || typeof value["op"] !== "string") refuse(path, "an object with the field `op`");
   for (const [name, field] of Object.entries(value)) {
     if (name === "$span") span(field, `${path}/${name}`);
@@ -76,14 +87,24 @@ const node = objectOf(
     node_id: text,
     op: text,
     inputs: listOf(text),
-    params: recordOf(anything),
-    limits: objectOf({}, { extensions: recordOf(anything) }, "allow others"),
+    params: record,
+    limits: objectOf({}, { extensions: record }, "allow others"),
     $span: span,
     $fields: spans,
     $limits: spans,
   },
-  { fallback: recordOf(anything), $fallback: spans, $cacheBy: listOf(text) },
+  { fallback: record, $fallback: spans, $cacheBy: listOf(text) },
 );
+
+const use = objectOf({
+  id: text,
+  fragment,
+  args: record,
+  nodes: listOf(text),
+  result: text,
+  $span: span,
+  $args: spans,
+});
 
 const plan = objectOf(
   {
@@ -92,26 +113,15 @@ const plan = objectOf(
     outputs: listOf(text),
     expr_table: recordOf(tree),
     pred_table: recordOf(tree),
-    fragments: listOf(
-      objectOf({
-        id: text,
-        fragment,
-        args: recordOf(anything),
-        nodes: listOf(text),
-        result: text,
-        $span: span,
-        $args: spans,
-      }),
-    ),
+    fragments: listOf(use),
     capabilities: listOf(objectOf({ id: text, $span: span }, { payload: anything })),
     $nameSpan: span,
     $outputSpan: span,
   },
-  { fallback_plan: recordOf(anything), $fallback: spans },
+  { fallback_plan: record, $fallback: spans },
 );
 
 const located = objectOf({ $span: span }, {}, "allow others");
-const expectation = objectOf({ $span: span }, { pred: tree }, "allow others");
 
 const tests = objectOf({
   tests_of: text,
@@ -121,15 +131,22 @@ const tests = objectOf({
       name: text,
       records: listOf(located),
       faults: listOf(located),
-      expect: listOf(expectation),
-      request: recordOf(anything),
+      expect: listOf(objectOf({ $span: span }, { pred: tree }, "allow others")),
+      request: record,
       $span: span,
     }),
   ),
   $span: span,
 });
 
-const checks: Readonly<Record<"plan" | "tests" | "fragment", Check>> = { plan, tests, fragment };
+const checks = { plan, tests, fragment };
+
+/** The results of the sandbox, by the kind of the file that ran. */
+export type Built = { readonly [Kind in keyof typeof checks]: FormOf<(typeof checks)[Kind]> };
+/** A use of a fragment in a plan. */
+export type BuiltUse = FormOf<typeof use>;
+/** A part of tests that has a place, with fields of its own. */
+export type BuiltPart = FormOf<typeof located>;
 
 /** A copy whose objects have no prototype, so that no name of a field means more than its value. */
 function bare(value: unknown, depth: number): unknown {
@@ -143,7 +160,7 @@ function bare(value: unknown, depth: number): unknown {
 }
 
 /** Reads what a plan, tests or a fragment were built to. Throws BadResult if it has another form. */
-export function readResult<Built>(json: unknown, kind: "plan" | "tests" | "fragment"): Built {
+export function readResult<Kind extends keyof Built>(json: unknown, kind: Kind): Built[Kind] {
   if (typeof json !== "string") throw new BadResult("the result is not a text");
   let parsed: unknown;
   try {
@@ -153,7 +170,7 @@ export function readResult<Built>(json: unknown, kind: "plan" | "tests" | "fragm
   }
   const value = bare(parsed, 0);
   checks[kind](value, "");
-  return value as Built;
+  return value as Built[Kind];
 }
 
 const cut = (value: string, most: number): string => (value.length <= most ? value : `${value.slice(0, most)}…`);

@@ -2,19 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-import { planNameOf } from "./compile.js";
-import { definesTests, testSource } from "./plan_tests.js";
+import type { Arguments } from "./arguments.js";
+import { definesTests, planNameOf, testSource } from "./plan_names.js";
 import type { Project } from "./project.js";
 import { ProjectError } from "./project_error.js";
-
-/** The options of the command line for a run. */
-export interface TestOptions {
-  /** The given files; an empty list means the whole project. */
-  readonly files: readonly string[];
-  /** A part of the names of the tests to run. */
-  readonly only: string | undefined;
-  readonly isJson: boolean;
-}
 
 /** The test files, and the plans next to them: these are compiled before tests run. */
 export function withPlans(files: readonly string[]): string[] {
@@ -26,10 +17,10 @@ export function withPlans(files: readonly string[]): string[] {
 }
 
 /** Runs the tests by the program `rankd`, with their outcome on standard output, and returns the exit status. */
-export function runTests(project: Project, options: TestOptions, rankd: string): number {
+export function runTests(project: Project, options: Arguments, rankd: string): number {
   const args = ["test", "--project", project.root, ...options.files.map(planNameOf)];
   if (options.only !== undefined) args.push(`--only=${options.only}`);
-  if (options.isJson) args.push("--json");
+  if (options.json === true) args.push("--json");
   const done = spawnSync(rankd, args, { stdio: ["ignore", "inherit", "inherit"] });
   if (done.error !== undefined) throw new ProjectError(`${rankd} cannot be run: ${done.error.message}`);
   if (done.signal !== null) throw new ProjectError(`${rankd} ended by ${done.signal}`);

@@ -7,12 +7,12 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import ts from "typescript";
+import ts = require("typescript");
 
 import { sha256 } from "./json.js";
 import { libraryFolder } from "./plan_files.js";
 import type { Project } from "./project.js";
-import { replaceFile } from "./write.js";
+import { readText, replaceFile } from "./write.js";
 
 /** The folder of a project that `dslc bindings` writes. */
 export const typesFolder = (project: Project): string => join(project.root, ".rankd");
@@ -41,7 +41,7 @@ const tsconfig = `{
 export function writeTypes(project: Project, generated: string): void {
   const folder = typesFolder(project);
   const stamp = stampOf(generated);
-  if (readOrEmpty(join(folder, stampName)) === stamp) return;
+  if (readText(join(folder, stampName)) === stamp) return;
   const declarations = declarationsOf(generated);
   rmSync(join(folder, stampName), { force: true });
   for (const [name, text] of declarations) replaceFile(join(folder, "plan", name), text);
@@ -97,12 +97,4 @@ function declarationsOf(generated: string): Map<string, string> {
     if (!relative(libraryFolder, source.fileName).startsWith(".."))
       program.emit(source, (name, text) => out.set(relative("/", name), text), undefined, true);
   return out;
-}
-
-function readOrEmpty(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -1,9 +1,10 @@
 // watch.ts: compiles plans again when they or the files that they import change.
-import { type FSWatcher, readFileSync, watch as watchFile } from "node:fs";
+import { type FSWatcher, watch as watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-import type { Compiled } from "./compile.js";
 import { printable } from "./diagnostic.js";
+import type { Compiled } from "./plan_compilation.js";
+import { readText } from "./write.js";
 
 /** Editors write a file in several steps; what comes within this time is one change. */
 const settleMs = 50;
@@ -83,7 +84,7 @@ class Watched {
     else this.broken.delete(file);
     this.watchFolders(sources);
     // A file may have been edited after it was read but before its folder was watched.
-    for (const [path, text] of texts) if (textOf(path) !== text) this.note(path);
+    for (const [path, text] of texts) if (readText(path) !== text) this.note(path);
   }
 
   /** The plans that changes concern, once there are any. */
@@ -98,14 +99,6 @@ class Watched {
     return this.files.filter(
       (file) => (hasNew && this.broken.has(file)) || paths.some((path) => this.sources.get(file)?.has(path)),
     );
-  }
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-// write.ts: replaces files atomically.
+// write.ts: reads files that may be missing, and replaces files atomically.
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -7,6 +7,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -16,6 +17,15 @@ import {
 import { dirname } from "node:path";
 
 import { ProjectError } from "./project_error.js";
+
+/** The text of a file; nothing if it cannot be read. */
+export function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Replaces a file by `text`, and creates its folder if it is missing. The old file stays if that fails; its mode is

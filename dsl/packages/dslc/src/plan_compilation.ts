@@ -1,0 +1,274 @@
+// plan_compilation.ts: compiles one plan, tests or a fragment: checks its text, and judges what the sandbox returned.
+import { relative, resolve, sep } from "node:path";
+
+import { Places } from "./artifact_parts.js";
+import type { Checker, Problem, Verdict } from "./checker.js";
+import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
+import type { Failure } from "./failure.js";
+import { reservedNames } from "./folder.js";
+import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
+import type { Limits, Module, Outcome } from "./interpreter.js";
+import { prettyJson } from "./json.js";
+import { type GivenOption, type NodeOption, optionsOf } from "./options.js";
+import { planArtifact } from "./plan_artifact.js";
+import { isInProject } from "./plan_files.js";
+import { definesTests, planNameOf } from "./plan_names.js";
+import type { PlanProgram } from "./program.js";
+import type { Project } from "./project.js";
+import { type Built, readResult } from "./sandbox_result.js";
+import { testsArtifact } from "./tests_artifact.js";
+import type { SpanTable } from "./transform.js";
+import type { JsonObject } from "./values.js";
+
+/** How a compiler works. */
+export interface CompilerOptions {
+  readonly limits?: Limits;
+  /** Paths in artifacts are relative to it; imports stay inside. Default: the project's root. */
+  readonly root?: string;
+  /** The sandbox and the engine's rules hold without them as well. */
+  readonly types?: "with types" | "without types";
+  /** Holds artifacts to the rules of the engine; without one nothing is checked. */
+  readonly checker?: Checker | undefined;
+}
+
+/** The result for one plan. */
+export interface Compiled {
+  /** As it was given. */
+  readonly file: string;
+  readonly name: string;
+  /** The artifact, if there are no diagnostics. */
+  readonly artifact: string | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Probable mistakes that are allowed; only if there are no diagnostics. */
+  readonly warnings: readonly Diagnostic[];
+  /** The version that the file of a fragment defines, if there are no diagnostics. */
+  readonly fragment?: FragmentVersion | undefined;
+  /** Absolute; the plan and what it imports. */
+  readonly sources: readonly string[];
+  /** The texts of these files, by path. */
+  readonly texts?: ReadonlyMap<string, string>;
+  /** Pointer into the artifact → the place of its text; for a plan that could be run. */
+  readonly places?: ReadonlyMap<string, Place>;
+  /** The places where the text sets options of nodes; for a plan without diagnostics. */
+  readonly options?: (() => NodeOption[]) | undefined;
+}
+
+/** The engine reads no larger artifact. */
+const maxArtifact = 16 * 1024 * 1024;
+
+/** The compilation of one file, in a program that it shares with others. */
+export class PlanCompilation {
+  private readonly sources: readonly string[];
+  private readonly shown: string;
+  private readonly path: string;
+
+  constructor(
+    private readonly project: Project,
+    private readonly options: CompilerOptions,
+    private readonly program: PlanProgram,
+    private readonly spans: SpanTable,
+    private readonly root: string,
+    private readonly file: string,
+  ) {
+    this.path = resolve(file);
+    this.sources = program.filesOf(this.path);
+    this.shown = relative(root, this.path).split(sep).join("/");
+  }
+
+  /** The place of a span number from the sandbox, if it is in the plan's own files. */
+  private readonly placeOf = (span: unknown): Place | undefined => {
+    const place = this.spans.find(span);
+    return place !== undefined && this.isOwn(place.file) ? place : undefined;
+  };
+
+  private isOwn(shown: string): boolean {
+    return this.sources.some((each) => this.program.shown(each) === shown);
+  }
+
+  private done(diagnostics: readonly Diagnostic[], more: Partial<Compiled> = {}): Compiled {
+    return {
+      file: this.file,
+      name: planNameOf(this.file),
+      artifact: undefined,
+      diagnostics: inOrder(diagnostics),
+      warnings: [],
+      sources: this.sources,
+      texts: this.program.textsOf(this.sources),
+      ...more,
+    };
+  }
+
+  private refused(code: string, message: string, hint = ""): Compiled {
+    return this.done([diagnostic(code, message, startOf(this.shown), { hint })]);
+  }
+
+  /** Returns the errors in the text; nothing if the plan can be run. */
+  check(): Compiled | undefined {
+    if (!isInProject(this.path, this.root))
+      return this.refused(
+        "outside_project",
+        `the plan is outside of ${this.root}`,
+        "pass the project's folder with --project; a link counts as the file that it refers to",
+      );
+    if (reservedNames.includes(planNameOf(this.file)))
+      return this.refused(
+        "reserved_name",
+        "a plan cannot have this name, because its artifact would replace another file",
+        "give the plan another name",
+      );
+    const refused = this.program.refusedTexts(this.sources);
+    if (refused.length > 0) return this.done(refused);
+    const types = this.options.types ?? "with types";
+    const diagnostics = this.sources.flatMap((source) => this.program.check(source, types));
+    return diagnostics.length > 0 ? this.done(diagnostics) : undefined;
+  }
+
+  /** The plan and what it imports as JavaScript. */
+  modules(): Module[] {
+    return this.sources.map((source) => this.program.emit(source).module);
+  }
+
+  /** Checks the result of a plan that ran, and makes its artifact. */
+  async finish({ error, built }: Pick<Outcome, "error" | "built">): Promise<Compiled> {
+    if (error !== undefined) return this.done([this.failed(error)]);
+    if (definesFragment(this.file)) return this.finishFragment(readResult(built, "fragment"));
+    if (definesTests(this.file)) return await this.finishTests(readResult(built, "tests"));
+    return await this.finishPlan(readResult(built, "plan"));
+  }
+
+  private failed(error: Failure): Diagnostic {
+    const span = this.placeOf(error.span);
+    const place =
+      (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ??
+      this.program.placeOfExport(this.sources[0]!) ??
+      startOf(this.shown);
+    return diagnostic(error.code, error.message, place, { hint: error.hint });
+  }
+
+  private finishFragment(built: Built["fragment"]): Compiled {
+    const made = this.madeFragment(built);
+    return "diagnostic" in made ? this.done([made.diagnostic]) : this.done([], { fragment: made });
+  }
+
+  /** The version of a fragment that a plan uses, or what is wrong with its file. */
+  private madeFragment(built: Built["fragment"]): FragmentVersion | { diagnostic: Diagnostic } {
+    const { name, version } = built;
+    const place = this.placeOf(built.$span) ?? startOf(this.shown);
+    const wanted = fragmentPath(name, version);
+    const refuse = (code: string, message: string, span: number, hint: string): { diagnostic: Diagnostic } => ({
+      diagnostic: diagnostic(code, message, this.placeOf(span) ?? place, { hint }),
+    });
+    if (!`/${place.file}`.endsWith(`/${wanted}`)) {
+      const message = `\`${name}\` of version ${version} is defined in ${place.file}`;
+      return refuse("name_mismatch", message, built.$name, `its file is ${wanted}`);
+    }
+    const file = resolve(this.root, place.file);
+    const texts = this.program.filesOf(file).map((path) => ({ path, text: this.program.emit(path).text }));
+    const made = { name, version, sha256: digestOf(file, texts) };
+    const message = changedSince(file, made);
+    const hint = "give it a greater version, or restore its sources and those of what it imports";
+    return message === undefined ? made : refuse("published_version", message, built.$version, hint);
+  }
+
+  private async finishPlan(built: Built["plan"]): Promise<Compiled> {
+    const versions: FragmentVersion[] = [];
+    const refused: Diagnostic[] = [];
+    for (const { fragment } of built.fragments) {
+      const made = this.madeFragment(fragment);
+      if ("diagnostic" in made) refused.push(made.diagnostic);
+      else versions.push(made);
+    }
+    if (refused.length > 0) return this.done(refused);
+    const places = this.newPlaces();
+    const text = prettyJson(planArtifact(built, places, this.project.declared, versions));
+    const verdict = await this.options.checker?.plan(text, planNameOf(this.shown));
+    const problems = [...(verdict?.problems ?? []), ...cacheProblems(built.nodes, verdict)];
+    const made = this.judged(text, places, problems, verdict?.warnings);
+    return made.artifact === undefined ? made : { ...made, options: () => this.optionsOf(built) };
+  }
+
+  private async finishTests(built: Built["tests"]): Promise<Compiled> {
+    const places = this.newPlaces();
+    const text = prettyJson(testsArtifact(built, places, this.project.declared));
+    const problems = [...((await this.options.checker?.tests(text))?.problems ?? [])];
+    const name = planNameOf(this.shown);
+    const message = `the tests are those of \`${built.tests_of}\`, and the file is called ${name}.test.ts`;
+    if (built.tests_of !== name) problems.push({ ...noProblem, code: "name_mismatch", pointer: "/tests_of", message });
+    return this.judged(text, places, problems);
+  }
+
+  private newPlaces(): Places {
+    return new Places(
+      this.placeOf,
+      this.sources.map((source) => this.program.emit(source)),
+    );
+  }
+
+  /** The artifact, unless there is something wrong with it. */
+  private judged(
+    text: string,
+    places: Places,
+    problems: readonly Problem[],
+    warnings: readonly Problem[] = [],
+  ): Compiled {
+    const placed = ({ code, message, hint, pointer }: Problem): Diagnostic => {
+      const place = places.above(pointer) ?? startOf(this.shown);
+      return diagnostic(code, this.withoutPlace(message), place, { hint, pointer });
+    };
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxArtifact)
+      return this.refused("file_too_large", `the artifact has ${bytes} bytes; at most ${maxArtifact} are allowed`);
+    if (problems.length > 0) return this.done(problems.map(placed), { places: places.byPointer });
+    const named = warnings.map((each) =>
+      each.node === "" ? each : { ...each, message: `node \`${each.node}\` ${each.message}` },
+    );
+    return this.done([], { artifact: text, warnings: inOrder(named.map(placed)), places: places.byPointer });
+  }
+
+  /** The sentence of the engine, which may end with a place in one of the plan's files. */
+  private withoutPlace(message: string): string {
+    const [whole, file = ""] = / \(([^()]+):\d+:\d+\)$/.exec(message) ?? [""];
+    return this.isOwn(file) ? message.slice(0, -whole.length) : message;
+  }
+
+  /** The options of all nodes, in the order of the nodes. */
+  private optionsOf(built: Built["plan"]): NodeOption[] {
+    const given = built.nodes.flatMap((node): GivenOption[] => {
+      const params = this.project.declared.ops.find((each) => each.name === node.op)?.params ?? [];
+      const sections: [Readonly<Record<string, number>>, JsonObject][] = [
+        [node.$fields, { ...node.params, $as: node.node_id }],
+        [node.$limits, node.limits],
+      ];
+      return sections.flatMap(([spans, values]) =>
+        Object.entries(spans).flatMap(([field, span]) => {
+          const place = this.placeOf(span);
+          const { kind = "", choices = [] } = params.find((each) => each.name === field) ?? {};
+          return place === undefined ? [] : [{ node: node.node_id, field, place, value: values[field], kind, choices }];
+        }),
+      );
+    });
+    return optionsOf(given, this.program.texts(this.shown));
+  }
+}
+
+const noProblem: Problem = { code: "", pointer: "", message: "", hint: "", node: "", source: "" };
+
+/** Reports each cache whose `by` differs from what the engine says its rows depend on. */
+function cacheProblems(nodes: Built["plan"]["nodes"], verdict: Verdict | undefined): Problem[] {
+  const named = (all: readonly string[]): string => (all.length === 0 ? "nothing" : all.join(", "));
+  return nodes.flatMap(({ node_id: node, $cacheBy: by }, index) => {
+    const key = verdict?.caches[node];
+    if (by === undefined || key === undefined) return [];
+    if (by.length === key.length && key.every((each) => by.includes(each))) return [];
+    return [
+      {
+        ...noProblem,
+        code: "cache_key_mismatch",
+        pointer: `/nodes/${index}/cache`,
+        message: `\`by\` says that the rows depend on ${named(by)}, and they depend on ${named(key)}`,
+        hint: `write by: [${key.map((each) => (each === "user" ? '"user"' : each)).join(", ")}]`,
+        node,
+      },
+    ];
+  });
+}
