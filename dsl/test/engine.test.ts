@@ -148,3 +148,50 @@ test("a message that the engine would not read is refused here", async () => {
     ["file_too_large"],
   );
 });
+
+/** Programs that are no engine, each with what is said of it. `$id` is the number of the question. */
+const impostors: readonly (readonly [string, string, RegExp])[] = [
+  ["rubbish", "read -r line; echo 'what?'; cat >/dev/null", /said `what\?`, which is no answer; --engine or/],
+  ["flood", "yes rubbish", /said `rubbish`, which is no answer/],
+  ["null", "read -r line; echo null; cat >/dev/null", /said `null`, which is no answer/],
+  ["other", `read -r line; echo '{"id":77}'; cat >/dev/null`, /said `\{"id":77\}`, which is no answer/],
+  [
+    "empty",
+    `read -r line; echo '{"id":1}'; cat >/dev/null`,
+    /gave an answer without a valid `diagnostics`; --engine or/,
+  ],
+  [
+    "wrong",
+    `read -r line; echo '{"id":1,"diagnostics":[null]}'; cat >/dev/null`,
+    /answer without a valid `diagnostics`/,
+  ],
+  ["silent", "exec sleep 600", /has not answered for 0\.1 s/],
+  ["noisy", "exec yes >&2", /has not answered for 0\.1 s/],
+];
+
+for (const [name, body, said] of impostors)
+  test(`a program that is no engine is an error: ${name}`, async () => {
+    const folder = scratchFolder();
+    const silenceMs = body.startsWith("exec ") ? 100 : undefined; // the others answer, however late on a busy machine
+    const made = new Engine(script(folder, name, `${body}\n`), folder, silenceMs);
+    await assert.rejects(made.open(), (error) => error instanceof EngineError && said.test(error.message));
+    made.close();
+  });
+
+test("a comparison that is none is an error", async () => {
+  const folder = scratchFolder();
+  const answers = `read -r line; echo '{"id":1,"diagnostics":[]}'; read -r line; echo '{"id":2,"before":[],"after":[]}'`;
+  const made = new Engine(script(folder, "engine", `${answers}; cat >/dev/null\n`), folder);
+  await assert.rejects(made.diff({ artifact: "{}" }, { artifact: "{}" }), /without a valid `comparison`/);
+  made.close();
+});
+
+test("an engine that does not end when its input does is left behind", () => {
+  const folder = projectFolder();
+  const stays = script(folder, "stays", `echo $$ > pid\ntrap '' PIPE HUP\n'${rankd}' check --stdin\nexec sleep 600\n`);
+  try {
+    assert.equal(run(folder, ["check", "--engine", stays], { PATH: process.env["PATH"]! }).status, 0);
+  } finally {
+    process.kill(Number(readFileSync(join(folder, "pid"), "utf8")));
+  }
+});

@@ -5,12 +5,37 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { compilerFor, scratchFolder, writeFiles } from "./support.js";
+import variant from "@jitl/quickjs-wasmfile-release-sync";
+import { bindings } from "@rankd/dslc";
+import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
+
+import { type Module, newInterpreter, type Setup, type Task } from "../packages/dslc/dist/interpreter.js";
+import { PlanProgram, ProgramCache } from "../packages/dslc/dist/program.js";
+import { Runner } from "../packages/dslc/dist/runner.js";
+import { SpanTable } from "../packages/dslc/dist/transform.js";
+import { compilerFor, project, scratchFolder, writeFiles } from "./support.js";
 
 const folder = scratchFolder();
 const head = 'import { definePlan, EP, Key, P } from "@rankd/plan";\n';
 const plan = (name: string, body: string): string =>
   `${head}export default definePlan({ name: "${name}", build: (ctx) => {\nconst it: any = (() => { ${body} })();\nreturn ctx.test.fixedSource({ rowCount: 1, trace: String(it) });\n} });\n`;
+
+const setup = (library: readonly Module[]): Setup => ({ limits: { timeMs: 20_000, memoryMb: 64 }, library });
+
+/** The modules that a plan is run with. */
+function modulesOf(text: string): { library: readonly Module[]; own: Module } {
+  const file = join(folder, "own.plan.ts");
+  const texts = new Map([[file, text]]);
+  const program = new PlanProgram(
+    folder,
+    [file],
+    bindings(project.declared),
+    new SpanTable(),
+    new ProgramCache(),
+    texts,
+  );
+  return { library: program.library(), own: program.emit(file).module };
+}
 
 /** Each tries something, and would give a plan if it worked. */
 const attempts: Readonly<Record<string, string>> = {
@@ -163,6 +188,37 @@ test("after a plan that was stopped the next one compiles", async () => {
   const strict = compilerFor(folder, { types: "without types", timeMs: 20_000 });
   const [, fine] = await strict.compile(["one_large_array", "fine"].map((name) => join(folder, `${name}.plan.ts`)));
   assert.deepEqual(fine!.diagnostics, []);
+});
+
+test("a plan finds the same memory whatever ran before it", async () => {
+  const { library, own } = modulesOf(plan("same", "return 1;"));
+  const run = await newInterpreter(setup(library), variant as unknown as QuickJSSyncVariant);
+  const task = (text: string): Task => ({ number: 1, modules: [{ ...own, text }], entry: own.id });
+  // QuickJS hands out numbers and memory in order; what is left of another plan would change either.
+  const looks = task(`const seen = Object.keys(globalThis).concat(Object.keys(Array.prototype));
+    throw new Error(seen.join() + String(Symbol.for("left").description) + (globalThis.left ?? []).length);`);
+  const first = run(looks);
+  assert.match(first.error!.message, /left0$/);
+  const wrecks = task(`globalThis.left = [1]; Array.prototype.left = 1; Array.prototype.map = undefined;
+    Object.defineProperty(Object.prototype, "left", { value: 1 }); require("@rankd/plan").left = 1; JSON.parse = null;
+    const keep = []; for (let i = 0; i < 10000; i += 1) keep.push({ i }); globalThis.keep = keep;
+    exports.default = 7;`);
+  assert.equal(run(wrecks).isSpoilt, false);
+  assert.deepEqual(run(looks), first);
+  assert.deepEqual(run({ ...task(own.text) }), run({ ...task(own.text) }));
+  assert.ok(run(task(own.text)).built !== undefined);
+});
+
+test("a worker that is still starting keeps no process alive once it is closed", async () => {
+  // Part of Node, and not of its types.
+  const resources = (process as unknown as { getActiveResourcesInfo(): string[] }).getActiveResourcesInfo;
+  const timers = (): number => resources().filter((each) => each === "Timeout").length;
+  const before = timers();
+  const runner = new Runner(setup([]));
+  runner.begin();
+  assert.equal(timers(), before + 1);
+  await runner.close();
+  assert.equal(timers(), before);
 });
 
 test("nothing was written beside the plans", () => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import type { Checker, Problem, Verdict } from "./checker.js";
 import { EngineError } from "./project_error.js";
+import { isObject, type JsonObject } from "./values.js";
 
 /** The package that carries the program rankd. */
 const enginePackage = `@rankd/engine-${process.platform}-${process.arch}`;
@@ -15,6 +16,10 @@ const enginePackage = `@rankd/engine-${process.platform}-${process.arch}`;
 const maxMessage = 16 * 1024 * 1024;
 /** The maximum number of characters that a failure shows of the engine's standard error. */
 const maxShown = 1000;
+/** The time within which the engine must give one of the answers that are due, on a busy machine. */
+const maxSilenceMs = 60_000;
+
+const toName = "; --engine or the environment's RANKD names the program";
 
 /** An artifact for a comparison: its text, or the file that it is in. */
 export type Side = { readonly artifact: string } | { readonly file: string };
@@ -70,7 +75,7 @@ export function findEngine(given: string | undefined, root: string): string | un
   return folders.map((folder) => join(folder, "rankd")).find(isProgram);
 }
 
-type Answer = Readonly<Record<string, unknown>>;
+type Answer = JsonObject;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -80,16 +85,20 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-function problemsOf(value: unknown): Problem[] {
-  const list = Array.isArray(value) ? (value as Partial<Problem>[]) : [];
-  return list.map(({ code = "", pointer = "", message = "", hint = "", node = "", source = "" }) => ({
-    code,
-    pointer,
-    message,
-    hint,
-    node,
-    source,
-  }));
+/** Nothing if a value is not a list of diagnostics. */
+function problemsOf(value: unknown): Problem[] | undefined {
+  if (!Array.isArray(value) || !value.every(isObject)) return undefined;
+  return value.map((fields) => {
+    const text = (name: keyof Problem): string => (typeof fields[name] === "string" ? fields[name] : "");
+    return {
+      code: text("code"),
+      pointer: text("pointer"),
+      message: text("message"),
+      hint: text("hint"),
+      node: text("node"),
+      source: text("source"),
+    };
+  });
 }
 
 const tooLarge = (bytes: number): Answer => ({
@@ -107,16 +116,17 @@ export class Engine implements Checker {
   private child: Child | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private count = 0;
+  private watchdog: NodeJS.Timeout | undefined;
 
   constructor(
     readonly program: string,
     private readonly root: string,
+    private readonly silenceMs = maxSilenceMs,
   ) {}
 
   /** Opens the project again. Returns its errors. */
   async open(): Promise<readonly Problem[]> {
-    const answer = await this.send({ do: "open", project: resolve(this.root) });
-    return problemsOf(answer["diagnostics"]);
+    return this.problemsIn(await this.send({ do: "open", project: resolve(this.root) }), "diagnostics");
   }
 
   async plan(artifact: string, name: string | undefined): Promise<Verdict> {
@@ -134,20 +144,31 @@ export class Engine implements Checker {
 
   async diff(before: Side, after: Side): Promise<Comparison> {
     const answer = await this.ask({ do: "diff", before, after });
-    return {
-      ...(answer as Partial<Comparison>),
-      before: problemsOf(answer["before"] ?? answer["diagnostics"]),
-      after: problemsOf(answer["after"]),
-    };
+    if ("diagnostics" in answer) return { before: this.problemsIn(answer, "diagnostics"), after: [] };
+    const found = { before: this.problemsIn(answer, "before"), after: this.problemsIn(answer, "after") };
+    if (found.before.length + found.after.length > 0) return found;
+    const { comparison, lines } = answer;
+    if (!isObject(comparison) || typeof lines !== "string") throw this.withoutField("comparison");
+    return { ...found, comparison: comparison as unknown as { readonly equal: boolean }, lines };
   }
 
   private async verdict(question: object): Promise<Verdict> {
     const answer = await this.ask(question);
     return {
-      problems: problemsOf(answer["diagnostics"]),
-      warnings: problemsOf(answer["warnings"]),
-      caches: (answer["caches"] ?? {}) as Verdict["caches"],
+      problems: this.problemsIn(answer, "diagnostics"),
+      warnings: "warnings" in answer ? this.problemsIn(answer, "warnings") : [],
+      caches: (isObject(answer["caches"]) ? answer["caches"] : {}) as Verdict["caches"],
     };
+  }
+
+  private problemsIn(answer: Answer, field: string): readonly Problem[] {
+    const found = problemsOf(answer[field]);
+    if (found === undefined) throw this.withoutField(field);
+    return found;
+  }
+
+  private withoutField(field: string): EngineError {
+    return new EngineError(`${this.program}, which checks plans, gave an answer without a valid \`${field}\`${toName}`);
   }
 
   /** Asks a question about the project, which is opened first if the process has ended meanwhile. */
@@ -166,9 +187,10 @@ export class Engine implements Checker {
     const child = (this.child ??= this.start());
     const answer = await new Promise<Answer>((resolve, reject) => {
       this.waiting.set(id, { of: child, resolve, reject });
+      this.watchdog?.refresh();
       child.stdin.write(line);
     });
-    const [error] = problemsOf(answer["error"]);
+    const [error] = problemsOf(answer["error"]) ?? [];
     if (error !== undefined) throw new EngineError(`${this.program} refused a message: ${error.message}`);
     return answer;
   }
@@ -177,21 +199,14 @@ export class Engine implements Checker {
     const child = spawn(this.program, ["check", "--stdin"], { stdio: ["pipe", "pipe", "pipe"] });
     let said = "";
     let parts: string[] = [];
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, maxShown)));
-    child.stdin.on("error", () => undefined); // its end says why
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      const lines = text.split("\n");
-      while (lines.length > 1) {
-        this.hear(parts.join("") + lines.shift()!);
-        parts = [];
-      }
-      if (lines[0] !== "") parts.push(lines[0]!);
-    });
     const end = (why: string): void => {
+      clearTimeout(watchdog);
       if (this.child === child) this.child = undefined;
+      child.kill("SIGKILL");
+      letGo(child);
       const reason = said.split("\n")[0]!;
       const error = new EngineError(
-        `${this.program}, which checks plans, ${why}${reason === "" ? "" : `: ${reason}`}; --engine or the environment's RANKD names the program`,
+        `${this.program}, which checks plans, ${why}${reason === "" ? "" : `: ${reason}`}${toName}`,
       );
       for (const [id, { of, reject }] of this.waiting) {
         if (of !== child) continue;
@@ -199,6 +214,29 @@ export class Engine implements Checker {
         reject(error);
       }
     };
+    const isAwaited = (): boolean => [...this.waiting.values()].some(({ of }) => of === child);
+    const giveUp = (): void => {
+      if (isAwaited()) end(`has not answered for ${this.silenceMs / 1000} s`);
+    };
+    // An answer may have arrived while this thread was busy. The short timer lets its event run before the engine is
+    // given up.
+    const watchdog = setTimeout(() => setTimeout(giveUp, 20), this.silenceMs).unref();
+    this.watchdog = watchdog;
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, maxShown)));
+    child.stdin.on("error", () => undefined); // its end says why
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      const lines = text.split("\n");
+      while (lines.length > 1) {
+        const line = parts.join("") + lines.shift()!;
+        parts = [];
+        if (!this.hear(line)) {
+          end(`said \`${line.slice(0, maxShown)}\`, which is no answer`);
+          return;
+        }
+        watchdog.refresh();
+      }
+      if (lines[0] !== "") parts.push(lines[0]!);
+    });
     child.on("error", (error: Error & { code?: string }) => {
       end(error.code === "ENOENT" ? "is not there" : `cannot be run: ${error.message}`);
     });
@@ -208,17 +246,32 @@ export class Engine implements Checker {
     return child;
   }
 
-  private hear(line: string): void {
-    const answer = JSON.parse(line) as Answer;
-    const id = Number(answer["id"]);
-    this.waiting.get(id)?.resolve(answer);
+  /** Passes an answer on. False if the line is not the answer to a question. */
+  private hear(line: string): boolean {
+    let answer: unknown;
+    try {
+      answer = JSON.parse(line);
+    } catch {
+      return false;
+    }
+    const id = isObject(answer) ? Number(answer["id"]) : 0;
+    const waiting = this.waiting.get(id);
     this.waiting.delete(id);
+    waiting?.resolve(answer as Answer);
+    return waiting !== undefined;
   }
 
-  /** Ends the process. */
+  /** Ends the process; one that does not end by itself does not keep this process alive. */
   close(): void {
-    const child = this.child;
+    clearTimeout(this.watchdog);
+    if (this.child !== undefined) letGo(this.child);
     this.child = undefined;
-    child?.stdin.end();
   }
+}
+
+function letGo(child: Child): void {
+  child.stdin.end();
+  child.stdout.destroy();
+  child.stderr.destroy();
+  child.unref();
 }

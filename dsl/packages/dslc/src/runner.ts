@@ -66,7 +66,7 @@ export class Runner {
       worker.unref();
       return undefined;
     }
-    await this.close();
+    if (this.worker === worker) await this.close();
     return said as Failure;
   }
 
@@ -94,11 +94,13 @@ export class Runner {
     });
   }
 
-  /** Ends the worker. */
+  /** Ends the worker, also while it starts. */
   async close(): Promise<void> {
     const worker = this.worker;
     this.worker = undefined;
     this.starting = undefined;
+    // Otherwise the timer that waits for a worker would keep the process alive for a minute.
+    this.listener(failure("sandbox_failed", "the sandbox was closed"));
     await worker?.terminate();
   }
 }
