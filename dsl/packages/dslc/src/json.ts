@@ -13,28 +13,19 @@ export class ExactInteger {
 
 const inlineWidth = 100;
 
-/** The first code unit whose order may differ from the order of the bytes. */
-const firstSurrogate = 0xd800;
-
 /** In the order of their UTF-8 bytes. */
 export function byBytes(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; ++at) {
-    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
-    if (left === right) continue;
-    // Only characters from the surrogates on need a comparison by bytes. Names of fields and nodes almost always differ
-    // in an earlier character.
-    return left < firstSurrogate && right < firstSurrogate
-      ? left - right
-      : Buffer.compare(Buffer.from(a), Buffer.from(b));
-  }
-  return a.length - b.length;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** The names of the fields of an object in the order of their bytes, which almost always is that of `sort`. */
+function sortedNames(value: object): string[] {
+  const names = Object.keys(value);
+  return names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
 }
 
 function fieldsOf(value: { readonly [field: string]: Json }): [string, Json][] {
-  return Object.keys(value)
-    .sort(byBytes)
-    .map((name) => [name, value[name]!]);
+  return sortedNames(value).map((name) => [name, value[name]!]);
 }
 
 /** An integral number past 2^53 is written with an exponent: without one it would count as an integer. */
@@ -97,8 +88,7 @@ export function canonicalJson(value: unknown): string {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const object = value as Record<string, unknown>;
-  return `{${Object.keys(object)
-    .sort(byBytes)
+  return `{${sortedNames(object)
     .map((name) => `${JSON.stringify(name)}:${canonicalJson(object[name])}`)
     .join(",")}}`;
 }

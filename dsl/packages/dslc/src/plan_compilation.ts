@@ -59,6 +59,8 @@ const maxArtifact = 16 * 1024 * 1024;
 /** The compilation of one file, in a program that it shares with others. */
 export class PlanCompilation {
   private readonly sources: readonly string[];
+  /** The sources as places name them. */
+  private readonly own: ReadonlySet<string>;
   private readonly shown: string;
   private readonly path: string;
 
@@ -72,18 +74,15 @@ export class PlanCompilation {
   ) {
     this.path = resolve(file);
     this.sources = program.filesOf(this.path);
+    this.own = new Set(this.sources.map((each) => program.shown(each)));
     this.shown = relative(root, this.path).split(sep).join("/");
   }
 
   /** The place of a span number from the sandbox, if it is in the plan's own files. */
   private readonly placeOf = (span: unknown): Place | undefined => {
     const place = this.spans.find(span);
-    return place !== undefined && this.isOwn(place.file) ? place : undefined;
+    return place !== undefined && this.own.has(place.file) ? place : undefined;
   };
-
-  private isOwn(shown: string): boolean {
-    return this.sources.some((each) => this.program.shown(each) === shown);
-  }
 
   private done(diagnostics: readonly Diagnostic[], more: Partial<Compiled> = {}): Compiled {
     return {
@@ -228,7 +227,7 @@ export class PlanCompilation {
   /** The sentence of the engine, which may end with a place in one of the plan's files. */
   private withoutPlace(message: string): string {
     const [whole, file = ""] = / \(([^()]+):\d+:\d+\)$/.exec(message) ?? [""];
-    return this.isOwn(file) ? message.slice(0, -whole.length) : message;
+    return this.own.has(file) ? message.slice(0, -whole.length) : message;
   }
 
   /** The options of all nodes, in the order of the nodes. */
