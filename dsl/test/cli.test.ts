@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import type { Compiled } from "../packages/dslc/dist/plan_compilation.js";
 import { watch } from "../packages/dslc/dist/watch.js";
-import { dslc, patient, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, dslc, patient, repository, scratchFolder, writeFiles } from "./support.js";
 
 const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
 const plan = (name: string, count = 3): string => `import { definePlan, Key } from "@rankd/plan";
@@ -41,6 +41,8 @@ test("help, and what is wrong with a command line", async () => {
     ["build", "--colour"],
     ["build", "--out"],
     ["build", "--time-limit-ms", "0"],
+    ["build", "--engine", ""],
+    ["build", "--out="],
     ["diff", "a"],
   ]) {
     const wrong = await dslc(folder, ...args);
@@ -112,6 +114,30 @@ test("what cannot be read or written is told in a line, and what was there befor
   assert.match(await told("check", "plans.json"), /^dslc: plans\.json is not there\n$/);
   writeFileSync(join(folder, "plans/manifest.json"), '{"plans": 3}');
   assert.match(await told("build"), /manifest\.json: `plans` must list the sources of plans, as in \{.*\}\n$/);
+});
+
+test("a folder of plans that is none is told in a line, and a pipe among plans is not read", async () => {
+  const folder = projectFolder();
+  rmSync(join(folder, "plans/manifest.json"));
+  assert.equal(spawnSync("mkfifo", [join(folder, "plans/pipe.plan.ts")]).status, 0);
+  assert.deepEqual([(await dslc(folder, "check")).status, (await dslc(folder, "check")).err], [0, ""]);
+  rmSync(join(folder, "plans"), { recursive: true });
+  writeFiles(folder, { plans: "" });
+  const { status, out, err } = await dslc(folder, "check");
+  assert.deepEqual([status, out], [1, ""]);
+  assert.match(err, /^dslc: ENOTDIR: not a directory, \S+ '\S+plans'\n$/);
+});
+
+test("of a file that is gone no text is known, so that watch does not wait for another", async () => {
+  const folder = projectFolder();
+  const compiler = compilerFor(folder);
+  const file = join(folder, "plans/a.plan.ts");
+  const [there] = await compiler.compile([file]);
+  assert.ok(there!.texts!.has(file));
+  rmSync(file);
+  const [gone] = await compiler.compile([file]);
+  assert.equal(gone!.diagnostics[0]!.code, "unreadable_file");
+  assert.deepEqual([...gone!.texts!], []);
 });
 
 test("what a plan says cannot steer the terminal that shows it", async () => {

@@ -72,6 +72,8 @@ export function parseArguments(args: readonly string[]) {
   if (command === "diff" && files.length !== 2) throw new UsageError("diff needs two plans");
   if (command !== "test" && values.only !== undefined) throw new UsageError("--only is an option of test");
   if (command === "test" && values.out !== undefined) throw new UsageError("--out is not an option of test");
+  for (const [name, value] of Object.entries(values))
+    if (value === "") throw new UsageError(`the value of --${name} must not be empty`);
   const number = (name: "time-limit-ms" | "memory-limit-mb", otherwise: number): number => {
     const value = Number(values[name] ?? otherwise);
     if (Number.isInteger(value) && value >= 1) return value;

@@ -57,7 +57,9 @@ export async function main(args: readonly string[], to: Output = standardOutput)
       engine?.close();
     }
   } catch (error) {
-    if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
+    // The system refuses a file or a folder; any other error is a fault of dslc.
+    const isOfSystem = error instanceof Error && "syscall" in error;
+    if (!isOfSystem && !(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
     reportError(error, args, to);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }

@@ -100,7 +100,10 @@ export class PlanProgram {
 
   private planText(file: string, options: ts.CreateSourceFileOptions): PlanText | undefined {
     const text = this.files.read(file);
-    if (text === undefined) return undefined;
+    if (text === undefined) {
+      this.cache.plans.delete(file);
+      return undefined;
+    }
     const known = this.cache.plans.get(file);
     if (known?.text === text) return known;
     const made = parsePlanText(file, this.shown(file), text, options);
