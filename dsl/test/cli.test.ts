@@ -158,11 +158,12 @@ test("a folder whose plans are all built gets an index", async () => {
 
 test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", async () => {
   const folder = projectFolder();
-  writeFiles(folder, { "plans/a.plan.ts": plan("a", 0), "x.json": '{"schema_version": 1.0}' });
-  const people = await dslc(folder, "check", "plans/a.plan.ts", "x.json");
+  writeFiles(folder, { "plans/a.plan.ts": plan("a", 0), "x.json": '{"schema_version": 1.0}', "y.json": "[" });
+  const people = await dslc(folder, "check", "plans/a.plan.ts", "x.json", "y.json");
   assert.equal(people.status, 1);
   assert.match(people.err, /^plans\/a\.plan\.ts:5:125: type_error: /m);
   assert.match(people.err, /^x\.json:1:1: wrong_type: \/schema_version: /m);
+  assert.match(people.err, /^y\.json:1:1: json_syntax: line 1, column 2: /m);
   const programs = JSON.parse((await dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts")).out) as {
     plans: { name: string; diagnostics: { code: string }[] }[];
   };

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { changedOption, type NodeOption, RefusedChange } from "../packages/dslc/dist/options.js";
+import { changedOption, type NodeOption } from "../packages/dslc/dist/options.js";
+import { Refusal } from "../packages/dslc/dist/project_error.js";
 import { compilerFor, scratchFolder, writeFiles } from "./support.js";
 
 const folder = scratchFolder();
@@ -127,7 +128,7 @@ test("what is no value for the option is refused, and so is a place where none s
     try {
       changedOption(text, ...at(value), kind, given);
     } catch (error) {
-      if (error instanceof RefusedChange) return `${error.code}: ${error.message}`;
+      if (error instanceof Refusal) return `${error.code}: ${error.message}`;
       throw error;
     }
     return "changed";

@@ -189,7 +189,7 @@ class Command {
     const placed = ({ code, pointer, message, hint }: Problem): Diagnostic => ({
       code,
       pointer,
-      message: `${pointer}: ${message}`,
+      message: pointer === "" ? message : `${pointer}: ${message}`,
       hint,
       place: startOf(file),
     });

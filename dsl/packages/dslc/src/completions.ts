@@ -75,15 +75,8 @@ export class Completer {
   }
 
   private describe(file: string, offset: number, name: string): string {
-    const found = this.service.getCompletionEntryDetails(
-      file,
-      offset,
-      name,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    );
+    const nothing = undefined;
+    const found = this.service.getCompletionEntryDetails(file, offset, name, nothing, nothing, nothing, nothing);
     if (found === undefined) return "";
     const parts = [found.displayParts, found.documentation].map((each) => ts.displayPartsToString(each));
     return parts.filter((each) => each !== "").join("\n");

@@ -88,17 +88,11 @@ interface Waiting {
 /** Nothing if a value is not a list of diagnostics. */
 function problemsOf(value: unknown): Problem[] | undefined {
   if (!Array.isArray(value) || !value.every(isObject)) return undefined;
-  return value.map((fields) => {
-    const text = (name: keyof Problem): string => (typeof fields[name] === "string" ? fields[name] : "");
-    return {
-      code: text("code"),
-      pointer: text("pointer"),
-      message: text("message"),
-      hint: text("hint"),
-      node: text("node"),
-      source: text("source"),
-    };
-  });
+  const names = ["code", "pointer", "message", "hint", "node", "source"] as const;
+  const text = (field: unknown): string => (typeof field === "string" ? field : "");
+  return value.map(
+    (fields) => Object.fromEntries(names.map((name) => [name, text(fields[name])])) as Record<keyof Problem, string>,
+  );
 }
 
 const tooLarge = (bytes: number): Answer => ({

@@ -2,6 +2,7 @@
 import ts = require("typescript");
 
 import type { Place } from "./diagnostic.js";
+import { Refusal } from "./project_error.js";
 import { placeOf } from "./transform.js";
 
 /** How an option is written: a literal, one of a few words, or an expression of whatever kind. */
@@ -49,6 +50,7 @@ export interface PlanTexts {
 }
 
 const formulas = ["expr_id", "pred_id"];
+const notWritten = "the option is not written as a field with its own name";
 
 /** All of them, each with what may become of it. */
 export function optionsOf(given: readonly GivenOption[], texts: PlanTexts): NodeOption[] {
@@ -71,33 +73,19 @@ class OptionReader {
   ) {}
 
   read(): NodeOption {
-    const { node, field, place, choices } = this.given;
+    const { field, place, choices } = this.given;
     const source = this.texts.source(place.file);
     const property = source && propertyAt(source, place);
     if (source === undefined || property === undefined)
-      return this.option(
-        field.replace("$", ""),
-        "",
-        "expression",
-        "the option is not written as a field with its own name",
-        null,
-      );
+      return this.option(field.replace("$", ""), "", "expression", notWritten, null);
     const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
     const name = (property.name as ts.Identifier | ts.StringLiteral).text;
     const kind = this.kindOf(value);
     const why = this.whyElsewhere() || this.whyReplaced(property, name) || this.whyComputed(property, value);
     const shown = kind === "string" && choices.length > 0 ? "choice" : kind;
-    return {
-      ...this.option(
-        name,
-        ts.isStringLiteral(value) ? value.text : value.getText(source),
-        shown,
-        why,
-        this.definitionOf(value),
-      ),
-      node,
-      choices: shown === "choice" ? choices : [],
-    };
+    const text = ts.isStringLiteral(value) ? value.text : value.getText(source);
+    const option = this.option(name, text, shown, why, this.definitionOf(value));
+    return shown === "choice" ? { ...option, choices } : option;
   }
 
   private option(option: string, text: string, kind: OptionKind, why: string, definition: Place | null): NodeOption {
@@ -107,7 +95,7 @@ class OptionReader {
   private kindOf(value: ts.Expression): OptionKind {
     if (formulas.includes(this.given.kind)) return "expression";
     if (ts.isStringLiteral(value)) return "string";
-    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return "truth";
+    if (isTruth(value)) return "truth";
     return isNumber(value) ? "number" : "expression";
   }
 
@@ -145,15 +133,14 @@ class OptionReader {
   private isSame(value: ts.Expression): boolean {
     const built = this.given.value;
     if (ts.isStringLiteral(value)) return value.text === built;
-    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword)
-      return (value.kind === ts.SyntaxKind.TrueKeyword) === built;
+    if (isTruth(value)) return (value.kind === ts.SyntaxKind.TrueKeyword) === built;
     return !isNumber(value) || typeof built !== "number" || Number(value.getText().replace(/[_n]/g, "")) === built;
   }
 
   /** Literals, names of the registries, and lists and calls of these: nothing that other lines of the plan decide. */
   private isWrittenOut(value: ts.Expression): boolean {
-    if (ts.isStringLiteral(value) || isNumber(value) || value.kind === ts.SyntaxKind.NullKeyword) return true;
-    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return true;
+    if (ts.isStringLiteral(value) || isNumber(value) || isTruth(value)) return true;
+    if (value.kind === ts.SyntaxKind.NullKeyword) return true;
     if (ts.isArrayLiteralExpression(value)) return value.elements.every((each) => this.isWrittenOut(each));
     if (ts.isObjectLiteralExpression(value))
       return value.properties.every((each) => ts.isPropertyAssignment(each) && this.isWrittenOut(each.initializer));
@@ -196,6 +183,10 @@ class OptionReader {
   }
 }
 
+function isTruth({ kind }: ts.Expression): boolean {
+  return kind === ts.SyntaxKind.TrueKeyword || kind === ts.SyntaxKind.FalseKeyword;
+}
+
 function isNumber(value: ts.Expression): boolean {
   if (ts.isPrefixUnaryExpression(value))
     return value.operator === ts.SyntaxKind.MinusToken && isNumber(value.operand) && value.operand.kind !== value.kind;
@@ -206,11 +197,8 @@ function isNumber(value: ts.Expression): boolean {
 function propertyAt(source: ts.SourceFile, place: Place): Property | undefined {
   const starts = source.getLineStarts();
   if (place.endLine > starts.length) return undefined;
-  return propertyOf(
-    source,
-    starts[place.line - 1]! + place.column - 1,
-    starts[place.endLine - 1]! + place.endColumn - 1,
-  );
+  const offset = (line: number, column: number): number => starts[line - 1]! + column - 1;
+  return propertyOf(source, offset(place.line, place.column), offset(place.endLine, place.endColumn));
 }
 
 function propertyOf(source: ts.SourceFile, from: number, to: number): Property | undefined {
@@ -249,37 +237,27 @@ export interface TextChange {
   readonly insert: string;
 }
 
-/** Why an option cannot be changed so. */
-export class RefusedChange extends Error {
-  constructor(
-    readonly code: "not_an_option" | "bad_value",
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /**
  * Replaces the value of the option at `[from, to)`; the rest of the text stays unchanged, byte for byte. Strings are
- * passed without quotes, and get the quotes of the old value.
+ * passed without quotes, and get the quotes of the old value. Throws a Refusal: `not_an_option` or `bad_value`.
  */
 export function changedOption(text: string, from: number, to: number, kind: OptionKind, value: string): TextChange {
   const property = propertyOf(parsed(text), from, to);
   if (property === undefined || !ts.isPropertyAssignment(property))
-    throw new RefusedChange("not_an_option", "there is no option at this place; the text has changed in the meantime");
+    throw new Refusal("not_an_option", "there is no option at this place; the text has changed in the meantime");
   const insert = kind === "string" || kind === "choice" ? quoted(value, text[from]!) : value.trim();
   const given = expressionOf(insert);
   const isFitting =
     given !== undefined && { number: isNumber(given), truth: /^(true|false)$/.test(insert) }[kind as string];
   if (given === undefined || isFitting === false)
-    throw new RefusedChange(
+    throw new Refusal(
       "bad_value",
       `\`${value}\` is ` +
         ({ number: "not a number", truth: "neither true nor false" }[kind as string] ?? "not an expression"),
     );
   const next = text.slice(0, from) + insert + text.slice(to);
   const there = propertyOf(parsed(next), from, from + insert.length);
-  if (there === undefined) throw new RefusedChange("bad_value", `\`${value}\` would change what stands around it`);
+  if (there === undefined) throw new Refusal("bad_value", `\`${value}\` would change what stands around it`);
   return { from, to, insert };
 }
 

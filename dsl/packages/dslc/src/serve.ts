@@ -12,12 +12,12 @@ import type { Compiler } from "./compile.js";
 import { Completer } from "./completions.js";
 import { sourcesOf } from "./folder.js";
 import { sha256 } from "./json.js";
-import { changedOption, type OptionKind, RefusedChange } from "./options.js";
+import { changedOption, type OptionKind } from "./options.js";
 import { isInProject } from "./plan_files.js";
 import type { Compiled } from "./plan_compilation.js";
 import { planNameOf, testSource } from "./plan_names.js";
 import type { Project } from "./project.js";
-import { ProjectError } from "./project_error.js";
+import { ProjectError, Refusal } from "./project_error.js";
 import { reasonOf, replaceFile } from "./write.js";
 
 /** What is asked. */
@@ -33,15 +33,6 @@ interface Question {
   readonly kind: OptionKind;
   readonly value: string;
   readonly script: boolean;
-}
-
-class Refusal extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
 }
 
 /** Answers in the order of the questions. */
@@ -70,8 +61,8 @@ class Answers {
       number = question.number;
       return { number, ...(await this.answer(question)) };
     } catch (error) {
-      const isCoded = error instanceof Refusal || error instanceof RefusedChange;
-      const code = isCoded ? error.code : error instanceof ProjectError ? "bad_project" : "compiler_failed";
+      const isOfProject = error instanceof ProjectError;
+      const code = error instanceof Refusal ? error.code : isOfProject ? "bad_project" : "compiler_failed";
       return { number, error: { code, message: reasonOf(error) } };
     }
   }
