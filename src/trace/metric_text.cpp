@@ -1,14 +1,17 @@
 // src/trace/metric_text.cpp: formats metrics in the text formats of Prometheus and OpenMetrics.
-#include <braid/trace/metric.hpp>
+#include <braid/trace/detail/metric_writer.hpp>
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace braid {
+namespace detail {
 namespace {
 
 /// Appends text with `\` and line ends escaped, and also quotes if it is the value of a label.
@@ -37,64 +40,38 @@ auto to_text(double value) -> std::string {
   return {room.data(), std::to_chars(room.data(), room.data() + room.size(), value).ptr};
 }
 
-class writer {
- public:
-  explicit writer(metric::format format) noexcept : format_(format) {}
-
-  void begin_family(const metric& of) {
-    sample_ = of.name + (of.kind == metric::type::counter ? "_total" : "");
-    const std::string& family = format_ == metric::format::open_metrics ? of.name : sample_;
-    ((text_ += "# HELP ") += family) += ' ';
-    append_escaped(text_, of.help, format_ == metric::format::open_metrics);
-    ((((text_ += "\n# TYPE ") += family) += ' ') += name_of(of.kind)) += '\n';
-    if (format_ == metric::format::open_metrics && !of.unit.empty())
-      ((((text_ += "# UNIT ") += family) += ' ') += of.unit) += '\n';
-  }
-
-  void add(const metric& of) {
-    if (of.kind != metric::type::histogram) return add_sample("", of.labels, "", to_text(of.value));
-    for (const metric::bucket& each : of.buckets)
-      add_sample("_bucket", of.labels, to_bound(each.bound), std::to_string(each.count));
-    add_sample("_sum", of.labels, "", to_text(of.value));
-    add_sample("_count", of.labels, "", std::to_string(of.buckets.empty() ? 0 : of.buckets.back().count));
-  }
-
-  auto end() -> std::string {
-    if (format_ == metric::format::open_metrics) text_ += "# EOF\n";
-    return std::move(text_);
-  }
-
- private:
-  /// Formats the upper bound of a bucket. OpenMetrics requires a decimal point even for whole numbers.
-  auto to_bound(double bound) const -> std::string {
-    std::string text = to_text(bound);
-    if (format_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";
-    return text;
-  }
-
-  void add_label(char separator, std::string_view name, std::string_view value) {
-    ((text_ += separator) += name) += "=\"";
-    append_escaped(text_, value, true);
-    text_ += '"';
-  }
-
-  void add_sample(const char* suffix, const std::vector<metric::label>& labels, const std::string& bound,
-                  const std::string& value) {
-    (text_ += sample_) += suffix;
-    char separator = '{';
-    for (const metric::label& each : labels) add_label(std::exchange(separator, ','), each.name, each.value);
-    if (!bound.empty()) add_label(std::exchange(separator, ','), "le", bound);
-    ((text_ += separator == '{' ? " " : "} ") += value) += '\n';
-  }
-
-  metric::format format_;
-  std::string sample_;
-  std::string text_;
-};
+/// Formats the upper bound of a bucket. OpenMetrics requires a decimal point even for whole numbers.
+auto to_bound(double bound, metric::format format) -> std::string {
+  std::string text = to_text(bound);
+  if (format == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";
+  return text;
+}
 
 }  // namespace
 
-auto metrics_text(std::span<const metric> all, metric::format format) -> std::string {
+void metric_writer::family(std::string_view name, kind type, std::string_view help, std::string_view unit) {
+  constexpr std::string_view total = "_total";
+  sample_ = name;
+  const bool is_open = format_ == metric::format::open_metrics;
+  if (is_open && type == kind::counter && name.ends_with(total)) name.remove_suffix(total.size());
+  ((text_ += "# HELP ") += name) += ' ';
+  append_escaped(text_, help, is_open);
+  ((((text_ += "\n# TYPE ") += name) += ' ') += name_of(type)) += '\n';
+  if (is_open && !unit.empty()) ((((text_ += "# UNIT ") += name) += ' ') += unit) += '\n';
+}
+
+void metric_writer::sample(std::string_view suffix, std::span<const label> labels, double value) {
+  append_sample(suffix, labels, {}, to_text(value));
+}
+
+void metric_writer::histogram(std::span<const label> labels, std::span<const metric::bucket> buckets, double sum) {
+  for (const metric::bucket& each : buckets)
+    append_sample("_bucket", labels, to_bound(each.bound, format_), std::to_string(each.count));
+  append_sample("_sum", labels, {}, to_text(sum));
+  append_sample("_count", labels, {}, std::to_string(buckets.empty() ? 0 : buckets.back().count));
+}
+
+void metric_writer::add(std::span<const metric> all) {
   std::map<std::string_view, std::size_t> known;
   std::vector<std::vector<const metric*>> families;
   for (const metric& each : all) {
@@ -102,12 +79,42 @@ auto metrics_text(std::span<const metric> all, metric::format format) -> std::st
     if (is_new) families.emplace_back();
     families[found->second].push_back(&each);
   }
-  writer out(format);
-  for (const auto& family : families) {
-    out.begin_family(*family.front());
-    for (const metric* const each : family) out.add(*each);
+  std::vector<label> labels;
+  for (const auto& members : families) {
+    const metric& first = *members.front();
+    family(first.name + (first.kind == kind::counter ? "_total" : ""), first.kind, first.help, first.unit);
+    for (const metric* const each : members) {
+      labels.clear();
+      for (const metric::label& one : each->labels) labels.push_back({.name = one.name, .value = one.value});
+      if (each->kind == kind::histogram)
+        histogram(labels, each->buckets, each->value);
+      else
+        sample({}, labels, each->value);
+    }
   }
-  return out.end();
+}
+
+/// Appends one line. The bound of a bucket is its last label; it is empty for other samples.
+void metric_writer::append_sample(std::string_view suffix, std::span<const label> labels, std::string_view bound,
+                                  std::string_view value) {
+  (text_ += sample_) += suffix;
+  char separator = '{';
+  const auto add_label = [&](const label& each) {
+    ((text_ += std::exchange(separator, ',')) += each.name) += "=\"";
+    append_escaped(text_, each.value, true);
+    text_ += '"';
+  };
+  for (const label& each : labels) add_label(each);
+  if (!bound.empty()) add_label({.name = "le", .value = bound});
+  ((text_ += separator == '{' ? " " : "} ") += value) += '\n';
+}
+
+}  // namespace detail
+
+auto metrics_text(std::span<const metric> all, metric::format format) -> std::string {
+  detail::metric_writer out(format);
+  out.add(all);
+  return format == metric::format::open_metrics ? out.text() + "# EOF\n" : out.text();
 }
 
 }  // namespace braid

@@ -2,6 +2,7 @@
 #include <braid/trace/metric.hpp>
 
 #include <braid/trace/detail/metric_source.hpp>
+#include <braid/trace/detail/metric_writer.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -67,6 +68,17 @@ TEST_CASE("a histogram is written as its buckets, its sum and its count") {
         "wait_seconds_bucket{pool=\"x\",le=\"1e-06\"} 1\nwait_seconds_bucket{pool=\"x\",le=\"1\"} 3\n"
         "wait_seconds_bucket{pool=\"x\",le=\"+Inf\"} 4\n"
         "wait_seconds_sum{pool=\"x\"} 2.5\nwait_seconds_count{pool=\"x\"} 4\n");
+}
+
+TEST_CASE("counts of a histogram are written in full, and a family may have no samples") {
+  detail::metric_writer out;
+  out.family("a_seconds", metric::type::histogram, "Time.");
+  out.histogram({{"x", "y"}}, std::vector<metric::bucket>{{std::numeric_limits<double>::infinity(), 100'000}}, 1e5);
+  out.family("b_total", metric::type::counter, "Things.");
+  CHECK(out.text() ==
+        "# HELP a_seconds Time.\n# TYPE a_seconds histogram\na_seconds_bucket{x=\"y\",le=\"+Inf\"} 100000\n"
+        "a_seconds_sum{x=\"y\"} 1e+05\na_seconds_count{x=\"y\"} 100000\n# HELP b_total Things.\n# TYPE b_total "
+        "counter\n");
 }
 
 TEST_CASE("OpenMetrics has bounds that are seen to be no whole numbers") {

@@ -5,7 +5,6 @@
 
 #include <rankd/server/files/arrow_file.hpp>
 #include <rankd/server/events/counter_writer.hpp>
-#include <rankd/server/detail/write_histogram.hpp>
 #include <rankd/server/events/embedded_counters.hpp>
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/metrics/exposition.hpp>
@@ -105,7 +104,7 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
     if (kept.caches != 0) records.emplace_back(name, kept);
   }
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
-  for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
+  for (const auto& [name, sum] : all) out.histogram({{"endpoint", name}}, sum.times.buckets(), sum.times.seconds());
   out.family("rankd_endpoint_errors_total", kind::counter, "Answers of endpoints that were errors.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.errors));
   out.family("rankd_endpoint_late_total", kind::counter, "Calls of endpoints that ended too late for their requests.");
@@ -353,7 +352,7 @@ auto answer_metrics(endpoint_context& context, braid::http_exchange& x) -> braid
   context.metrics.note_gate(context.gate.counts(), context.unread());
   exposition out;
   for (const metric_writer each : writers) each(out, *context.shared);
-  reply(context, x, endpoint::metrics, braid::http_status::ok, exposition::media_type, out.text());
+  reply(context, x, endpoint::metrics, braid::http_status::ok, exposition_media_type, out.text());
   return {};
 }
 

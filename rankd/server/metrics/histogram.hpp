@@ -2,12 +2,15 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
+#include <braid/trace/metric.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 namespace rankd {
 
@@ -44,6 +47,14 @@ class histogram_of {
   [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
     for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
+    return all;
+  }
+  /// Returns cumulative counts; the last one is the total. Errors: std::bad_alloc.
+  [[nodiscard]] auto buckets() const -> std::vector<braid::metric::bucket> {
+    std::vector<braid::metric::bucket> all;
+    all.reserve(counts_.size());
+    for (std::size_t at = 0; at < bounds.size(); ++at) all.push_back({.bound = bounds[at], .count = up_to(at)});
+    all.push_back({.bound = std::numeric_limits<double>::infinity(), .count = up_to(bounds.size())});
     return all;
   }
   [[nodiscard]] auto seconds() const noexcept -> double { return seconds_; }

@@ -2,15 +2,12 @@
 // plans.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
-#include <rankd/server/detail/write_histogram.hpp>
-
 #include <algorithm>
 #include <array>
 
 namespace rankd {
 namespace {
 
-using detail::write_histogram;
 using kind = exposition::kind;
 
 /// The name under which the nodes beyond `max_listed_nodes` are counted. No node can have this name.
@@ -140,8 +137,9 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
              "Time of nodes: queued (queue), computing (run) or waiting for a store (io).");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
     const std::string_view part = waits(plan, node) ? "io" : "run";
-    write_histogram(out, {{"plan", plan.name}, {"node", node}, {"part", "queue"}}, counts.queue);
-    write_histogram(out, {{"plan", plan.name}, {"node", node}, {"part", part}}, counts.work);
+    out.histogram({{"plan", plan.name}, {"node", node}, {"part", "queue"}}, counts.queue.buckets(),
+                  counts.queue.seconds());
+    out.histogram({{"plan", plan.name}, {"node", node}, {"part", part}}, counts.work.buckets(), counts.work.seconds());
   });
 }
 

@@ -1,14 +1,11 @@
 // rankd/server/metrics/serve_metrics.cpp: counts events of a loop, sums the counts of all loops, and writes them.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
-#include <rankd/server/detail/write_histogram.hpp>
-
 #include <string>
 
 namespace rankd {
 namespace {
 
-using detail::write_histogram;
 using kind = exposition::kind;
 
 }  // namespace
@@ -125,7 +122,7 @@ void serve_metrics::write_endpoints(exposition& out) const {
   out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
   for (std::size_t which = 0; which < endpoints; ++which)
     if (times_[which].up_to(times_[which].bounds.size()) != 0)
-      write_histogram(out, {{"endpoint", name(which)}}, times_[which]);
+      out.histogram({{"endpoint", name(which)}}, times_[which].buckets(), times_[which].seconds());
 }
 
 void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops) {
@@ -141,7 +138,8 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
     for (const auto& [code, count] : metrics.codes)
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
   out.family("rankd_request_duration_seconds", kind::histogram, "Time from the body of a request to its ranking.");
-  for (const auto& [name, metrics] : all.plans_) write_histogram(out, {{"plan", name}}, metrics.times);
+  for (const auto& [name, metrics] : all.plans_)
+    out.histogram({{"plan", name}}, metrics.times.buckets(), metrics.times.seconds());
   out.family("rankd_candidates_total", kind::counter, "Candidates in all answers.");
   for (const auto& [name, metrics] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(metrics.candidates));
 

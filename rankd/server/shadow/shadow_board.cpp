@@ -2,7 +2,6 @@
 #include <rankd/server/shadow/shadow_board.hpp>
 
 #include <rankd/registry/json_members.hpp>
-#include <rankd/server/detail/write_histogram.hpp>
 
 #include <algorithm>
 #include <array>
@@ -173,13 +172,15 @@ void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow
              "Overlap of the first candidates of both answers. Errors do not count.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
-    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_);
+    out.histogram({{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_.buckets(),
+                  each->overlaps_.seconds());
   }
   out.family("rankd_shadow_extra_seconds", kind::histogram,
              "Time by which the candidate was slower than the served plan.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
-    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->extra_);
+    out.histogram({{"plan", each->plan_}, {"candidate", each->candidate_}}, each->extra_.buckets(),
+                  each->extra_.seconds());
   }
 }
 
