@@ -5,6 +5,8 @@
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/id_batch.hpp>
 
+#include <braid/base/detail/base64.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -17,37 +19,6 @@ namespace rankd::detail {
 namespace {
 
 namespace dom = simdjson::dom;
-
-/// Returns the value of a letter in either alphabet of RFC 4648, or 64 if the letter is in neither.
-constexpr auto bits_of(char letter) noexcept -> std::uint32_t {
-  if (letter >= 'A' && letter <= 'Z') return static_cast<std::uint32_t>(letter - 'A');
-  if (letter >= 'a' && letter <= 'z') return static_cast<std::uint32_t>(letter - 'a') + 26;
-  if (letter >= '0' && letter <= '9') return static_cast<std::uint32_t>(letter - '0') + 52;
-  if (letter == '+' || letter == '-') return 62;
-  return letter == '/' || letter == '_' ? 63 : 64;
-}
-
-/// Returns the bytes of base64, with or without padding; nothing if the text is malformed.
-auto from_base64(std::string_view text, braid::arena& memory) -> std::optional<std::string_view> {
-  if (text.size() % 4 == 0)
-    for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
-  if (text.size() % 4 == 1) return std::nullopt;
-  const std::span<char> bytes = memory.uninitialized<char>(text.size() * 3 / 4);
-  std::size_t used = 0;
-  std::uint32_t held = 0;
-  unsigned held_bits = 0;
-  for (const char letter : text) {
-    const std::uint32_t bits = bits_of(letter);
-    if (bits > 63) return std::nullopt;
-    held = held << 6U | bits;
-    held_bits += 6;
-    if (held_bits < 8) continue;
-    held_bits -= 8;
-    bytes[used++] = static_cast<char>(held >> held_bits & 0xFFU);
-  }
-  if ((held & ((1U << held_bits) - 1)) != 0) return std::nullopt;  // another text has the same bytes
-  return std::string_view(bytes.data(), used);
-}
 
 constexpr auto is_base64(text_format format) noexcept -> bool { return format >= text_format::base64_float32; }
 
@@ -164,10 +135,15 @@ text_decoder::text_decoder(text_format format, braid::arena& memory)
 
 text_decoder::~text_decoder() = default;
 
+auto text_decoder::bytes_in(std::string_view text) -> std::optional<std::string_view> {
+  if (!is_base64(format_)) return text;
+  return braid::detail::from_base64(text, memory_.uninitialized<char>(text.size() * 3 / 4));
+}
+
 auto text_decoder::values(std::string_view text, std::span<const wanted_feature> wanted,
                           std::span<std::optional<std::string_view>> out) -> std::uint64_t {
   if (json_ == nullptr) {
-    const auto bytes = is_base64(format_) ? from_base64(text, memory_) : std::optional(text);
+    const auto bytes = bytes_in(text);
     if (bytes) out.front() = to_vector(bytes_format(format_), *bytes, wanted.front().dimensions, memory_);
     return out.front() ? 0 : 1;
   }
@@ -186,7 +162,7 @@ auto text_decoder::values(std::string_view text, std::span<const wanted_feature>
 
 auto text_decoder::ids(std::string_view text, std::size_t count, std::vector<std::int64_t>& out) -> std::uint64_t {
   if (json_ == nullptr) {
-    const auto bytes = is_base64(format_) ? from_base64(text, memory_) : std::optional(text);
+    const auto bytes = bytes_in(text);
     if (!bytes || bytes->size() % sizeof(std::int64_t) != 0) return 1;
     const std::size_t size = std::min(count, bytes->size() / sizeof(std::int64_t));
     for (std::size_t at = 0; at < size; ++at) out.push_back(item_of<std::int64_t>(*bytes, at));

@@ -3,6 +3,7 @@
 #include <rankd/registry/names.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/base/detail/base64.hpp>
 
 #include <algorithm>
 #include <array>
@@ -149,15 +150,8 @@ void append_json_string(std::string& out, std::string_view text) {
 void append_json_bytes(std::string& out, std::string_view bytes) {
   if (is_plain(bytes)) return append_quoted(out, bytes);
   if (is_utf8(bytes)) return append_json_string(out, bytes);
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   out += "{\"base64\":\"";
-  for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 3))) {
-    const auto byte = [bytes](std::size_t i) -> std::uint32_t {
-      return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
-    };
-    const std::uint32_t three = byte(0) << 16U | byte(1) << 8U | byte(2);
-    for (std::size_t i = 0; i < 4; ++i) out += i <= bytes.size() ? digits[three >> (18 - 6 * i) & 0x3FU] : '=';
-  }
+  braid::detail::append_base64(out, bytes, braid::detail::base64_alphabet::standard);
   out += "\"}";
 }
 

@@ -1,6 +1,8 @@
 // src/net/websocket_codec.cpp: parses and formats WebSocket frames, and computes the answer to a handshake.
 #include <braid/net/detail/websocket_codec.hpp>
 
+#include <braid/base/detail/base64.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -76,17 +78,6 @@ class sha1 {
   static constexpr std::array<std::uint32_t, 4> constants{0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
   std::array<std::uint32_t, 5> words_{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
 };
-
-auto base64(const std::array<unsigned char, 20>& bytes) -> std::string {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) group = group << 8U | (at + i < bytes.size() ? bytes[at + i] : 0U);
-    for (std::size_t i = 0; i < 4; ++i) out += at + i <= bytes.size() ? digits[group >> (18 - 6 * i) & 63U] : '=';
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -234,7 +225,10 @@ auto is_utf8(std::string_view text) noexcept -> bool {
 }
 
 auto websocket_accept(std::string_view key) -> std::string {
-  return base64(sha1::of(std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+  const auto digest = sha1::of(std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+  std::string out;
+  append_base64(out, {reinterpret_cast<const char*>(digest.data()), digest.size()}, base64_alphabet::standard);
+  return out;
 }
 
 }  // namespace braid::detail

@@ -3,6 +3,8 @@
 
 #include <rankd/registry/digest.hpp>
 
+#include <braid/base/detail/base64.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,7 +15,6 @@
 namespace rankd {
 namespace {
 
-constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t identity_bytes = 16;
 constexpr std::size_t number_bytes = 8;
 constexpr std::size_t signed_bytes = 3 * number_bytes + identity_bytes;
@@ -22,28 +23,15 @@ static_assert(cursor_bytes % 3 == 0, "base64 needs no padding");
 
 auto to_base64url(std::string_view bytes) -> std::string {
   std::string out;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t i = 0; i < 3; ++i) three = three << 8U | static_cast<unsigned char>(bytes[at + i]);
-    for (unsigned shift = 24; shift > 0; shift -= 6) out += alphabet[three >> (shift - 6) & 63U];
-  }
+  braid::detail::append_base64(out, bytes, braid::detail::base64_alphabet::url);
   return out;
 }
 
-/// Decodes base64url. Returns nothing if the text is not valid base64url.
-auto from_base64url(std::string_view text) -> std::optional<std::string> {
-  if (text.size() != cursor_bytes / 3 * 4) return std::nullopt;
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); at += 4) {
-    std::uint32_t three = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const std::size_t digit = alphabet.find(text[at + i]);
-      if (digit == std::string_view::npos) return std::nullopt;
-      three = three << 6U | static_cast<std::uint32_t>(digit);
-    }
-    for (unsigned shift = 24; shift > 0; shift -= 8) out += static_cast<char>(three >> (shift - 8) & 255U);
-  }
-  return out;
+/// Decodes a cursor. Returns nothing if the text is not base64url, or has another length than a cursor.
+auto decode_cursor(std::string_view text) -> std::optional<std::string> {
+  if (text.size() != cursor_bytes / 3 * 4 || text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
+  std::string out(cursor_bytes, '\0');
+  return braid::detail::from_base64(text, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 void append_number(std::string& out, std::uint64_t number) {
@@ -123,7 +111,7 @@ auto page_cursors::sign(const page_place& place, std::string_view identity, std:
 
 auto page_cursors::read(std::string_view cursor, std::string_view identity, std::chrono::milliseconds now) const
     -> std::expected<page_place, rank_error> {
-  const auto bytes = from_base64url(cursor);
+  const auto bytes = decode_cursor(cursor);
   const auto content = bytes ? std::string_view(*bytes).substr(0, signed_bytes) : std::string_view();
   if (!bytes ||
       !equal_in_constant_time(std::string_view(*bytes).substr(signed_bytes), hmac_sha256(settings_.key, content)))
@@ -176,7 +164,7 @@ auto find_page(rank_request& request, const bound_plan& plan, const registries& 
 
 auto page_cursors::sign_again(std::string_view cursor, std::optional<std::string_view> identity) const
     -> std::optional<std::string> {
-  const auto bytes = from_base64url(cursor);
+  const auto bytes = decode_cursor(cursor);
   if (!bytes) return std::nullopt;
   std::string content = bytes->substr(0, signed_bytes);
   if (identity) content.replace(3 * number_bytes, identity_bytes, *identity);

@@ -44,6 +44,9 @@ class text_decoder {
  private:
   struct json_parser;
 
+  /// Returns the bytes of a text that is not JSON; nothing if it is malformed base64.
+  auto bytes_in(std::string_view text) -> std::optional<std::string_view>;
+
   text_format format_;
   braid::arena& memory_;
   std::unique_ptr<json_parser> json_;  ///< null for other formats

@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -107,6 +109,19 @@ TEST_CASE("a cursor is refused where it was changed, or signed with another key"
   for (const std::string_view none : {"", "A", "é", "A=", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"})
     CHECK(refusal(none, 1000ms) == "bad_cursor");
   CHECK(refusal(cursor + "AAAA", 1000ms) == "bad_cursor");
+}
+
+TEST_CASE("a cursor has one spelling") {
+  const page_cursors by(settings());
+  const auto spelled = [&by](std::size_t begin) { return by.sign({.begin = begin, .first = 5ms}, identity, 1000ms); };
+  std::size_t begin = 0;
+  while (spelled(begin).find_first_of("-_") == std::string::npos) ++begin;
+  std::string cursor = spelled(begin);
+  CHECK(refusal(cursor, 1000ms) == "fine");
+  std::ranges::replace(cursor, '-', '+');
+  std::ranges::replace(cursor, '_', '/');
+  CHECK(refusal(cursor, 1000ms) == "bad_cursor");
+  CHECK(refusal(spelled(begin).substr(0, spelled(begin).size() - 2) + "==", 1000ms) == "bad_cursor");
 }
 
 TEST_CASE("a cursor of another key can be signed again, for the same ranking or another one") {
