@@ -1,7 +1,8 @@
-// rankd/server/studio/compiler_answer.cpp: cuts valid JSON at the commas of its outermost object.
+// rankd/server/studio/compiler_answer.cpp: keeps the members of an object as they are written.
 #include <rankd/server/studio/compiler_answer.hpp>
 
 #include <rankd/registry/json_members.hpp>
+#include <rankd/server/detail/json_cutter.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,63 +13,6 @@
 
 namespace rankd {
 namespace {
-
-constexpr std::string_view spaces = " \t\r\n";
-
-/// Reads parts of valid JSON.
-class cutter {
- public:
-  explicit cutter(std::string_view text) noexcept : rest_(text) {}
-
-  /// Returns whether the next character is this one, and skips it if so.
-  auto skip(char wanted) noexcept -> bool {
-    skip_spaces();
-    if (!rest_.starts_with(wanted)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  /// Returns the text between the quotes of the next string.
-  auto name() noexcept -> std::string_view {
-    skip_spaces();
-    const std::string_view quoted = cut(end_of_string(0) + 1);
-    return quoted.substr(1, quoted.size() - 2);
-  }
-
-  /// Returns the next value.
-  auto value() noexcept -> std::string_view {
-    skip_spaces();
-    std::size_t depth = 0;
-    std::size_t at = 0;
-    for (; at < rest_.size(); ++at) {
-      const char c = rest_[at];
-      if (depth == 0 && (c == ',' || c == '}')) break;
-      if (c == '"') at = end_of_string(at);
-      if (c == '{' || c == '[') ++depth;
-      if (c == '}' || c == ']') --depth;
-    }
-    const std::string_view found = cut(at);
-    return found.substr(0, found.find_last_not_of(spaces) + 1);
-  }
-
- private:
-  /// Returns the position of the quote that ends the string which begins at `begin`.
-  [[nodiscard]] auto end_of_string(std::size_t begin) const noexcept -> std::size_t {
-    std::size_t at = begin + 1;
-    while (at < rest_.size() && rest_[at] != '"') at += rest_[at] == '\\' ? 2 : 1;
-    return at;
-  }
-
-  auto cut(std::size_t size) noexcept -> std::string_view {
-    const std::string_view out = rest_.substr(0, size);
-    rest_.remove_prefix(out.size());
-    return out;
-  }
-
-  void skip_spaces() noexcept { rest_.remove_prefix(std::min(rest_.find_first_not_of(spaces), rest_.size())); }
-
-  std::string_view rest_;
-};
 
 /// Appends `\uXXXX`.
 void append_escape(std::string& out, std::uint32_t unit) {
@@ -81,15 +25,15 @@ void append_escape(std::string& out, std::uint32_t unit) {
 
 auto compiler_answer::parse(std::string_view line) -> std::optional<compiler_answer> {
   if (!nlohmann::json::accept(line)) return std::nullopt;
-  cutter in(line);
-  if (!in.skip('{')) return std::nullopt;
+  detail::json_cutter in(line);
+  if (!in.skip("{")) return std::nullopt;
   compiler_answer out;
-  if (in.skip('}')) return out;
+  if (in.skip("}")) return out;
   do {
     const std::string_view name = in.name();
-    in.skip(':');
-    out.members_.emplace_back(name, in.value());
-  } while (in.skip(','));
+    in.skip(":");
+    out.members_.emplace_back(name, in.value('}'));
+  } while (in.skip(","));
   return out;
 }
 

@@ -66,6 +66,11 @@ TEST_CASE("what is no batch is refused with its place") {
   CHECK((refused(R"({"\u0072equests":[]})") == lines{"unknown_field "}));
 }
 
+TEST_CASE("an array that a brace closes is no batch, however few requests may be in it") {
+  for (const std::string_view body : {R"({"requests":[1,2}})", R"({"requests":[1,{"a":2}}})", R"({"requests":[[1]})"})
+    CHECK_MESSAGE(refused(body, 1).front().starts_with("json_syntax"), body);
+}
+
 TEST_CASE("a batch has at most so many requests, and no more of it is read") {
   CHECK((refused(R"({"requests":[1,2,3]})", 3) == lines{"cut"}));
   CHECK((refused(R"({"requests":[1,2,3]})", 2) == lines{"batch_too_large /requests"}));
