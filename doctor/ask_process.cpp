@@ -1,17 +1,16 @@
 // doctor/ask_process.cpp: sends a request to the socket that BRAID_TOP=1 opens, after checking which process owns it.
 #include <doctor/ask_process.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/runtime/detail/socket_deadline.hpp>
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <ios>
 #include <string>
-#include <system_error>
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -97,10 +96,8 @@ auto silent_problem(int process) -> std::string {
 }
 
 auto process_number(std::string_view word) -> std::optional<int> {
-  int number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size() || number <= 0) return std::nullopt;
-  return number;
+  const auto number = detail::number_in<int>(word);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 }  // namespace braid::doctor

@@ -23,7 +23,7 @@ constexpr std::array<std::uint64_t, words_for(block_rows)> no_bits{};
 
 /// Converts the value of a param to a number for an expression. Returns nothing for strings.
 template <typename T>
-auto number_in(const scalar& value) -> std::optional<T> {
+auto number_as(const scalar& value) -> std::optional<T> {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<T>(*whole);
   if (const auto* flag = std::get_if<bool>(&value)) return static_cast<T>(*flag ? 1 : 0);
   if constexpr (std::is_same_v<T, double>) {
@@ -116,8 +116,8 @@ void frame::begin() {
 
 void frame::bind_param(const param_cell& cell, const scalar& value) {
   switch (cell.form) {
-    case param_form::floating: return floats_.set_cell(cell.cell, number_in<double>(value));
-    case param_form::exact: return exacts_.set_cell(cell.cell, number_in<std::int64_t>(value));
+    case param_form::floating: return floats_.set_cell(cell.cell, number_as<double>(value));
+    case param_form::exact: return exacts_.set_cell(cell.cell, number_as<std::int64_t>(value));
     case param_form::text: {
       const auto* text = std::get_if<std::string>(&value);
       return strings_.set_cell(cell.cell, text == nullptr ? std::nullopt : std::optional<std::string_view>(*text));

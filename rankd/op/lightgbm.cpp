@@ -3,9 +3,10 @@
 
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -54,10 +55,8 @@ auto split_words(std::string_view text) -> std::vector<std::string_view> {
 
 /// Parses the positive number after `sigmoid:`.
 auto parse_steepness(std::string_view word) -> std::optional<double> {
-  double out = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(out) || out <= 0) return std::nullopt;
-  return out;
+  const auto out = braid::detail::number_in<double>(word);
+  return out && std::isfinite(*out) && *out > 0 ? out : std::nullopt;
 }
 
 void read_option(std::string_view word, const lightgbm_header& header, score_rule& out, const model_reading& reading) {

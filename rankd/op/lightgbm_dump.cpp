@@ -3,9 +3,10 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -83,11 +84,10 @@ class nested_tree {
     std::string_view rest = *text;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find("||"), rest.size());
-      std::int64_t category = 0;
-      const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, category);
-      if (error != std::errc() || stop != rest.data() + end)
+      const auto category = braid::detail::number_in<std::int64_t>(rest.substr(0, end));
+      if (!category)
         return reader.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is not a category");
-      found.push_back(category);
+      found.push_back(*category);
       rest.remove_prefix(std::min(end + 2, rest.size()));
     }
     split_by_category(bits_.take(found, reader.pointer_of("threshold"), reading_.problems), out);

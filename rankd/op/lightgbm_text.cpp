@@ -5,8 +5,9 @@
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -63,12 +64,10 @@ auto list_items(std::string_view list) -> std::vector<std::string_view> {
 
 /// Parses the whole text as a number. Returns nothing if that fails or for NaN. A threshold may be infinite.
 template <typename T>
-auto number_in(std::string_view text) -> std::optional<T> {
-  T out{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+auto parse_number(std::string_view text) -> std::optional<T> {
+  const auto out = braid::detail::number_in<T>(text);
   if constexpr (std::is_floating_point_v<T>)
-    if (std::isnan(out)) return std::nullopt;
+    if (out && std::isnan(*out)) return std::nullopt;
   return out;
 }
 
@@ -97,7 +96,7 @@ struct section_reader {
   [[nodiscard]] auto integer(std::string_view name, std::int64_t least, std::int64_t most) const -> std::int64_t {
     const text_field* found = field(name);
     if (found == nullptr) return least;
-    const auto value = number_in<std::int64_t>(found->value);
+    const auto value = parse_number<std::int64_t>(found->value);
     if (value && *value >= least && *value <= most) return *value;
     with.report("out_of_range", place(name),
                 quote_name(name) + " must be an integer from " + std::to_string(least) + " to " + std::to_string(most) +
@@ -119,7 +118,7 @@ struct section_reader {
       return out;
     }
     for (std::size_t at = 0; at < items.size(); ++at) {
-      const auto value = number_in<T>(items[at]);
+      const auto value = parse_number<T>(items[at]);
       if (!value)
         with.report(
             "wrong_type", braid::json_pointer(place(name), at),

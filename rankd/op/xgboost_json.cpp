@@ -4,9 +4,10 @@
 #include <rankd/op/detail/model_reading.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -48,14 +49,7 @@ constexpr std::array objectives{
     objective_row{"survival:cox", score_link::exponential, margin_kind::log},
 };
 
-/// Parses a number in a string, because XGBoost writes its parameters as strings.
-template <typename T>
-auto number_in(std::string_view text) -> std::optional<T> {
-  T out{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
+using braid::detail::number_in;  // XGBoost writes its parameters as strings
 
 /// Returns a count that is written as a string. Returns nothing after a diagnostic, or if the field is optional and
 /// absent.

@@ -5,9 +5,10 @@
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -40,10 +41,7 @@ void for_each_item(object_reader& reader, std::string_view field, presence need,
 
 /// Parses a part of a date that consists of digits.
 auto digits(std::string_view text) -> std::optional<int> {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool all = error == std::errc() && end == text.data() + text.size() && text.front() != '-';
-  return all ? std::optional(value) : std::nullopt;
+  return text.starts_with('-') ? std::nullopt : braid::detail::number_in<int>(text);
 }
 
 /// Parses a time such as `2026-11-24T00:00:00Z`.

@@ -1,6 +1,8 @@
 // rankd/registry/json_number.cpp: finds numbers in a JSON text without parsing the text.
 #include <rankd/registry/json_number.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -87,13 +89,13 @@ auto in_javascript(double whole) -> std::string {
 }  // namespace
 
 auto float_of_integer(std::string_view literal) -> std::optional<double> {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(literal.data(), literal.data() + literal.size(), value);
-  if (error != std::errc() || stop != literal.data() + literal.size()) return std::nullopt;
+  const auto value = braid::detail::number_in<double>(literal);
+  if (!value) return std::nullopt;
   std::array<char, 400> room{};  // the largest has 309 digits
-  const char* const end = std::to_chars(room.data(), room.data() + room.size(), value, std::chars_format::fixed, 0).ptr;
+  const char* const end =
+      std::to_chars(room.data(), room.data() + room.size(), *value, std::chars_format::fixed, 0).ptr;
   if (std::string_view(room.data(), static_cast<std::size_t>(end - room.data())) == literal) return value;
-  if (in_javascript(value) == literal) return value;
+  if (in_javascript(*value) == literal) return value;
   return std::nullopt;
 }
 

@@ -4,8 +4,9 @@
 #include <rankd/store/detail/key_speller.hpp>
 #include <rankd/store/error.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
-#include <charconv>
 
 namespace rankd {
 namespace {
@@ -59,11 +60,7 @@ auto copy_list(const record_view& list, std::uint32_t first, braid::arena& arena
 }  // namespace
 
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t> {
-  std::int64_t id = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, id);
-  if (error != std::errc() || stopped != end) return std::nullopt;
-  return id;
+  return braid::detail::number_in<std::int64_t>(text);
 }
 
 auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t> {

@@ -5,6 +5,8 @@
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,7 +15,6 @@
 #include <optional>
 #include <ranges>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -320,10 +321,9 @@ auto column_in(std::string_view text) -> named_column {
   const std::size_t open = text.rfind('[');
   if (open == std::string_view::npos || !text.ends_with(']')) return {text};
   const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
-  std::size_t column = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), column);
-  if (error != std::errc() || end != digits.data() + digits.size()) return {text};
-  return {text.substr(0, open), column};
+  const auto column = braid::detail::number_in<std::size_t>(digits);
+  if (!column) return {text};
+  return {text.substr(0, open), *column};
 }
 
 /// Returns whether a call requests a column of a tensor by its position.

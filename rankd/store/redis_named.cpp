@@ -5,16 +5,15 @@
 #include <rankd/store/id_batch.hpp>
 #include <rankd/store/detail/ids.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/net/redis_cluster.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -106,11 +105,7 @@ auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_p
 auto parse_score(const resp_value& value) -> std::optional<double> {
   if (value.type() == resp_type::real) return value.real();
   if (value.type() != resp_type::bulk_string) return std::nullopt;
-  const std::string_view text = value.text();
-  double score = 0;
-  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), score);
-  if (error != std::errc() || stopped != text.data() + text.size()) return std::nullopt;
-  return score;
+  return braid::detail::number_in<double>(value.text());
 }
 
 /// A member of a sorted set in a reply.

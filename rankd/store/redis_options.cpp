@@ -5,18 +5,17 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/store/detail/environment.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <netdb.h>
@@ -45,11 +44,8 @@ constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
 /// Parses a whole text as a number of at most `max_count`.
 auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<std::uint32_t> {
-  std::uint32_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end || value > max_count) return std::nullopt;
-  return value;
+  const auto value = braid::detail::number_in<std::uint32_t>(text);
+  return value && *value <= max_count ? value : std::nullopt;
 }
 
 // Functions that read environment variables

@@ -6,6 +6,7 @@
 #include <rankd/server/traces/span_exporter.hpp>
 #include <rankd/store/redis_options.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/io/sockets.hpp>
 #include <braid/net/http_client.hpp>
 
@@ -13,18 +14,11 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 namespace rankd {
 namespace {
 
-template <typename Number>
-auto parsed(std::string_view text) -> std::optional<Number> {
-  Number value{};
-  const auto got = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (got.ec != std::errc() || got.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+using braid::detail::number_in;
 
 auto starts_with_zero(std::string_view text) -> bool {
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -49,7 +43,7 @@ auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Valida
   const std::string what = is_any ? "a whole number of 64 bits" : "a whole number from " + range;
   return CLI::Validator(
       [=](const std::string& text) {
-        const auto value = parsed<std::int64_t>(text);
+        const auto value = number_in<std::int64_t>(text);
         const bool is_fine = value && !starts_with_zero(text) && *value >= min_value && *value <= max_value;
         return is_fine ? std::string() : no_number(text, what);
       },
@@ -60,7 +54,7 @@ auto number_between(double min_value, double max_value) -> CLI::Validator {
   const std::string range = spelled(min_value) + " to " + spelled(max_value);
   return CLI::Validator(
       [=](const std::string& text) {
-        const auto value = parsed<double>(text);
+        const auto value = number_in<double>(text);
         return value && *value >= min_value && *value <= max_value ? std::string()
                                                                    : no_number(text, "a number from " + range);
       },

@@ -32,7 +32,7 @@ auto text_in(const fs::path& file) -> std::string {
 }
 
 /// Returns the number at the beginning of a text; nothing if there is no number, as in the value `max`.
-auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
+auto leading_number(std::string_view text) -> std::optional<std::uint64_t> {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -58,7 +58,7 @@ auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
   const std::string text = text_in(root / "proc/meminfo");
   const std::size_t at = text.find(label);
   if (at == std::string::npos) return std::nullopt;
-  const auto kib = number_in(std::string_view(text).substr(at + label.size()));
+  const auto kib = leading_number(std::string_view(text).substr(at + label.size()));
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
@@ -80,8 +80,8 @@ auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
 auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
   std::optional<std::uint64_t> smallest;
   for (const fs::path& folder : cgroup_folders(root)) {
-    const auto limit = number_in(text_in(folder / "memory.max"));
-    const auto used = number_in(text_in(folder / "memory.current"));
+    const auto limit = leading_number(text_in(folder / "memory.max"));
+    const auto used = leading_number(text_in(folder / "memory.current"));
     if (!limit || !used) continue;
     const std::uint64_t left = *limit > *used ? *limit - *used : 0;
     smallest = smallest ? std::min(*smallest, left) : left;

@@ -8,8 +8,9 @@
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/store/line_reader.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <set>
@@ -84,10 +85,8 @@ auto is_intact(std::string_view text, const json& line) -> bool {
 
 /// Returns whether a text is a number. A spreadsheet does not run a number as a formula.
 auto is_number(std::string_view text) -> bool {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;  // "-inf" has none
-  return error == std::errc() && end == text.data() + text.size() && has_digit;
+  return has_digit && braid::detail::number_in<double>(text);
 }
 
 /// Returns whether a cell with this text needs an apostrophe in front. A spreadsheet might otherwise run the text as a

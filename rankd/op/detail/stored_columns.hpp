@@ -9,9 +9,9 @@
 #include <rankd/rows/dictionary.hpp>
 
 #include <braid/base/arena.hpp>
+#include <braid/base/detail/number_in.hpp>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -80,11 +79,8 @@ inline auto spelled(std::string_view text, std::int64_t /*type*/) -> std::option
 }
 
 inline auto spelled(std::string_view text, double /*type*/) -> std::optional<double> {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = braid::detail::number_in<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 inline auto spelled(std::string_view text, bool /*type*/) -> std::optional<bool> {

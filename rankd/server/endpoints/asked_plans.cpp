@@ -5,9 +5,9 @@
 #include <rankd/server/detail/routes.hpp>
 #include <rankd/server/studio/draft_plans.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/net/http_client.hpp>
 
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,10 +29,7 @@ auto status_of_change(const braid::diagnostics& problems) -> http_status {
 
 auto version_number(std::string_view text) -> std::optional<std::uint64_t> {
   if (text.starts_with('0')) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return braid::detail::number_in<std::uint64_t>(text);
 }
 
 auto unknown_plan(const endpoint_context& context, std::string_view name, std::string_view pointer,

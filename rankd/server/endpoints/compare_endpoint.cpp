@@ -13,13 +13,13 @@
 #include <rankd/store/read_recorder.hpp>
 #include <rankd/store/replayed_reads.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/task/executor.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -48,10 +48,8 @@ auto number_text(double value) -> std::string {
 
 /// Parses an integer in a range; returns nothing for any other text.
 auto number_between(std::string_view text, std::size_t low, std::size_t high) -> std::optional<std::size_t> {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < low || number > high) return std::nullopt;
-  return number;
+  const auto number = braid::detail::number_in<std::size_t>(text);
+  return number && *number >= low && *number <= high ? number : std::nullopt;
 }
 
 /// Returns the record files that exist now; empty if one of the given files or folders cannot be read.

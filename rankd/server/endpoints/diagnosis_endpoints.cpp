@@ -5,13 +5,13 @@
 
 #include <rankd/registry/names.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/coro/dump.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/trace/trace.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -26,11 +26,9 @@ constexpr int max_trace_seconds = 600;  // the most that BRAID_TRACE can keep
 
 /// Parses a number of whole seconds; returns nothing for any other text.
 auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds> {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || number < 1 || number > max_trace_seconds) return std::nullopt;
-  return std::chrono::seconds(number);
+  const auto number = braid::detail::number_in<int>(text);
+  if (!number || *number < 1 || *number > max_trace_seconds) return std::nullopt;
+  return std::chrono::seconds(*number);
 }
 
 }  // namespace

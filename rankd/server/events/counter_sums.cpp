@@ -1,6 +1,8 @@
 // rankd/server/events/counter_sums.cpp: adds to integers, to fractions, and to sums that decay.
 #include <rankd/server/events/counter_sums.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -8,19 +10,12 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <variant>
 
 namespace rankd {
 namespace {
 
-template <typename Number>
-auto number_in(std::string_view text) -> std::optional<Number> {
-  Number out{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
+using braid::detail::number_in;
 
 /// Formats a sum as HINCRBYFLOAT does: 17 digits after the point, without zeros at the end.
 auto fraction_text(long double sum) -> std::string {

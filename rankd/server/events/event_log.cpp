@@ -7,6 +7,8 @@
 #include <rankd/server/files/file_series.hpp>
 #include <rankd/store/crc32c.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -117,13 +119,12 @@ auto checked_event_line(std::string_view line) -> std::optional<std::string> {
 }
 
 auto event_file_number(const fs::path& path) -> unsigned {
-  const std::string name = path.filename().string();
-  unsigned number = 0;
+  const std::string file = path.filename().string();
+  std::string_view name = file;
   if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return 0;
-  const char* const begin = name.data() + file_prefix.size();
-  const char* const end = name.data() + name.size() - file_suffix.size();
-  const auto [stop, error] = std::from_chars(begin, end, number);
-  return error == std::errc() && stop == end ? number : 0;
+  name.remove_prefix(file_prefix.size());
+  name.remove_suffix(std::min(file_suffix.size(), name.size()));
+  return braid::detail::number_in<unsigned>(name).value_or(0);
 }
 
 auto event_files(const fs::path& folder) -> std::vector<fs::path> {

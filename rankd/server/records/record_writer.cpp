@@ -6,8 +6,9 @@
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/record_parser.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -45,9 +46,9 @@ struct past_call {
       return found;
     };
     const auto number = [&word](auto& into) {
-      const std::string_view digits = word();
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
-      return error == std::errc() && end == digits.data() + digits.size();
+      const auto found = braid::detail::number_in<std::remove_reference_t<decltype(into)>>(word());
+      if (found) into = *found;
+      return found.has_value();
     };
     std::int64_t time = 0;
     out.id = word();
