@@ -13,9 +13,6 @@
 namespace rankd {
 namespace {
 
-using detail::append_count;
-using detail::append_field;
-
 /// Collects the rows that are captured at the nodes of one run.
 class capturer {
  public:
@@ -108,27 +105,25 @@ void append_column(std::string& out, const column& values, const row_set& rows) 
 }  // namespace
 
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys) {
-  out += "\"rows\":{\"id\":";
+  append_json_name(out, "rows");
+  out += "{\"id\":";
   append_column(out, *rows.table().find(registries::id_key), rows);
   for (const key_entry* key : keys) {
     const auto values = rows.table().find(key->key_id);
     if (!values) continue;
-    out += ',';
-    append_json_string(out, key->name);
-    out += ':';
+    append_json_name(out, key->name);
     append_column(out, *values, rows);
   }
   out += '}';
 }
 
 void append_members(std::string& out, const captured_rows& rows) {
-  append_field(out, "node", rows.node);
-  out += ',';
-  append_field(out, "side", capture_side_names[static_cast<std::size_t>(rows.side)]);
+  out += "\"node\":";
+  append_json_string(out, rows.node);
+  append_json_member(out, "side", capture_side_names[static_cast<std::size_t>(rows.side)]);
   const auto add = [&out](std::string_view name, std::string_view text) {
     if (text.empty()) return;
-    out += ',';
-    append_field(out, name, text);
+    append_json_member(out, name, text);
   };
   add("of", rows.source);
   add("state", to_string(rows.state));
@@ -136,10 +131,8 @@ void append_members(std::string& out, const captured_rows& rows) {
   add("used", rows.used);
   add("fused_with", rows.fused_with);
   if (!rows.rows) return;
-  out += ',';
   append_rows(out, *rows.rows, rows.keys);
-  out += ',';
-  append_count(out, "cut", rows.cut);
+  append_json_count(out, "cut", rows.cut);
 }
 
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows> {

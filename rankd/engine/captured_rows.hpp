@@ -51,7 +51,8 @@ struct captured_rows {
 /// Appends `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as in answers and in capture files.
 void append_members(std::string& out, const captured_rows& rows);
 
-/// Appends `"rows":{"id":[…],…}` with the columns of these keys. A row without a value has null.
+/// Appends the member `"rows":{"id":[…],…}` with the columns of these keys, after a comma unless it is the first one. A
+/// row without a value has null.
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
 
 /// Parses a capture from a command line, `NODE` or `NODE:key,key`. Errors: bad_value, unknown_key, blocked_key,

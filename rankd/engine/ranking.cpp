@@ -11,9 +11,6 @@
 namespace rankd {
 namespace {
 
-using detail::append_count;
-using detail::append_field;
-
 struct shown_column {
   std::string lead;  // a comma, the name and a colon
   column values;
@@ -75,31 +72,19 @@ void append_candidates(std::string& out, const ranking& answer, const std::vecto
 
 void append_error(std::string& out, const rank_error& error, std::string_view request_id) {
   out += "\"error\":{";
-  append_field(out, "code", error.code);
-  out += ',';
-  append_field(out, "message", error.message);
-  if (!error.node.empty()) {
-    out += ',';
-    append_field(out, "node", error.node);
-  }
-  if (!error.pointer.empty()) {
-    out += ',';
-    append_field(out, "pointer", error.pointer);
-  }
-  if (!request_id.empty()) {
-    out += ',';
-    append_field(out, "request_id", request_id);
-  }
+  append_json_member(out, "code", error.code);
+  append_json_member(out, "message", error.message);
+  append_json_unless_empty(out, "node", error.node);
+  append_json_unless_empty(out, "pointer", error.pointer);
+  append_json_unless_empty(out, "request_id", request_id);
   out += '}';
 }
 
 void append_degradation(std::string& out, const degradation& one) {
   out += '{';
-  append_field(out, one.node.empty() ? "plan" : "node", one.node.empty() ? one.plan : one.node);
-  out += ',';
-  append_field(out, "code", one.code);
-  out += ',';
-  append_field(out, "used", one.used);
+  append_json_member(out, one.node.empty() ? "plan" : "node", one.node.empty() ? one.plan : one.node);
+  append_json_member(out, "code", one.code);
+  append_json_member(out, "used", one.used);
   out += '}';
 }
 
@@ -109,8 +94,7 @@ void append_explanation(std::string& out, const ranking& answer) {
 
 void append_captured(std::string& out, const ranking& answer) {
   if (answer.captured.empty()) return;
-  out += ',';
-  detail::append_list(out, "captured", answer.captured, [](std::string& text, const captured_rows& each) {
+  append_json_list(out, "captured", answer.captured, [](std::string& text, const captured_rows& each) {
     text += '{';
     append_members(text, each);
     text += '}';
@@ -121,13 +105,9 @@ void append_diagnostic(std::string& out, const braid::diagnostic& item) {
   const std::pair<std::string_view, std::string_view> fields[] = {{"code", item.code}, {"pointer", item.pointer},
                                                                   {"node", item.node}, {"message", item.message},
                                                                   {"hint", item.hint}, {"source", item.source}};
-  char separator = '{';
-  for (const auto& [name, text] : fields) {
-    if (text.empty() && name != "pointer") continue;
-    out += separator;
-    append_field(out, name, text);
-    separator = ',';
-  }
+  out += '{';
+  for (const auto& [name, text] : fields)
+    if (!text.empty() || name == "pointer") append_json_member(out, name, text);
   out += '}';
 }
 
@@ -144,11 +124,9 @@ void append_json(std::string& out, const ranking& answer) {
   }
   const std::vector<shown_column> shown = columns_to_show(answer);
   reserve_for(out, answer, shown);
-  append_field(out, "request_id", answer.request_id);
-  out += ',';
-  append_field(out, "engine_request_id", answer.engine_request_id);
-  out += ',';
-  append_field(out, "plan", answer.plan);
+  append_json_member(out, "request_id", answer.request_id);
+  append_json_member(out, "engine_request_id", answer.engine_request_id);
+  append_json_member(out, "plan", answer.plan);
   if (answer.experiments != nullptr) {
     out += ',';
     append_arms(out, *answer.experiments, answer.arms);
@@ -158,25 +136,17 @@ void append_json(std::string& out, const ranking& answer) {
     append_degraded(out, answer.degraded);
   }
   append_candidates(out, answer, shown);
-  if (!answer.next_cursor.empty()) {
-    out += ',';
-    append_field(out, "next_cursor", answer.next_cursor);
-  }
-  if (answer.malformed_ids != 0) {
-    out += ',';
-    append_count(out, "malformed_ids", answer.malformed_ids);
-  }
-  if (answer.malformed_values != 0) {
-    out += ',';
-    append_count(out, "malformed_values", answer.malformed_values);
-  }
+  append_json_unless_empty(out, "next_cursor", answer.next_cursor);
+  if (answer.malformed_ids != 0) append_json_count(out, "malformed_ids", answer.malformed_ids);
+  if (answer.malformed_values != 0) append_json_count(out, "malformed_values", answer.malformed_values);
   append_captured(out, answer);
   append_explanation(out, answer);
   out += '}';
 }
 
 void append_degraded(std::string& out, const std::vector<degradation>& all) {
-  detail::append_list(out, "degraded", all, append_degradation);
+  out += "\"degraded\":";
+  append_json_list(out, all, append_degradation);
 }
 
 auto to_json(const ranking& answer) -> std::string {

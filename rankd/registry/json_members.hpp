@@ -50,6 +50,13 @@ void append_json_list(std::string& out, Items&& items, Append append) {
   out += ']';
 }
 
+/// Appends a member whose value is a list.
+template <typename Items, typename Append>
+void append_json_list(std::string& out, std::string_view name, Items&& items, Append append) {
+  append_json_name(out, name);
+  append_json_list(out, std::forward<Items>(items), append);
+}
+
 /// Appends a list of strings.
 template <typename Texts>
 void append_json_strings(std::string& out, Texts&& texts) {

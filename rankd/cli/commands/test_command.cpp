@@ -9,7 +9,7 @@
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/plan_tests/test_run.hpp>
 #include <rankd/embed/workspace.hpp>
-#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/diagnostic.hpp>
@@ -153,55 +153,35 @@ void print_report(const test_report& what) {
         " passed, " + std::to_string(what.failed()) + " failed\n");
 }
 
-void append_ids(std::string& out, std::string_view name, const std::vector<row_id>& ids) {
-  detail::append_list(out, name, ids, append_json_id);
-}
-
 void append_failure(std::string& out, const mismatch& each) {
   out += '{';
-  detail::append_field(out, "kind", each.kind);
-  out += ',';
-  if (!each.place.empty()) {
-    detail::append_field(out, "source", each.place);
-    out += ',';
-  }
-  detail::append_field(out, "message", each.message);
-  if (each.position) {
-    out += ',';
-    detail::append_count(out, "position", *each.position);
-  }
+  append_json_member(out, "kind", each.kind);
+  append_json_unless_empty(out, "source", each.place);
+  append_json_member(out, "message", each.message);
+  if (each.position) append_json_count(out, "position", *each.position);
   if (!each.expected.empty() || !each.got.empty()) {
-    out += ',';
-    append_ids(out, "expected", each.expected);
-    out += ',';
-    append_ids(out, "got", each.got);
+    append_json_list(out, "expected", each.expected, append_json_id);
+    append_json_list(out, "got", each.got, append_json_id);
   }
-  if (!each.fates.empty()) {
-    out += ',';
-    detail::append_list(out, "fates", each.fates, append_json_string);
-  }
+  if (!each.fates.empty()) append_json_list(out, "fates", each.fates, append_json_string);
   out += '}';
 }
 
 void append_outcome(std::string& out, const test_outcome& each) {
   out += '{';
-  detail::append_field(out, "plan", each.plan);
-  out += ',';
-  detail::append_field(out, "test", each.test);
-  if (!each.place.empty()) {
-    out += ',';
-    detail::append_field(out, "source", each.place);
-  }
-  out += each.failures.empty() ? ",\"passed\":true" : ",\"passed\":false,";
-  if (!each.failures.empty()) detail::append_list(out, "failures", each.failures, append_failure);
+  append_json_member(out, "plan", each.plan);
+  append_json_member(out, "test", each.test);
+  append_json_unless_empty(out, "source", each.place);
+  append_json_flag(out, "passed", each.failures.empty());
+  if (!each.failures.empty()) append_json_list(out, "failures", each.failures, append_failure);
   out += '}';
 }
 
 auto report_json(const test_report& what) -> std::string {
   std::string out = "{";
-  detail::append_list(out, "tests", what.outcomes, append_outcome);
-  out += ",\"passed\":" + std::to_string(what.outcomes.size() - what.failed()) +
-         ",\"failed\":" + std::to_string(what.failed());
+  append_json_list(out, "tests", what.outcomes, append_outcome);
+  append_json_count(out, "passed", what.outcomes.size() - what.failed());
+  append_json_count(out, "failed", what.failed());
   if (!what.problems.empty()) out += ",\"diagnostics\":" + diagnostics_json(what.problems);
   return out + "}\n";
 }

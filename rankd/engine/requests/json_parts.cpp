@@ -8,21 +8,8 @@
 
 namespace rankd::detail {
 
-void append_field(std::string& out, std::string_view name, std::string_view text) {
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
-void append_count(std::string& out, std::string_view name, std::uint64_t count) {
-  append_json_string(out, name);
-  out += ':';
-  out += std::to_string(count);
-}
-
 void append_microseconds(std::string& out, std::string_view name, braid::duration span) {
-  append_json_string(out, name);
-  out += ':';
+  append_json_name(out, name);
   append_json_number(out, std::chrono::duration<double, std::micro>(span).count());
 }
 

@@ -23,12 +23,6 @@ void append_id(std::string& out, std::string_view name, const row_id& id) {
   append_json_id(out, id);
 }
 
-template <typename Items, typename Append>
-void append_list(std::string& out, std::string_view name, const Items& items, Append append) {
-  append_json_name(out, name);
-  append_json_list(out, items, append);
-}
-
 /// Writes the fields of a request, and records which of them are hidden.
 class request_writer {
  public:
@@ -98,7 +92,7 @@ class request_writer {
   }
 
   void write_output_keys() {
-    append_list(text_, "output_keys", *request_->output_keys, [this](std::string& out, std::uint32_t key) {
+    append_json_list(text_, "output_keys", *request_->output_keys, [this](std::string& out, std::uint32_t key) {
       append_json_string(out, declared_->find_key(key)->name);
     });
   }
@@ -110,16 +104,16 @@ class request_writer {
       return;
     }
     text_ += '{';
-    append_list(text_, "ids", request_->explain_ids, append_json_id);
+    append_json_list(text_, "ids", request_->explain_ids, append_json_id);
     text_ += '}';
   }
 
   void write_captures() {
-    append_list(text_, "capture", request_->captures, [this](std::string& out, const asked_capture& each) {
+    append_json_list(text_, "capture", request_->captures, [this](std::string& out, const asked_capture& each) {
       out += '{';
       append_json_unless_empty(out, "node", each.node);
       if (each.what.key_ids)
-        append_list(out, "keys", *each.what.key_ids, [this](std::string& name, std::uint32_t key) {
+        append_json_list(out, "keys", *each.what.key_ids, [this](std::string& name, std::uint32_t key) {
           append_json_string(name, declared_->find_key(key)->name);
         });
       append_json_member(out, "max_rows", static_cast<std::int64_t>(each.what.max_rows));
@@ -188,7 +182,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
   }
   if (record.asked.has_candidates)
     append_json_member(out, "request_candidates", static_cast<std::int64_t>(record.asked.candidates));
-  if (!redacted.empty()) append_list(out, "redacted", redacted, append_json_string);
+  if (!redacted.empty()) append_json_list(out, "redacted", redacted, append_json_string);
   return out + "}";
 }
 

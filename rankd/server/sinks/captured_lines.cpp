@@ -36,7 +36,6 @@ auto exposure_line(const line_origin& origin, const ranking& shown) -> std::stri
     out += ',';
     append_degraded(out, shown.degraded);
   }
-  out += ',';
   append_rows(out, shown.rows, shown.fields);
   if (!origin.record.asked.json.empty()) out += ",\"request\":" + origin.record.asked.json;
   return out + "}";
