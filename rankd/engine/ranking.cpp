@@ -155,14 +155,18 @@ auto to_json(const ranking& answer) -> std::string {
   return out;
 }
 
-auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
+auto first_error(const braid::diagnostics& problems) -> rank_error {
   const braid::diagnostic& first = problems.front();
   // The source of most diagnostics is the request itself. The message contains the source only if it is something else.
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
   message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;
+  return {.code = first.code, .message = std::move(message), .node = first.node, .pointer = first.pointer};
+}
+
+auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
   std::string out = "{";
-  append_error(out, {first.code, std::move(message), first.node, first.pointer}, request_id);
+  append_error(out, first_error(problems), request_id);
   if (problems.size() > 1) out += ",\"diagnostics\":" + diagnostics_json(problems);
   return out + "}";
 }

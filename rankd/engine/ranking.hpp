@@ -93,6 +93,10 @@ void append_json(std::string& out, const ranking& answer);
 /// Appends `"degraded":[…]`, as in answers and audit logs.
 void append_degraded(std::string& out, const std::vector<degradation>& all);
 
+/// Returns the first diagnostic as an error; its message includes the hint, and the source unless that is the request.
+/// Requires at least one diagnostic.
+auto first_error(const braid::diagnostics& problems) -> rank_error;
+
 /// Returns the error response for a request that could not be parsed or bound. If there are several diagnostics, all
 /// are listed. An empty id is omitted. Requires at least one diagnostic.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;

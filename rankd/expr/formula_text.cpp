@@ -67,12 +67,6 @@ auto number_text(const number& value) -> std::string {
   return out;
 }
 
-auto in_quotes(std::string_view text) -> std::string {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 auto list_text(const literal_list& list) -> std::string {
   std::string out = "[";
   std::visit(
@@ -92,7 +86,8 @@ auto list_text(const literal_list& list) -> std::string {
 auto regex_text(const regex_test& test, const registries& declared) -> std::string {
   const auto* const literal = std::get_if<std::string>(&test.pattern);
   std::string out = "regex(" + key_text(test.key_id, declared) + ", ";
-  out += literal != nullptr ? in_quotes(*literal) : param_text(std::get<param_number>(test.pattern).param_id, declared);
+  out +=
+      literal != nullptr ? quote_json(*literal) : param_text(std::get<param_number>(test.pattern).param_id, declared);
   if (test.letters != letter_case::exact) out += ", \"i\"";
   return out + ")";
 }
@@ -100,7 +95,7 @@ auto regex_text(const regex_test& test, const registries& declared) -> std::stri
 auto source_text(const text_source& source, const registries& declared) -> std::string {
   if (const auto* key = std::get_if<key_number>(&source)) return key_text(key->key_id, declared);
   if (const auto* param = std::get_if<param_number>(&source)) return param_text(param->param_id, declared);
-  return in_quotes(std::get<std::string>(source));
+  return quote_json(std::get<std::string>(source));
 }
 
 auto method_text(node_op op) -> std::string_view {
@@ -110,7 +105,7 @@ auto method_text(node_op op) -> std::string_view {
 
 auto bucket_text(std::string&& of, const bucket_choice& choice) -> std::string {
   std::string out = "E.bucket(" + std::move(of) + ", " + std::to_string(choice.count);
-  if (!choice.seed.empty()) out += ", " + in_quotes(choice.seed);
+  if (!choice.seed.empty()) out += ", " + quote_json(choice.seed);
   return out + ")";
 }
 
@@ -158,7 +153,7 @@ class printer {
         return {operand(child(node, 0), binding::sum) + " in " + list_text(std::get<literal_list>(node.payload)),
                 binding::order};
       case node_op::regex: return {regex_text(std::get<regex_test>(node.payload), *declared_)};
-      case node_op::const_text: return {in_quotes(std::get<std::string>(node.payload))};
+      case node_op::const_text: return {quote_json(std::get<std::string>(node.payload))};
       case node_op::bucket:
       case node_op::bucket_text: return {bucket_text(child(node, 0).text, std::get<bucket_choice>(node.payload))};
       case node_op::cmp_text: return compared_texts(std::get<text_pair>(node.payload));

@@ -3,6 +3,7 @@
 
 #include <rankd/op/operator_list.hpp>
 #include <rankd/op/detail/stored_columns.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/store/record_parser.hpp>
 
@@ -123,15 +124,6 @@ auto counted_records(std::uint64_t count) -> std::string {
   return std::to_string(count) + (count == 1 ? " record" : " records");
 }
 
-auto diagnosed(std::string code, std::string message, std::string hint) -> braid::diagnostic {
-  return {.code = std::move(code),
-          .pointer = {},
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .node = {},
-          .source = {}};
-}
-
 }  // namespace
 
 auto column_check::find_form(std::string_view text, record_kind kind) -> key_form* {
@@ -223,7 +215,7 @@ void column_check::add_example(const key_form& form, column_read& column, std::s
     return column.examples.append(std::move(placed));
   }
   if (origin.line != 0) message += "; it was loaded from line " + std::to_string(origin.line) + " of its file";
-  column.examples.add(diagnosed("malformed_value", std::move(message), hint));
+  column.examples.add(problem_at("malformed_value", {}, std::move(message), hint));
 }
 
 void column_check::look_at(key_form& form, std::string_view key, const record_view& record) const {
@@ -278,10 +270,10 @@ auto column_check::missing_records() const -> braid::diagnostics {
     if (form.records != 0 || !form.is_whole) continue;
     std::set<std::string> plans;
     for (const column_read& each : form.columns) plans.insert(each.plans.begin(), each.plans.end());
-    out.add(diagnosed("missing_record",
-                      "there is no " + std::string(form.kind == record_kind::hash ? "hash" : "string") + " `" +
-                          form.shown + "`, " + list_readers(plans),
-                      "compare the keys of the data with `key` of the plan"));
+    out.add(problem_at("missing_record", {},
+                       "there is no " + std::string(form.kind == record_kind::hash ? "hash" : "string") + " `" +
+                           form.shown + "`, " + list_readers(plans),
+                       "compare the keys of the data with `key` of the plan"));
   }
   return out;
 }
@@ -295,10 +287,10 @@ auto column_check::missing_columns() const -> braid::diagnostics {
       if (each.is_there) continue;
       const std::string records =
           form.is_whole ? "no record of" : "none of the first " + std::to_string(form.records) + " records of";
-      out.add(diagnosed("missing_column",
-                        records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
-                            list_readers(each.plans) + "; these records have the columns " + listed(form.names),
-                        braid::did_you_mean(each.field, names)));
+      out.add(problem_at("missing_column", {},
+                         records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
+                             list_readers(each.plans) + "; these records have the columns " + listed(form.names),
+                         braid::did_you_mean(each.field, names)));
     }
   }
   return out;
@@ -325,7 +317,7 @@ auto column_check::unread_records() const -> braid::diagnostics {
       placed.set_source(options_.files[all.from.file].string());
       out.append(std::move(placed));
     } else {
-      out.add(diagnosed("unread_record", message, std::move(hint)));
+      out.add(problem_at("unread_record", {}, message, std::move(hint)));
     }
   }
   return out;
@@ -349,10 +341,10 @@ auto column_check::malformed_values() const -> braid::diagnostics {
       out.append(each.examples);
       if (each.malformed <= max_examples) continue;
       const std::string of = form.kind == record_kind::hash ? quote_name(each.field) + " of " : std::string();
-      out.add(diagnosed("malformed_value",
-                        std::to_string(each.malformed - max_examples) + " more values, " + of + "`" + form.shown +
-                            "`, are " + what_it_is_not(*each.key),
-                        spelling_hint(each.key->type)));
+      out.add(problem_at("malformed_value", {},
+                         std::to_string(each.malformed - max_examples) + " more values, " + of + "`" + form.shown +
+                             "`, are " + what_it_is_not(*each.key),
+                         spelling_hint(each.key->type)));
     }
   return out;
 }

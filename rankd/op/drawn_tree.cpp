@@ -49,7 +49,7 @@ class tree_walk {
   static constexpr std::size_t root = unseen - 1;
 
   void report(std::string_view code, std::string_view list, std::size_t node, std::string message) {
-    problems_.add(model_problem(code, tree_.place(list, node), std::move(message)));
+    problems_.add(problem_at(code, tree_.place(list, node), std::move(message)));
     is_right_ = false;
   }
 
@@ -162,13 +162,13 @@ auto category_bits::take(std::span<const std::int64_t> categories, const std::st
   for (const std::int64_t each : categories) {
     highest = std::max(highest, each);
     if (each >= 0 && each <= max_category) continue;
-    problems.add(model_problem("out_of_range", pointer, std::to_string(each) + " is not a category"));
+    problems.add(problem_at("out_of_range", pointer, std::to_string(each) + " is not a category"));
     return {};
   }
   const auto words = static_cast<std::size_t>(highest / 32 + 1);
   if (words > words_left_) {
-    problems.add(model_problem("too_many_items", pointer, "the sets of categories up to this one take too much memory",
-                               "number the categories from 0 on"));
+    problems.add(problem_at("too_many_items", pointer, "the sets of categories up to this one take too much memory",
+                            "number the categories from 0 on"));
     return {};
   }
   words_left_ -= words;
@@ -179,9 +179,9 @@ auto category_bits::take(std::span<const std::int64_t> categories, const std::st
 
 auto has_too_many_nodes(const tree_model& so_far, const std::string& pointer, braid::diagnostics& problems) -> bool {
   if (so_far.nodes.size() <= max_model_nodes) return false;
-  problems.add(model_problem("too_many_items", pointer,
-                             "the trees up to this one have " + std::to_string(so_far.nodes.size()) +
-                                 " nodes; the limit is " + std::to_string(max_model_nodes)));
+  problems.add(problem_at("too_many_items", pointer,
+                          "the trees up to this one have " + std::to_string(so_far.nodes.size()) +
+                              " nodes; the limit is " + std::to_string(max_model_nodes)));
   return true;
 }
 

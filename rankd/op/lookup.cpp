@@ -2,6 +2,7 @@
 #include <rankd/op/detail/lookup.hpp>
 
 #include <rankd/op/models.hpp>
+#include <rankd/registry/diagnostic.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,34 +12,25 @@
 namespace rankd::detail {
 namespace {
 
-auto refused(std::string code, std::string pointer, std::string message, std::string hint = {}) -> braid::diagnostic {
-  return {.code = std::move(code),
-          .pointer = std::move(pointer),
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .node = {},
-          .source = {}};
-}
-
 auto named(const key_entry& key) -> std::string { return std::to_string(key.key_id) + " (" + key.name + ")"; }
 
 auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, const bind_context& context,
                  braid::diagnostics& problems) -> const key_entry* {
   const key_entry* key = context.declared.find_key(key_id);
   if (key == nullptr) {
-    problems.add(refused("unknown_key", pointer, "no key has the number " + std::to_string(key_id),
-                         "the keys are declared in keys.toml"));
+    problems.add(problem_at("unknown_key", pointer, "no key has the number " + std::to_string(key_id),
+                            "the keys are declared in keys.toml"));
     return nullptr;
   }
   if (key->status == lifecycle::blocked) {
-    problems.add(
-        refused("blocked_key", pointer, "key " + named(*key) + " is blocked", context.declared.successor_hint(*key)));
+    problems.add(problem_at("blocked_key", pointer, "key " + named(*key) + " is blocked",
+                            context.declared.successor_hint(*key)));
     return nullptr;
   }
   if (use == key_use::read ? !key->allow_read : !key->allow_write) {
     const bool reads = use == key_use::read;
-    problems.add(refused(reads ? "unreadable_key" : "unwritable_key", pointer,
-                         "key " + named(*key) + " must not be " + (reads ? "read" : "written") + " by plans"));
+    problems.add(problem_at(reads ? "unreadable_key" : "unwritable_key", pointer,
+                            "key " + named(*key) + " must not be " + (reads ? "read" : "written") + " by plans"));
     return nullptr;
   }
   return key;
@@ -51,7 +43,7 @@ auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const p
   if (key == nullptr || std::ranges::find(shape.choices, to_string(key->type)) != shape.choices.end()) return key;
   std::string wanted;
   for (const std::string_view type : shape.choices) wanted.append(wanted.empty() ? "" : ", ").append(type);
-  problems.add(refused(
+  problems.add(problem_at(
       "wrong_key_type", pointer,
       "key " + named(*key) + " is of type " + std::string(to_string(key->type)) + "; it must be one of: " + wanted));
   return nullptr;
@@ -92,14 +84,15 @@ auto find_by(const plan_node& node, const param_shape& shape, const bind_context
 }
 
 auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic {
-  return refused("wrong_key_type", param.pointer,
-                 "key " + named(key) + " is of type " + std::string(to_string(key.type)) + "; " + std::string(wanted));
+  return problem_at(
+      "wrong_key_type", param.pointer,
+      "key " + named(key) + " is of type " + std::string(to_string(key.type)) + "; " + std::string(wanted));
 }
 
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems) {
   if (min == nullptr || max == nullptr || !(max->least() < min->most())) return;
   const bool fixed = !min->bound && !max->bound;
-  problems.add(refused(
+  problems.add(problem_at(
       "out_of_range", max->pointer,
       fixed ? "`max` must not be less than `min`" : "`max` must not be less than `min`, whatever a request sets"));
 }
@@ -107,16 +100,16 @@ void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems) {
   if (items == others) return;
-  problems.add(refused("wrong_length", list.pointer,
-                       "`" + list.name + "` has " + std::to_string(items) + " items, and `" + other.name + "` has " +
-                           std::to_string(others)));
+  problems.add(problem_at("wrong_length", list.pointer,
+                          "`" + list.name + "` has " + std::to_string(items) + " items, and `" + other.name + "` has " +
+                              std::to_string(others)));
 }
 
 auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model> {
   const std::string pointer = braid::json_pointer(param.pointer, item);
   if (context.models == nullptr) {
-    problems.add(refused("no_models", pointer, "no folder of models was given"));
+    problems.add(problem_at("no_models", pointer, "no folder of models was given"));
     return nullptr;
   }
   auto found = context.models->find(param.names[item]);
@@ -159,9 +152,9 @@ auto find_string_key(std::string_view name, const plan_node& node, const bind_co
 void need_integer_ids(const plan_node& node, const bind_context& context, std::string_view hint,
                       braid::diagnostics& problems) {
   if (context.declared.id_type() == value_type::integer) return;
-  problems.add(refused("string_ids", node.pointer,
-                       "operator `" + node.op + "` needs integer ids, but the ids of this project are strings",
-                       std::string(hint)));
+  problems.add(problem_at("string_ids", node.pointer,
+                          "operator `" + node.op + "` needs integer ids, but the ids of this project are strings",
+                          std::string(hint)));
 }
 
 namespace {
@@ -174,8 +167,8 @@ auto find_endpoint(const plan_param& param, const bind_context& context, braid::
   if (found != nullptr) return found;
   std::vector<std::string_view> known;
   for (const endpoint_entry& endpoint : context.declared.endpoints()) known.push_back(endpoint.endpoint_id);
-  problems.add(refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
-                       braid::did_you_mean(id, known)));
+  problems.add(problem_at("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
+                          braid::did_you_mean(id, known)));
   return nullptr;
 }
 
@@ -190,10 +183,10 @@ auto find_redis_endpoint(const plan_param& param, const bind_context& context, b
   const endpoint_entry* const found = find_endpoint(param, context, problems);
   if (found == nullptr) return 0;
   if (!is_store(*found))
-    problems.add(refused("wrong_endpoint_kind", param.pointer,
-                         "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
-                             std::string(to_string(found->kind)) + "; this operator reads a store",
-                         "name an endpoint of kind redis or embedded"));
+    problems.add(problem_at("wrong_endpoint_kind", param.pointer,
+                            "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
+                                std::string(to_string(found->kind)) + "; this operator reads a store",
+                            "name an endpoint of kind redis or embedded"));
   return find_place(*found, context);
 }
 
@@ -202,10 +195,11 @@ auto find_http_endpoint(const plan_param& param, const bind_context& context, br
   const endpoint_entry* const found = find_endpoint(param, context, problems);
   if (found == nullptr) return 0;
   if (found->kind != endpoint_entry::kind_type::http)
-    problems.add(refused("wrong_endpoint_kind", param.pointer,
-                         "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
-                             std::string(to_string(found->kind)) + "; this operator sends requests to a model server",
-                         "name an endpoint of kind http"));
+    problems.add(problem_at("wrong_endpoint_kind", param.pointer,
+                            "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
+                                std::string(to_string(found->kind)) +
+                                "; this operator sends requests to a model server",
+                            "name an endpoint of kind http"));
   return find_place(*found, context);
 }
 

@@ -69,9 +69,9 @@ auto read_keys(object_reader& reader, const model_reading& reading) -> std::vect
     const json& item = (*keys)[i];
     const std::uint32_t key = item.is_string() ? reading.key(item.get_ref<const std::string&>(), pointer) : 0;
     if (!item.is_string())
-      reading.problems.add(model_problem("wrong_type", pointer, "a key name must be a string, not " + described(item)));
+      reading.problems.add(problem_at("wrong_type", pointer, "a key name must be a string, not " + described(item)));
     if (key != 0 && !is_new(key, seen))
-      reading.problems.add(model_problem("duplicate_value", pointer, "this key is listed twice"));
+      reading.problems.add(problem_at("duplicate_value", pointer, "this key is listed twice"));
     out.push_back(key);
   }
   return out;

@@ -307,10 +307,10 @@ auto list_warnings(const program_model& of, const onnx_file& file, const std::ve
   };
   braid::diagnostics out;
   if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, scope))
-    out.add(model_problem("untracked_nulls", "/graph",
-                          "the file does not state where its trees send nulls, so all nulls go right; scikit-learn may "
-                          "send them left and return other scores",
-                          "put a SimpleImputer before the trees"));
+    out.add(problem_at("untracked_nulls", "/graph",
+                       "the file does not state where its trees send nulls, so all nulls go right; scikit-learn may "
+                       "send them left and return other scores",
+                       "put a SimpleImputer before the trees"));
   return out;
 }
 

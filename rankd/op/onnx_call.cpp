@@ -24,6 +24,13 @@ auto onnx_call::may_go_on() const -> bool {
   return false;
 }
 
+auto onnx_call::is_plain_regressor() const -> bool {
+  const std::string_view after = text("post_transform", "NONE");
+  if (after == "NONE") return true;
+  refuse("bad_value", "post_transform", "a regressor with " + shown(after) + " is not supported");
+  return false;
+}
+
 auto onnx_call::named(const std::string& message) const -> std::string {
   const std::string name = node_.name.empty() ? "the node" : "node " + shown(node_.name);
   return name + " (" + shown(node_.op) + "): " + message;

@@ -209,10 +209,7 @@ auto make_linear_regressor(const onnx_call& call) -> made_rows {
                     std::to_string(outputs) + " targets");
     return std::nullopt;
   }
-  if (const std::string_view after = call.text("post_transform", "NONE"); after != "NONE") {
-    call.refuse("bad_value", "post_transform", "a regressor with " + shown(after) + " is not supported");
-    return std::nullopt;
-  }
+  if (!call.is_plain_regressor()) return std::nullopt;
   auto slots = weighted(call, outputs, intercepts);
   if (!slots) return std::nullopt;
   return onnx_rows{onnx_type::floats, 2, std::move(*slots)};

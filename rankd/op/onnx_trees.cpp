@@ -372,10 +372,7 @@ auto make_tree_regressor(const onnx_call& call) -> made_rows {
     call.refuse("out_of_range", "n_targets", "there can be 1 to " + std::to_string(max_outputs) + " targets");
     return std::nullopt;
   }
-  if (const std::string_view after = call.text("post_transform", "NONE"); after != "NONE") {
-    call.refuse("bad_value", "post_transform", "a regressor with " + shown(after) + " is not supported");
-    return std::nullopt;
-  }
+  if (!call.is_plain_regressor()) return std::nullopt;
   const auto outputs = static_cast<std::size_t>(targets);
   auto sums = summed(call, outputs, of_regressor);
   if (!sums) return std::nullopt;

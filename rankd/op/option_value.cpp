@@ -9,13 +9,6 @@
 namespace rankd {
 namespace {
 
-auto number_text(const scalar& value) -> std::string {
-  std::string out;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) append_json_number(out, *whole);
-  if (const auto* fraction = std::get_if<double>(&value)) append_json_number(out, *fraction);
-  return out;
-}
-
 auto wrong(std::string code, const plan_param& option, std::string message, std::string hint = {})
     -> braid::diagnostic {
   return {.code = std::move(code),

@@ -1,5 +1,6 @@
 // rankd/plan/load_plan.cpp: reads the top level of an artifact.
 #include <rankd/plan/load_plan.hpp>
+#include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/json.hpp>
@@ -309,7 +310,7 @@ auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
                                                     rankd::required_capability(node_op::mod),
                                                     timeout_capability,
                                                     retry_capability,
-                                                    vectors_capability,
+                                                    detail::vectors_capability,
                                                     capture_capability,
                                                     cache_capability,
                                                     hedge_capability};

@@ -36,9 +36,6 @@ inline constexpr std::string_view retry_capability = "cap.rfc.0008.retries.v1";
 /// The capability that a plan requires if the reads of a node are hedged.
 inline constexpr std::string_view hedge_capability = "cap.rfc.0012.hedge.v1";
 
-/// The capability that a plan requires if it searches for vectors, multiplies them, or diversifies rows by them.
-inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
-
 /// Returns the capabilities that this engine implements, in ascending order.
 [[nodiscard]] auto implemented_capabilities() noexcept -> std::span<const std::string_view>;
 

@@ -12,12 +12,6 @@
 namespace rankd {
 namespace {
 
-auto in_quotes(std::string_view text) -> std::string {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 auto scalar_text(const scalar& value) -> std::string {
   return std::visit(
       [](const auto& each) -> std::string {
@@ -28,7 +22,7 @@ auto scalar_text(const scalar& value) -> std::string {
         else if constexpr (std::is_same_v<type, bool>)
           return each ? "true" : "false";
         else if constexpr (std::is_same_v<type, std::string>)
-          return in_quotes(each);
+          return quote_json(each);
         else
           append_json_number(out, each);
         return out;
@@ -70,7 +64,7 @@ auto text_of(const plan_param& param, const plan& plan, const registries& declar
       return list_text(param.trees,
                        [&](std::uint32_t tree) { return formula_text(plan.pred_table[tree].tree, declared); });
     case param_kind::names:
-    case param_kind::texts: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
+    case param_kind::texts: return list_text(param.names, [](const std::string& name) { return quote_json(name); });
     case param_kind::ascending:
     case param_kind::literals: return list_text(param.items, scalar_text);
     default: return scalar_text(param.value);

@@ -121,15 +121,20 @@ auto sha256(std::string_view bytes) -> sha256_bytes {
 
 }  // namespace
 
-auto sha256_hex(std::string_view bytes) -> std::string {
+auto to_hex(std::string_view bytes) -> std::string {
   constexpr std::string_view hex = "0123456789abcdef";
-  const sha256_bytes digest = sha256(bytes);
-  std::string out(2 * digest.size(), '0');
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    out[2 * i] = hex[digest[i] >> 4U];
-    out[2 * i + 1] = hex[digest[i] & 15U];
+  std::string out(2 * bytes.size(), '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = hex[byte >> 4U];
+    out[2 * i + 1] = hex[byte & 15U];
   }
   return out;
+}
+
+auto sha256_hex(std::string_view bytes) -> std::string {
+  const sha256_bytes digest = sha256(bytes);
+  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 auto hmac_sha256(std::string_view key, std::string_view bytes) -> std::string {

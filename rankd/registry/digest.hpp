@@ -13,6 +13,9 @@ namespace rankd {
 /// std::system_error with std::errc::not_enough_memory if OpenSSL gets no memory.
 auto sha256_hex(std::string_view bytes) -> std::string;
 
+/// Returns bytes as lower-case hexadecimal digits.
+auto to_hex(std::string_view bytes) -> std::string;
+
 /// Returns the first eight bytes of the SHA-256 digest as a number, the most significant byte first. These bytes
 /// correspond to the first 16 hexadecimal digits.
 auto sha256_head(std::string_view bytes) -> std::uint64_t;

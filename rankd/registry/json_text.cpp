@@ -147,6 +147,12 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+auto quote_json(std::string_view text) -> std::string {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
 void append_json_bytes(std::string& out, std::string_view bytes) {
   if (is_plain(bytes)) return append_quoted(out, bytes);
   if (is_utf8(bytes)) return append_json_string(out, bytes);

@@ -13,6 +13,9 @@ namespace rankd {
 /// the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 
+/// Returns the text as a JSON string.
+auto quote_json(std::string_view text) -> std::string;
+
 /// Appends bytes as a JSON value: a string if they are UTF-8, otherwise `{"base64": …}` (RFC 4648, padded), so that
 /// different bytes are written differently.
 void append_json_bytes(std::string& out, std::string_view bytes);

@@ -4,12 +4,18 @@
 #include <rankd/cli/commands/commands.hpp>
 
 #include <functional>
+#include <memory>
+#include <string>
 
 namespace CLI {
 class App;
 }
 
 namespace rankd::detail {
+
+/// Adds the option `--listen`. `check` refuses some addresses.
+void add_listen(CLI::App& command, const std::shared_ptr<serve_command_options>& options,
+                std::string (*check)(const std::string&));
 
 /// Adds the subcommand `serve`. If it is given on the command line, stores its function in `chosen`.
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen);

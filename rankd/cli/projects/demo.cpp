@@ -7,6 +7,7 @@
 #include <rankd/cli/atomic_file.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/project.hpp>
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
@@ -24,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view mark_file = "rankd.toml";
 constexpr std::string_view mark_line = "# Written by `rankd init ";
 constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/follow.ndjson",
@@ -205,7 +205,7 @@ auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
   detail::demo_file mark_text;
   bool fine = options_.kind != project_kind::demo || write_all_data();
   for (const detail::demo_file& file : find_files(options_.kind)) {
-    if (file.path == mark_file)
+    if (file.path == project_file)
       mark_text = file;
     else
       fine = fine && write_text(file);
@@ -219,12 +219,12 @@ auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
 /// Returns why `folder` must not be written; no diagnostic if it may be.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
-  const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(atomic_file::default_suffix)), error);
-  const bool is_project = fs::exists(folder / mark_file, error);
+  const bool begun = fs::exists(folder / (std::string(project_file) + std::string(atomic_file::default_suffix)), error);
+  const bool is_project = fs::exists(folder / project_file, error);
   if (!is_project && (begun || fs::is_empty(folder, error))) return {};
   if (error) return make_diagnostic("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
   std::string first_line;
-  std::ifstream mark(folder / mark_file);
+  std::ifstream mark(folder / project_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
     return make_diagnostic("demo_exists", "the folder already contains a project that rankd wrote",
@@ -237,7 +237,7 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
 /// unfinished project, and may be overwritten.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
-  auto mark = atomic_file::create(folder / mark_file);
+  auto mark = atomic_file::create(folder / project_file);
   if (!mark && mark.error() == std::errc::operation_would_block)
     return refused("demo_busy", "another process is writing a demo here", "wait until it is done", folder);
   if (!mark) return refused("demo_write_failed", "the folder cannot be used: " + mark.error().message(), {}, folder);

@@ -180,20 +180,25 @@ void add_clients(CLI::App& command, serve_command_options& options) {
 
 }  // namespace
 
-void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("serve", "Answer requests over HTTP, until SIGTERM or SIGINT");
-  auto options = std::make_shared<serve_command_options>();
-  options->server.loops = 0;
-  add_project(*command, *options);
+void add_listen(CLI::App& command, const std::shared_ptr<serve_command_options>& options,
+                std::string (*check)(const std::string&)) {
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--listen",
           [options](const std::string& text) {
             options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
           },
           "Address and port; port 0 picks a free one and prints it; default: 127.0.0.1:8080")
-      ->check(check_listen)
+      ->check(check)
       ->type_name("ADDR:PORT");
+}
+
+void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("serve", "Answer requests over HTTP, until SIGTERM or SIGINT");
+  auto options = std::make_shared<serve_command_options>();
+  options->server.loops = 0;
+  add_project(*command, *options);
+  add_listen(*command, options, check_listen);
   command->add_option("--loops", options->server.loops, "Event loops; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->add_option("--workers", options->server.workers, "Threads that compute, for each loop")

@@ -3,8 +3,10 @@
 
 #include <rankd/cli/detail/common_options.hpp>
 #include <rankd/cli/output/report.hpp>
+#include <rankd/registry/digest.hpp>
 
-#include <cstdint>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <random>
 #include <string>
@@ -19,14 +21,10 @@ namespace {
 /// Returns a token of 128 random bits. Other users of the machine can reach a loopback address too, and must not be
 /// able to guess the token.
 auto made_token() -> std::string {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::random_device chance;
-  std::string out;
-  for (int word = 0; word < 4; ++word) {
-    std::uint32_t bits = chance();
-    for (int digit = 0; digit < 8; ++digit, bits >>= 4U) out += digits[bits & 15U];
-  }
-  return out;
+  std::array<std::random_device::result_type, 4> bits{};
+  std::ranges::generate(bits, [&chance] { return chance(); });
+  return to_hex({reinterpret_cast<const char*>(bits.data()), sizeof(bits)});
 }
 
 /// Refuses any address that is not a loopback address: texts and the token are sent over plain HTTP, and the token
@@ -61,15 +59,7 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
   command->add_option("folder", options->project, "Folder with rankd.toml; default: this folder or a parent")
       ->check(check_not_empty)
       ->type_name("DIR");
-  command
-      ->add_option_function<std::string>(
-          "--listen",
-          [options](const std::string& text) {
-            options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
-          },
-          "Address and port; port 0 picks a free one and prints it; default: 127.0.0.1:8080")
-      ->check(check_loopback)
-      ->type_name("ADDR:PORT");
+  add_listen(*command, options, check_loopback);
   command
       ->add_option("--traffic", options->traffic,
                    "Files of `rankd serve --record`, or folders with NAME.rec, for comparing plans on the page; "

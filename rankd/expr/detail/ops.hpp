@@ -56,6 +56,7 @@ inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmet
 
 inline constexpr std::string_view formulas_capability = "cap.rfc.0006.formulas.v1";
 
+/// Operators that search for vectors, or diversify rows by them, require this capability as well.
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 
 /// The maximum number of buckets that ids can be distributed over.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rankd/op/detail/scoring.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/error.hpp>
@@ -18,16 +19,6 @@
 
 namespace rankd::detail {
 
-inline auto model_problem(std::string_view code, std::string pointer, std::string message, std::string hint = {})
-    -> braid::diagnostic {
-  return {.code = std::string(code),
-          .pointer = std::move(pointer),
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .node = {},
-          .source = {}};
-}
-
 /// The registries for reading a model file, and the list that receives the problems found, with their place in the
 /// file.
 struct model_reading {
@@ -39,7 +30,7 @@ struct model_reading {
   [[nodiscard]] auto key(const std::string& name, const std::string& pointer) const -> std::uint32_t;
 
   void report(std::string_view code, std::string pointer, std::string message, std::string hint = {}) const {
-    problems.add(model_problem(code, std::move(pointer), std::move(message), std::move(hint)));
+    problems.add(problem_at(code, std::move(pointer), std::move(message), std::move(hint)));
   }
 
   /// Reports too_few_items for an empty list and too_many_items for a list of more than `max_count` items.

@@ -67,6 +67,9 @@ class onnx_call {
   /// Called after each node, and also within a node that has many inputs.
   [[nodiscard]] auto may_go_on() const -> bool;
 
+  /// Returns whether the outputs of a regressor need no transform. Reports a diagnostic and returns false otherwise.
+  [[nodiscard]] auto is_plain_regressor() const -> bool;
+
   /// The number of inputs, and whether an input is absent or constant.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;

@@ -33,18 +33,11 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view lines_type = "application/x-ndjson";
 constexpr std::size_t answer_depth = 10;  // of `overlap_at`
 constexpr std::size_t max_depth = 100'000;
 constexpr std::size_t max_changed = 1000;
 constexpr auto first_pause = std::chrono::milliseconds(5);
 constexpr auto max_pause = std::chrono::milliseconds(250);  // between two reports of progress
-
-auto number_text(double value) -> std::string {
-  std::string out;
-  append_json_number(out, value);
-  return out;
-}
 
 /// Parses an integer in a range; returns nothing for any other text.
 auto number_between(std::string_view text, std::size_t low, std::size_t high) -> std::optional<std::size_t> {
@@ -361,7 +354,7 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
   };
   if (!braid::post(context.runtime->blocking(), std::move(work))) run->refuse();
   context.metrics.count_answer(which, http_status::ok);
-  x.begin(http_status::ok, lines_type);
+  x.begin(http_status::ok, json_lines_type);
   for (auto pause = first_pause; !run->has_ended(); pause = std::min(2 * pause, max_pause)) {
     co_await braid::sleep_for(pause);
     if (pause < max_pause) continue;

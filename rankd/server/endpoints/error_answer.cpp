@@ -83,14 +83,8 @@ auto with_request_id(std::string_view body, std::string_view request_id) -> std:
 }
 
 auto answer_error(http_status status, const braid::diagnostics& problems, std::string_view request_id) -> error_answer {
-  const braid::diagnostic& first = problems.front();
-  std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
-  message += first.message;
-  if (!first.hint.empty()) message += "; " + first.hint;
   const std::string all = problems.size() > 1 ? diagnostics_json(problems) : "";
-  return {.status = status,
-          .code = first.code,
-          .body = make_body({first.code, std::move(message), first.node, first.pointer}, all, request_id)};
+  return {.status = status, .code = problems.front().code, .body = make_body(first_error(problems), all, request_id)};
 }
 
 auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, std::string_view request_id)

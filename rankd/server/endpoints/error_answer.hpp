@@ -13,6 +13,7 @@ namespace rankd {
 
 /// The Content-Type of answers, even of errors.
 inline constexpr std::string_view json_type = "application/json";
+inline constexpr std::string_view json_lines_type = "application/x-ndjson";
 
 /// An answer that reports an error to a client.
 struct error_answer {

@@ -31,7 +31,6 @@ auto is_encoded(const braid::http_fields& fields) -> bool {
 }
 
 /// Returns true for `application/json` with any parameters.
-constexpr std::string_view ndjson_type = "application/x-ndjson";
 
 auto has_type(std::string_view type, std::string_view wanted) -> bool {
   if (type == wanted) return true;  // nearly all of them
@@ -115,7 +114,7 @@ auto served_request::check_head() -> bool {
   record.may_send_events = client->may_send_events || !context->tokens;
   record.may_write = client->may_write || !context->tokens;
   const auto type = fields.find("Content-Type");
-  const std::string_view wanted = which == endpoint::records ? ndjson_type : json_type;
+  const std::string_view wanted = which == endpoint::records ? json_lines_type : json_type;
   if (is_encoded(fields) || (type && !has_type(*type, wanted)) || fields.count("Content-Type") > 1) {
     fail(answer_error(
         http_status::unsupported_media_type, "unsupported_media_type",

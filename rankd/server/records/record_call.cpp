@@ -1,6 +1,7 @@
 // rankd/server/records/record_call.cpp: parses the body of a call line by line, and collects all errors.
 #include <rankd/server/records/record_call.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/load_store.hpp>
@@ -12,15 +13,6 @@
 
 namespace rankd {
 namespace {
-
-auto problem_of_body(std::string code, std::string message, std::string hint) -> braid::diagnostic {
-  return {.code = std::move(code),
-          .pointer = {},
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .node = {},
-          .source = {}};
-}
 
 auto measure_change(const parsed_record& record) -> record_change {
   return {.key = std::string(record.key),
@@ -63,10 +55,10 @@ auto parse_record_call(std::string_view text, const vector_lengths& vectors)
                           "each key may occur only once in a call; join the two lines"));
   }
   if (problems.size() >= max_load_diagnostics)
-    problems.add(problem_of_body("too_many_diagnostics", "the rest of the call was not read", {}));
+    problems.add(problem_at("too_many_diagnostics", {}, "the rest of the call was not read", {}));
   if (problems.empty() && out.empty())
-    problems.add(problem_of_body("empty_body", "the body has no line with a record",
-                                 R"(send lines such as {"hash":KEY,"fields":{…}} or {"delete":KEY})"));
+    problems.add(problem_at("empty_body", {}, "the body has no line with a record",
+                            R"(send lines such as {"hash":KEY,"fields":{…}} or {"delete":KEY})"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return out;
 }

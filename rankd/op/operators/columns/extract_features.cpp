@@ -5,6 +5,7 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/rows/defect.hpp>
 
 #include <braid/task/parallel.hpp>
@@ -323,15 +324,6 @@ auto list_types(transform how) noexcept -> std::span<const std::string_view> {
   return number_types;
 }
 
-auto problem(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
-  return {.code = std::move(code),
-          .pointer = std::move(pointer),
-          .message = std::move(message),
-          .hint = {},
-          .node = {},
-          .source = {}};
-}
-
 /// Checks the params of one node against each other, after each param has been checked alone.
 struct extract_checks {
   const plan_node& node;
@@ -350,9 +342,9 @@ struct extract_checks {
     for (const std::string_view type : wanted) all.append(all.empty() ? "" : ", ").append(type);
     for (std::size_t at = 0; at < from.size(); ++at) {
       if (from[at] == nullptr || std::ranges::find(wanted, to_string(from[at]->type)) != wanted.end()) continue;
-      problems.add(problem("wrong_key_type", braid::json_pointer(node.find_param("keys")->pointer, at),
-                           "key " + std::to_string(from[at]->key_id) + " (" + from[at]->name + ") is of type " +
-                               std::string(to_string(from[at]->type)) + "; " + name() + " takes one of: " + all));
+      problems.add(problem_at("wrong_key_type", braid::json_pointer(node.find_param("keys")->pointer, at),
+                              "key " + std::to_string(from[at]->key_id) + " (" + from[at]->name + ") is of type " +
+                                  std::string(to_string(from[at]->type)) + "; " + name() + " takes one of: " + all));
     }
   }
 
@@ -363,8 +355,8 @@ struct extract_checks {
     const plan_param& out_keys = *node.find_param("out_keys");
     const plan_param* values = node.find_param("values");
     if (values != nullptr && from.size() != 1)
-      problems.add(problem("too_many_items", keys.pointer,
-                           name() + " takes one key; `keys` has " + std::to_string(from.size())));
+      problems.add(problem_at("too_many_items", keys.pointer,
+                              name() + " takes one key; `keys` has " + std::to_string(from.size())));
     const plan_param& each = values == nullptr ? keys : *values;
     check_same_length(out_keys, out_keys.key_ids.size(), each, values == nullptr ? from.size() : values->items.size(),
                       problems);
@@ -381,8 +373,8 @@ struct extract_checks {
     const plan_param* min = node.find_param("min");
     const plan_param* max = node.find_param("max");
     if (min == nullptr && max == nullptr)
-      problems.add(problem("missing_field", braid::json_pointer(node.pointer, "params"),
-                           name() + " needs `min`, `max` or both"));
+      problems.add(problem_at("missing_field", braid::json_pointer(node.pointer, "params"),
+                              name() + " needs `min`, `max` or both"));
     if (min != nullptr) rule.min = option_value<double>(*min, declared);
     if (max != nullptr) rule.max = option_value<double>(*max, declared);
     check_ends(min, max, problems);
@@ -394,10 +386,10 @@ struct extract_checks {
     const key_entry* key = from.size() == 1 ? from.front() : nullptr;
     const bool strings = std::holds_alternative<std::string>(values.items.front());
     if (key != nullptr && key->type != value_type::boolean && strings != (key->type == value_type::string))
-      problems.add(problem("wrong_type", values.pointer,
-                           "`values` must be " + std::string(strings ? "integers" : "strings") + ", as key " +
-                               std::to_string(key->key_id) + " (" + key->name + ") is of type " +
-                               std::string(to_string(key->type))));
+      problems.add(problem_at("wrong_type", values.pointer,
+                              "`values` must be " + std::string(strings ? "integers" : "strings") + ", as key " +
+                                  std::to_string(key->key_id) + " (" + key->name + ") is of type " +
+                                  std::string(to_string(key->type))));
     return {.values = values.items};
   }
 };

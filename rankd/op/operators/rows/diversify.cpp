@@ -1,10 +1,12 @@
 // rankd/op/operators/rows/diversify.cpp: the operator that separates rows with equal values, reserves positions for
 // certain values, or prefers rows that differ from the rows before them.
+#include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/plan/load_plan.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/rows/diversify.hpp>
 #include <rankd/rows/mmr.hpp>
 
@@ -22,15 +24,6 @@
 
 namespace rankd::detail::diversify_op {
 namespace {
-
-auto problem(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
-  return {.code = std::move(code),
-          .pointer = std::move(pointer),
-          .message = std::move(message),
-          .hint = {},
-          .node = {},
-          .source = {}};
-}
 
 auto count_of(const plan_param* given, std::size_t otherwise) -> std::size_t {
   return given == nullptr ? otherwise : static_cast<std::size_t>(std::get<std::int64_t>(given->value));
@@ -185,7 +178,7 @@ auto bind_window(const plan_node& node, const key_entry* key, overflow_rule over
                            .window = count_of(node.find_param("window"), 0),
                            .overflow = overflow};
   if (how.window != 0 && how.at_most >= how.window)
-    problems.add(problem("out_of_range", at_most.pointer, "`at_most` must be less than `window`"));
+    problems.add(problem_at("out_of_range", at_most.pointer, "`at_most` must be less than `window`"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(window_params{how});
 }
@@ -199,8 +192,8 @@ void check_quota(const plan_node& node, const key_entry& key, braid::diagnostics
   const plan_param& values = *node.find_param("values");
   const bool strings = std::holds_alternative<std::string>(values.items.front());
   if (strings != (key.type == value_type::string))
-    problems.add(problem("wrong_type", values.pointer,
-                         "`values` must be " + std::string(strings ? "integers" : "strings") + ", as " + named));
+    problems.add(problem_at("wrong_type", values.pointer,
+                            "`values` must be " + std::string(strings ? "integers" : "strings") + ", as " + named));
 }
 
 auto bind_quota(const plan_node& node, const key_entry* key, overflow_rule overflow, braid::diagnostics& problems)

@@ -1,5 +1,6 @@
 // rankd/op/operators/sources/nearest.cpp: the source that searches a file of vectors for those nearest to the vectors
 // of its input rows.
+#include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
