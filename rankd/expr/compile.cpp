@@ -3,7 +3,7 @@
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/detail/check.hpp>
 #include <rankd/expr/detail/facts.hpp>
-#include <rankd/expr/detail/hash.hpp>
+#include <rankd/expr/detail/hash_functions.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/detail/program.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/frame.hpp>
-#include <rankd/expr/detail/hash.hpp>
+#include <rankd/expr/detail/hash_functions.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 

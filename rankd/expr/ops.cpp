@@ -100,7 +100,7 @@ static_assert(in_order(), "the table must have one row for each enumerator of no
 
 }  // namespace
 
-auto all_ops() noexcept -> std::span<const op_row> { return table; }
+auto all_op_rows() noexcept -> std::span<const op_row> { return table; }
 
 }  // namespace rankd::detail
 

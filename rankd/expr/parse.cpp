@@ -140,12 +140,12 @@ void tree_parser::visit(const pending& at) {
 auto tree_parser::find_op_row(object_reader& fields, field_kind wanted) -> const op_row* {
   const std::string* name = fields.text("op", presence::required);
   if (name == nullptr) return nullptr;
-  const auto row = std::ranges::find(all_ops(), std::string_view(*name), &op_row::name);
-  const bool known = row != all_ops().end();
+  const auto row = std::ranges::find(all_op_rows(), std::string_view(*name), &op_row::name);
+  const bool known = row != all_op_rows().end();
   if (known && row->result == wanted) return &*row;
   const bool truth = wanted == field_kind::truth;
   std::vector<std::string_view> names;
-  for (const op_row& each : all_ops()) {
+  for (const op_row& each : all_op_rows()) {
     if (each.result == wanted) names.push_back(each.name);
   }
   fields.report("op", "unknown_op",

@@ -132,7 +132,7 @@ auto ops_toml() -> std::string {
       "# Operators and ops of expressions, as `rankd ops --toml` prints them. Every operator also takes\n"
       "# `trace`, a string.\n";
   for (const op_entry& entry : all_ops()) append_op(out, entry);
-  for (const detail::op_row& row : detail::all_ops()) append_tree_op(out, row);
+  for (const detail::op_row& row : detail::all_op_rows()) append_tree_op(out, row);
   return out;
 }
 

@@ -35,10 +35,10 @@ auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t>
   std::size_t count = 0;
   for (std::size_t at = 0; at < named.size(); ++at)
     if (!by->is_null(rows.row(at))) named[count++] = (*by->integers())[rows.row(at)];
-  const std::span<const std::int64_t> asked = distinct(named.first(count), memory);
+  const std::span<const std::int64_t> asked = distinct_ids(named.first(count), memory);
   for (std::size_t at = 0; at < named.size(); ++at)
     if (!by->is_null(rows.row(at)))
-      places[at] = static_cast<std::uint32_t>(find_place((*by->integers())[rows.row(at)], asked));
+      places[at] = static_cast<std::uint32_t>(find_id((*by->integers())[rows.row(at)], asked));
   return asked;
 }
 

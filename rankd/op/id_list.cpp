@@ -26,7 +26,7 @@ struct id_list_params {
     op_result<std::span<const std::int64_t>> ids;
     if (!context.inputs[0].empty()) {
       const std::span<const std::int64_t> owners = list_owners(context);
-      const std::span<const std::int64_t> asked = distinct(owners, context.memory);
+      const std::span<const std::int64_t> asked = distinct_ids(owners, context.memory);
       const auto first = static_cast<std::uint32_t>(fanout.in(context.params));
       const list_read what{.keys = {.prefix = prefix, .ids = asked}, .first = first};
       const auto found = answer_to<list_read>(co_await from->ask(what, context.memory));
@@ -55,7 +55,7 @@ struct id_list_params {
                          const id_batch& found, const node_context& context)
       -> std::span<const std::span<const std::int64_t>> {
     const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
-    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found.lists[find_place(owners[at], asked)];
+    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found.lists[find_id(owners[at], asked)];
     return lists;
   }
 

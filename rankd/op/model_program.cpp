@@ -172,36 +172,36 @@ void forest(const running& at) noexcept {
 
 void run_step(const running& at) noexcept {
   switch (at.step.kind) {
-    case step_kind::constant: return for_rows(at, [&](std::size_t) { return at.step.value; });
-    case step_kind::add: return binary(at, [](double a, double b) { return a + b; });
-    case step_kind::subtract: return binary(at, [](double a, double b) { return a - b; });
-    case step_kind::multiply: return binary(at, [](double a, double b) { return a * b; });
-    case step_kind::divide: return binary(at, [](double a, double b) { return a / b; });
-    case step_kind::power: return power(at);
-    case step_kind::minimum: return binary(at, [](double a, double b) { return b < a || std::isnan(b) ? b : a; });
-    case step_kind::maximum: return binary(at, [](double a, double b) { return b > a || std::isnan(b) ? b : a; });
-    case step_kind::less: return binary(at, [](double a, double b) { return a < b ? 1.0 : 0.0; });
-    case step_kind::at_most: return binary(at, [](double a, double b) { return a <= b ? 1.0 : 0.0; });
-    case step_kind::equal: return binary(at, [](double a, double b) { return a == b ? 1.0 : 0.0; });
-    case step_kind::both: return binary(at, [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; });
-    case step_kind::either: return binary(at, [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
-    case step_kind::negate: return unary(at, [](double a) { return -a; });
-    case step_kind::absolute: return unary(at, [](double a) { return std::abs(a); });
-    case step_kind::exponential: return by_width(at, [](auto a) { return std::exp(a); });
-    case step_kind::logarithm: return by_width(at, [](auto a) { return std::log(a); });
-    case step_kind::root: return unary(at, [](double a) { return std::sqrt(a); });
-    case step_kind::tangent: return by_width(at, [](auto a) { return std::tanh(a); });
-    case step_kind::logistic: return by_width(at, [](auto a) { return logistic(a); });
-    case step_kind::positive: return unary(at, [](double a) { return a < 0 ? 0.0 : a; });
-    case step_kind::whole: return unary(at, [](double a) { return std::trunc(a); });
-    case step_kind::same: return unary(at, [](double a) { return a; });
-    case step_kind::is_nan: return unary(at, [](double a) { return std::isnan(a) ? 1.0 : 0.0; });
-    case step_kind::no: return unary(at, [](double a) { return a == 0 ? 1.0 : 0.0; });
-    case step_kind::replace: return replace(at);
-    case step_kind::select: return select(at);
-    case step_kind::sum: return sum(at);
-    case step_kind::weighted: return weighted(at);
-    case step_kind::forest: return forest(at);
+    case model_op::constant: return for_rows(at, [&](std::size_t) { return at.step.value; });
+    case model_op::add: return binary(at, [](double a, double b) { return a + b; });
+    case model_op::subtract: return binary(at, [](double a, double b) { return a - b; });
+    case model_op::multiply: return binary(at, [](double a, double b) { return a * b; });
+    case model_op::divide: return binary(at, [](double a, double b) { return a / b; });
+    case model_op::power: return power(at);
+    case model_op::minimum: return binary(at, [](double a, double b) { return b < a || std::isnan(b) ? b : a; });
+    case model_op::maximum: return binary(at, [](double a, double b) { return b > a || std::isnan(b) ? b : a; });
+    case model_op::less: return binary(at, [](double a, double b) { return a < b ? 1.0 : 0.0; });
+    case model_op::at_most: return binary(at, [](double a, double b) { return a <= b ? 1.0 : 0.0; });
+    case model_op::equal: return binary(at, [](double a, double b) { return a == b ? 1.0 : 0.0; });
+    case model_op::both: return binary(at, [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; });
+    case model_op::either: return binary(at, [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
+    case model_op::negate: return unary(at, [](double a) { return -a; });
+    case model_op::absolute: return unary(at, [](double a) { return std::abs(a); });
+    case model_op::exponential: return by_width(at, [](auto a) { return std::exp(a); });
+    case model_op::logarithm: return by_width(at, [](auto a) { return std::log(a); });
+    case model_op::root: return unary(at, [](double a) { return std::sqrt(a); });
+    case model_op::tangent: return by_width(at, [](auto a) { return std::tanh(a); });
+    case model_op::logistic: return by_width(at, [](auto a) { return logistic(a); });
+    case model_op::positive: return unary(at, [](double a) { return a < 0 ? 0.0 : a; });
+    case model_op::whole: return unary(at, [](double a) { return std::trunc(a); });
+    case model_op::same: return unary(at, [](double a) { return a; });
+    case model_op::is_nan: return unary(at, [](double a) { return std::isnan(a) ? 1.0 : 0.0; });
+    case model_op::no: return unary(at, [](double a) { return a == 0 ? 1.0 : 0.0; });
+    case model_op::replace: return replace(at);
+    case model_op::select: return select(at);
+    case model_op::sum: return sum(at);
+    case model_op::weighted: return weighted(at);
+    case model_op::forest: return forest(at);
   }
 }
 

@@ -20,7 +20,7 @@ auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   return true;
 }
 
-template <step_kind kind>
+template <model_op kind>
 auto real_pair(const onnx_call& call) -> made_rows {
   const auto of = call.broadcast({0, 1});
   if (!of || refuses_type(call, of->type)) return std::nullopt;
@@ -29,7 +29,7 @@ auto real_pair(const onnx_call& call) -> made_rows {
 
 enum class operand_order : std::uint8_t { as_given, swapped };
 
-template <step_kind kind, operand_order order = operand_order::as_given>
+template <model_op kind, operand_order order = operand_order::as_given>
 auto flag_pair(const onnx_call& call) -> made_rows {
   auto of = call.broadcast({0, 1});
   if (!of) return std::nullopt;
@@ -37,14 +37,14 @@ auto flag_pair(const onnx_call& call) -> made_rows {
   return onnx_rows{onnx_type::flags, of->rank, call.each(kind, onnx_type::flags, of->slots)};
 }
 
-template <step_kind kind>
+template <model_op kind>
 auto real_single(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
   return onnx_rows{of->type, of->rank, call.each(kind, of->type, of->slots)};
 }
 
-template <step_kind kind>
+template <model_op kind>
 auto flag_single(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -56,17 +56,17 @@ auto make_reciprocal(const onnx_call& call) -> made_rows {
   if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
   const slot_list ones(of->slots.size(), call.out().constant(1, width_of(of->type)));
   const std::vector<slot_list> operands{ones, of->slots};
-  return onnx_rows{of->type, of->rank, call.each(step_kind::divide, of->type, operands)};
+  return onnx_rows{of->type, of->rank, call.each(model_op::divide, of->type, operands)};
 }
 
 auto make_where(const onnx_call& call) -> made_rows {
   const auto of = call.broadcast({0, 1, 2});
   if (!of) return std::nullopt;
-  return onnx_rows{of->type, of->rank, call.each(step_kind::select, of->type, of->slots)};
+  return onnx_rows{of->type, of->rank, call.each(model_op::select, of->type, of->slots)};
 }
 
 /// Applies a binary operation to any number of operands, from left to right.
-template <step_kind kind>
+template <model_op kind>
 auto folded(const onnx_call& call) -> made_rows {
   const onnx_rows* first = call.rows(0);
   if (first == nullptr || refuses_type(call, first->type)) return std::nullopt;
@@ -97,8 +97,8 @@ auto make_clip(const onnx_call& call) -> made_rows {
   if (!least || !greatest) return std::nullopt;
   const std::vector<double> lower(of->slots.size(), *least);
   const std::vector<double> upper(of->slots.size(), *greatest);
-  slot_list out = call.with_constants(step_kind::maximum, of->type, of->slots, lower);
-  return onnx_rows{of->type, of->rank, call.with_constants(step_kind::minimum, of->type, out, upper)};
+  slot_list out = call.with_constants(model_op::maximum, of->type, of->slots, lower);
+  return onnx_rows{of->type, of->rank, call.with_constants(model_op::minimum, of->type, out, upper)};
 }
 
 // This section multiplies rows by matrices.
@@ -179,18 +179,18 @@ auto rank_of_result(const onnx_call& call) -> std::uint32_t { return call.intege
 auto make_reduced_sum(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr || !is_by_columns(call)) return std::nullopt;
-  return onnx_rows{of->type, rank_of_result(call), {call.out().step(step_kind::sum, width_of(of->type), of->slots)}};
+  return onnx_rows{of->type, rank_of_result(call), {call.out().step(model_op::sum, width_of(of->type), of->slots)}};
 }
 
 auto make_reduced_mean(const onnx_call& call) -> made_rows {
   auto out = make_reduced_sum(call);
   if (!out) return std::nullopt;
   const std::array count{static_cast<double>(call.table(0)->slots.size())};
-  out->slots = call.with_constants(step_kind::divide, out->type, out->slots, count);
+  out->slots = call.with_constants(model_op::divide, out->type, out->slots, count);
   return out;
 }
 
-template <step_kind kind>
+template <model_op kind>
 auto reduced(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr || !is_by_columns(call)) return std::nullopt;
@@ -210,9 +210,9 @@ auto make_argmax(const onnx_call& call) -> made_rows {
   for (std::size_t at = 1; at < of->slots.size(); ++at) {
     const std::uint32_t next = of->slots[at];
     const std::uint32_t here = out.constant(static_cast<double>(at), number_width::doubles);
-    const std::uint32_t is_more = out.step(step_kind::less, number_width::doubles, std::array{best, next});
-    place = out.step(step_kind::select, number_width::doubles, std::array{is_more, here, place});
-    best = out.step(step_kind::select, width_of(of->type), std::array{is_more, next, best});
+    const std::uint32_t is_more = out.step(model_op::less, number_width::doubles, std::array{best, next});
+    place = out.step(model_op::select, number_width::doubles, std::array{is_more, here, place});
+    best = out.step(model_op::select, width_of(of->type), std::array{is_more, next, best});
   }
   return onnx_rows{onnx_type::int64, rank_of_result(call), {place}};
 }
@@ -225,42 +225,42 @@ auto make_softmax(const onnx_call& call) -> made_rows {
 }
 
 constexpr std::array arithmetic_operators{
-    onnx_operator{"", "Abs", &real_single<step_kind::absolute>},
-    onnx_operator{"", "Add", &real_pair<step_kind::add>},
-    onnx_operator{"", "And", &flag_pair<step_kind::both>},
+    onnx_operator{"", "Abs", &real_single<model_op::absolute>},
+    onnx_operator{"", "Add", &real_pair<model_op::add>},
+    onnx_operator{"", "And", &flag_pair<model_op::both>},
     onnx_operator{"", "ArgMax", &make_argmax},
     onnx_operator{"", "Clip", &make_clip},
-    onnx_operator{"", "Div", &real_pair<step_kind::divide>},
-    onnx_operator{"", "Equal", &flag_pair<step_kind::equal>},
-    onnx_operator{"", "Exp", &real_single<step_kind::exponential>},
+    onnx_operator{"", "Div", &real_pair<model_op::divide>},
+    onnx_operator{"", "Equal", &flag_pair<model_op::equal>},
+    onnx_operator{"", "Exp", &real_single<model_op::exponential>},
     onnx_operator{"", "Gemm", &make_gemm},
-    onnx_operator{"", "Greater", &flag_pair<step_kind::less, operand_order::swapped>},
-    onnx_operator{"", "GreaterOrEqual", &flag_pair<step_kind::at_most, operand_order::swapped>},
-    onnx_operator{"", "IsNaN", &flag_single<step_kind::is_nan>},
-    onnx_operator{"", "Less", &flag_pair<step_kind::less>},
-    onnx_operator{"", "LessOrEqual", &flag_pair<step_kind::at_most>},
-    onnx_operator{"", "Log", &real_single<step_kind::logarithm>},
+    onnx_operator{"", "Greater", &flag_pair<model_op::less, operand_order::swapped>},
+    onnx_operator{"", "GreaterOrEqual", &flag_pair<model_op::at_most, operand_order::swapped>},
+    onnx_operator{"", "IsNaN", &flag_single<model_op::is_nan>},
+    onnx_operator{"", "Less", &flag_pair<model_op::less>},
+    onnx_operator{"", "LessOrEqual", &flag_pair<model_op::at_most>},
+    onnx_operator{"", "Log", &real_single<model_op::logarithm>},
     onnx_operator{"", "MatMul", &make_product},
-    onnx_operator{"", "Max", &folded<step_kind::maximum>},
-    onnx_operator{"", "Min", &folded<step_kind::minimum>},
-    onnx_operator{"", "Mul", &real_pair<step_kind::multiply>},
-    onnx_operator{"", "Neg", &real_single<step_kind::negate>},
-    onnx_operator{"", "Not", &flag_single<step_kind::no>},
-    onnx_operator{"", "Or", &flag_pair<step_kind::either>},
-    onnx_operator{"", "Pow", &real_pair<step_kind::power>},
+    onnx_operator{"", "Max", &folded<model_op::maximum>},
+    onnx_operator{"", "Min", &folded<model_op::minimum>},
+    onnx_operator{"", "Mul", &real_pair<model_op::multiply>},
+    onnx_operator{"", "Neg", &real_single<model_op::negate>},
+    onnx_operator{"", "Not", &flag_single<model_op::no>},
+    onnx_operator{"", "Or", &flag_pair<model_op::either>},
+    onnx_operator{"", "Pow", &real_pair<model_op::power>},
     onnx_operator{"", "Reciprocal", &make_reciprocal},
-    onnx_operator{"", "ReduceMax", &reduced<step_kind::maximum>},
+    onnx_operator{"", "ReduceMax", &reduced<model_op::maximum>},
     onnx_operator{"", "ReduceMean", &make_reduced_mean},
-    onnx_operator{"", "ReduceMin", &reduced<step_kind::minimum>},
-    onnx_operator{"", "ReduceProd", &reduced<step_kind::multiply>},
+    onnx_operator{"", "ReduceMin", &reduced<model_op::minimum>},
+    onnx_operator{"", "ReduceProd", &reduced<model_op::multiply>},
     onnx_operator{"", "ReduceSum", &make_reduced_sum},
-    onnx_operator{"", "Relu", &real_single<step_kind::positive>},
-    onnx_operator{"", "Sigmoid", &real_single<step_kind::logistic>},
+    onnx_operator{"", "Relu", &real_single<model_op::positive>},
+    onnx_operator{"", "Sigmoid", &real_single<model_op::logistic>},
     onnx_operator{"", "Softmax", &make_softmax},
-    onnx_operator{"", "Sqrt", &real_single<step_kind::root>},
-    onnx_operator{"", "Sub", &real_pair<step_kind::subtract>},
-    onnx_operator{"", "Sum", &folded<step_kind::add>},
-    onnx_operator{"", "Tanh", &real_single<step_kind::tangent>},
+    onnx_operator{"", "Sqrt", &real_single<model_op::root>},
+    onnx_operator{"", "Sub", &real_pair<model_op::subtract>},
+    onnx_operator{"", "Sum", &folded<model_op::add>},
+    onnx_operator{"", "Tanh", &real_single<model_op::tangent>},
     onnx_operator{"", "Where", &make_where},
 };
 
@@ -271,11 +271,11 @@ auto softened(const onnx_call& call, const slot_list& slots, onnx_type type) -> 
   const number_width width = width_of(type);
   std::uint32_t max = slots.front();
   for (std::size_t at = 1; at < slots.size(); ++at)
-    max = out.step(step_kind::maximum, width, std::array{max, slots[at]});
+    max = out.step(model_op::maximum, width, std::array{max, slots[at]});
   std::vector<slot_list> pairs{slots, slot_list(slots.size(), max)};
-  pairs[0] = call.each(step_kind::exponential, type, call.each(step_kind::subtract, type, pairs));
-  pairs[1].assign(slots.size(), out.step(step_kind::sum, width, pairs[0]));
-  return call.each(step_kind::divide, type, pairs);
+  pairs[0] = call.each(model_op::exponential, type, call.each(model_op::subtract, type, pairs));
+  pairs[1].assign(slots.size(), out.step(model_op::sum, width, pairs[0]));
+  return call.each(model_op::divide, type, pairs);
 }
 
 auto onnx_arithmetic() -> std::span<const onnx_operator> { return arithmetic_operators; }

@@ -223,7 +223,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
   return out;
 }
 
-auto onnx_call::each(step_kind kind, onnx_type type, std::span<const slot_list> operands, double value) const
+auto onnx_call::each(model_op kind, onnx_type type, std::span<const slot_list> operands, double value) const
     -> slot_list {
   slot_list out;
   slot_list own(operands.size());
@@ -234,7 +234,7 @@ auto onnx_call::each(step_kind kind, onnx_type type, std::span<const slot_list> 
   return out;
 }
 
-auto onnx_call::each(step_kind kind, onnx_type type, const slot_list& operands, double value) const -> slot_list {
+auto onnx_call::each(model_op kind, onnx_type type, const slot_list& operands, double value) const -> slot_list {
   return each(kind, type, std::span(&operands, 1), value);
 }
 
@@ -244,7 +244,7 @@ auto onnx_call::constants(std::span<const double> values, onnx_type type) const 
   return out;
 }
 
-auto onnx_call::with_constants(step_kind kind, onnx_type type, const slot_list& slots,
+auto onnx_call::with_constants(model_op kind, onnx_type type, const slot_list& slots,
                                std::span<const double> values) const -> slot_list {
   const std::vector<slot_list> operands{slots, constants(values, type)};
   return each(kind, type, operands);

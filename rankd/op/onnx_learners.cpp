@@ -23,7 +23,7 @@ auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<
 }
 
 auto as_floats(const onnx_call& call, const slot_list& slots, onnx_type from) -> slot_list {
-  return from == onnx_type::floats ? slots : call.each(step_kind::same, onnx_type::floats, slots);
+  return from == onnx_type::floats ? slots : call.each(model_op::same, onnx_type::floats, slots);
 }
 
 /// Computes (x - offset) * scale, and rounds the result to a float.
@@ -34,8 +34,8 @@ auto make_scaler(const onnx_call& call) -> made_rows {
   const auto scale = for_columns(call, "scale", call.floats("scale"), of->slots.size());
   if (!offset || !scale) return std::nullopt;
   const onnx_type type = of->type == onnx_type::doubles ? onnx_type::doubles : onnx_type::floats;
-  slot_list out = call.with_constants(step_kind::subtract, type, of->slots, *offset);
-  out = call.with_constants(step_kind::multiply, type, out, *scale);
+  slot_list out = call.with_constants(model_op::subtract, type, of->slots, *offset);
+  out = call.with_constants(model_op::multiply, type, out, *scale);
   return onnx_rows{onnx_type::floats, of->rank, as_floats(call, out, type)};
 }
 
@@ -51,7 +51,7 @@ auto make_imputer(const onnx_call& call) -> made_rows {
   const double replaced =
       is_whole ? static_cast<double>(call.integer("replaced_value_int64", 0)) : call.real("replaced_value_float", 0);
   const std::vector<slot_list> operands{of->slots, call.constants(*values, of->type)};
-  return onnx_rows{of->type, of->rank, call.each(step_kind::replace, of->type, operands, replaced)};
+  return onnx_rows{of->type, of->rank, call.each(model_op::replace, of->type, operands, replaced)};
 }
 
 auto make_binarizer(const onnx_call& call) -> made_rows {
@@ -59,7 +59,7 @@ auto make_binarizer(const onnx_call& call) -> made_rows {
   if (of == nullptr) return std::nullopt;
   const std::uint32_t bound = call.out().constant(call.real("threshold", 0), width_of(of->type));
   const std::vector<slot_list> operands{slot_list(of->slots.size(), bound), of->slots};
-  return onnx_rows{of->type, of->rank, call.each(step_kind::less, of->type, operands)};
+  return onnx_rows{of->type, of->rank, call.each(model_op::less, of->type, operands)};
 }
 
 /// Makes a column for each category. For an unknown category, all columns are zero, or NaN if the attribute `zeros` is
@@ -75,16 +75,16 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
         "encode text categories as numbers before training");
     return std::nullopt;
   }
-  const slot_list value = is_real(of->type) ? call.each(step_kind::whole, onnx_type::int64, of->slots) : of->slots;
+  const slot_list value = is_real(of->type) ? call.each(model_op::whole, onnx_type::int64, of->slots) : of->slots;
   std::vector<double> numbers;
   for (const std::int64_t each : categories) numbers.push_back(static_cast<double>(each));
   slot_list out =
-      call.with_constants(step_kind::equal, onnx_type::floats, slot_list(numbers.size(), value.front()), numbers);
+      call.with_constants(model_op::equal, onnx_type::floats, slot_list(numbers.size(), value.front()), numbers);
   if (call.integer("zeros", 1) == 0) {
-    const std::uint32_t is_known = call.out().step(step_kind::sum, number_width::floats, out);
+    const std::uint32_t is_known = call.out().step(model_op::sum, number_width::floats, out);
     const std::uint32_t unknown = call.out().constant(std::numeric_limits<double>::quiet_NaN(), number_width::floats);
     const std::vector<slot_list> operands{slot_list(out.size(), is_known), out, slot_list(out.size(), unknown)};
-    out = call.each(step_kind::select, onnx_type::floats, operands);
+    out = call.each(model_op::select, onnx_type::floats, operands);
   }
   return onnx_rows{onnx_type::floats, 3, std::move(out)};
 }
@@ -119,9 +119,9 @@ auto make_labels(const onnx_call& call) -> made_rows {
     std::uint32_t found = call.out().constant(unknown, width_of(type));
     for (std::size_t at = 0; at < keys.size() && call.may_go_on(); ++at) {
       const std::uint32_t key = call.out().constant(keys[at], width_of(of->type));
-      const std::uint32_t is_key = call.out().step(step_kind::equal, number_width::floats, std::array{slot, key});
+      const std::uint32_t is_key = call.out().step(model_op::equal, number_width::floats, std::array{slot, key});
       const std::uint32_t value = call.out().constant(values[at], width_of(type));
-      found = call.out().step(step_kind::select, width_of(type), std::array{is_key, value, found});
+      found = call.out().step(model_op::select, width_of(type), std::array{is_key, value, found});
     }
     out.slots.push_back(found);
   }
@@ -133,25 +133,25 @@ auto make_labels(const onnx_call& call) -> made_rows {
 /// Divides each slot by `norm`. If `norm` is zero, the slots do not change.
 auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
   const std::uint32_t one = call.out().constant(1, number_width::floats);
-  const std::uint32_t by = call.out().step(step_kind::select, number_width::floats, std::array{norm, norm, one});
+  const std::uint32_t by = call.out().step(model_op::select, number_width::floats, std::array{norm, norm, one});
   const std::vector<slot_list> operands{slots, slot_list(slots.size(), by)};
-  return call.each(step_kind::divide, onnx_type::floats, operands);
+  return call.each(model_op::divide, onnx_type::floats, operands);
 }
 
 /// Normalizes a row by its L2 norm. Each result is the square root of the number's share of the sum of squares, with
 /// the sign of the number.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
-  const slot_list squares = call.each(step_kind::multiply, onnx_type::floats, squares_of);
-  const std::uint32_t sum = call.out().step(step_kind::sum, number_width::floats, squares);
-  const slot_list roots = call.each(step_kind::root, onnx_type::floats, over(call, squares, sum));
+  const slot_list squares = call.each(model_op::multiply, onnx_type::floats, squares_of);
+  const std::uint32_t sum = call.out().step(model_op::sum, number_width::floats, squares);
+  const slot_list roots = call.each(model_op::root, onnx_type::floats, over(call, squares, sum));
   const std::uint32_t zero = call.out().constant(0, number_width::floats);
   const std::vector<slot_list> signs_of{slots, slot_list(slots.size(), zero)};
-  const std::vector<slot_list> choice{call.each(step_kind::less, onnx_type::floats, signs_of),
-                                      call.each(step_kind::negate, onnx_type::floats, roots), roots};
+  const std::vector<slot_list> choice{call.each(model_op::less, onnx_type::floats, signs_of),
+                                      call.each(model_op::negate, onnx_type::floats, roots), roots};
   const std::vector<slot_list> either{slot_list(slots.size(), sum),
-                                      call.each(step_kind::select, onnx_type::floats, choice), slots};
-  return call.each(step_kind::select, onnx_type::floats, either);
+                                      call.each(model_op::select, onnx_type::floats, choice), slots};
+  return call.each(model_op::select, onnx_type::floats, either);
 }
 
 auto make_normalizer(const onnx_call& call) -> made_rows {
@@ -161,14 +161,14 @@ auto make_normalizer(const onnx_call& call) -> made_rows {
   onnx_rows out{onnx_type::floats, of->rank, {}};
   const std::string_view norm = call.text("norm", "MAX");
   if (norm == "L1") {
-    const slot_list sizes = call.each(step_kind::absolute, onnx_type::floats, slots);
-    out.slots = over(call, slots, call.out().step(step_kind::sum, number_width::floats, sizes));
+    const slot_list sizes = call.each(model_op::absolute, onnx_type::floats, slots);
+    out.slots = over(call, slots, call.out().step(model_op::sum, number_width::floats, sizes));
   } else if (norm == "L2") {
     out.slots = by_euclid(call, slots);
   } else if (norm == "MAX") {
     std::uint32_t max = slots.front();
     for (std::size_t at = 1; at < slots.size(); ++at)
-      max = call.out().step(step_kind::maximum, number_width::floats, std::array{max, slots[at]});
+      max = call.out().step(model_op::maximum, number_width::floats, std::array{max, slots[at]});
     out.slots = over(call, slots, max);
   } else {
     call.refuse("bad_value", "norm", "the norm " + shown(norm) + " is not known", "use L1, L2 or MAX");
@@ -245,7 +245,7 @@ constexpr std::array learners_operators{
 }  // namespace
 
 auto transformed(const onnx_call& call, slot_list scores, std::string_view transform) -> std::optional<onnx_rows> {
-  if (transform == "LOGISTIC") scores = call.each(step_kind::logistic, onnx_type::floats, scores);
+  if (transform == "LOGISTIC") scores = call.each(model_op::logistic, onnx_type::floats, scores);
   if (transform == "SOFTMAX") scores = softened(call, scores, onnx_type::floats);
   if (transform != "NONE" && transform != "LOGISTIC" && transform != "SOFTMAX") {
     call.refuse("bad_value", "post_transform", shown(transform) + " is not supported",

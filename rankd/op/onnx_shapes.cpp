@@ -23,15 +23,15 @@ auto make_cast(const onnx_call& call) -> made_rows {
   out.type = static_cast<onnx_type>(call.integer("to", 0));
   switch (out.type) {
     case onnx_type::floats:
-      if (of->type != onnx_type::floats) out.slots = call.each(step_kind::same, out.type, of->slots);
+      if (of->type != onnx_type::floats) out.slots = call.each(model_op::same, out.type, of->slots);
       return out;
     case onnx_type::doubles: return out;
     case onnx_type::int32:
     case onnx_type::int64:
-      if (is_real(of->type)) out.slots = call.each(step_kind::whole, out.type, of->slots);
+      if (is_real(of->type)) out.slots = call.each(model_op::whole, out.type, of->slots);
       return out;
     case onnx_type::flags:
-      out.slots = call.each(step_kind::no, out.type, call.each(step_kind::no, out.type, of->slots));
+      out.slots = call.each(model_op::no, out.type, call.each(model_op::no, out.type, of->slots));
       return out;
     case onnx_type::none:
     case onnx_type::text: break;
@@ -95,7 +95,7 @@ auto make_filled(const onnx_call& call) -> made_rows {
 /// Joins columns as floats.
 auto make_vector(const onnx_call& call) -> made_rows {
   auto out = joined(call, onnx_type::floats, 2);
-  if (out) out->slots = call.each(step_kind::same, onnx_type::floats, out->slots);
+  if (out) out->slots = call.each(model_op::same, onnx_type::floats, out->slots);
   return out;
 }
 

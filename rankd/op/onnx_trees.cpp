@@ -325,14 +325,14 @@ auto summed(const onnx_call& call, std::size_t outputs, const weight_names& name
   settle_leaves(in);
   const bool has_all =
       std::ranges::all_of(in.leaves, [&](const leaf_range& each) { return each.last - each.first == outputs; });
-  const slot_list columns = is_real(of->type) ? of->slots : call.each(step_kind::same, type, of->slots);
+  const slot_list columns = is_real(of->type) ? of->slots : call.each(model_op::same, type, of->slots);
   return forest_sums{call.out().forest(std::move(in.made), outputs, columns), type, std::move(in.weights), has_all};
 }
 
 auto with_base(const onnx_call& call, forest_sums sums, const std::vector<double>& base) -> slot_list {
   slot_list out =
-      base.empty() ? std::move(sums.slots) : call.with_constants(step_kind::add, sums.type, sums.slots, base);
-  return sums.type == onnx_type::floats ? out : call.each(step_kind::same, onnx_type::floats, out);
+      base.empty() ? std::move(sums.slots) : call.with_constants(model_op::add, sums.type, sums.slots, base);
+  return sums.type == onnx_type::floats ? out : call.each(model_op::same, onnx_type::floats, out);
 }
 
 auto base_values(const onnx_call& call) -> std::vector<double> {
@@ -357,10 +357,10 @@ auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   program_builder& out = call.out();
   if (is_share) {
     const std::uint32_t one = out.constant(1, number_width::floats);
-    const std::uint32_t rest = out.step(step_kind::subtract, number_width::floats, std::array{one, score.front()});
+    const std::uint32_t rest = out.step(model_op::subtract, number_width::floats, std::array{one, score.front()});
     return onnx_rows{onnx_type::floats, 2, {rest, score.front()}};
   }
-  const slot_list both{out.step(step_kind::negate, number_width::floats, score), score.front()};
+  const slot_list both{out.step(model_op::negate, number_width::floats, score), score.front()};
   return transformed(call, both, transform);
 }
 

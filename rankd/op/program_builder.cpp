@@ -19,7 +19,7 @@ auto program_builder::input(number_width width) -> std::uint32_t {
   return slots_++;
 }
 
-auto program_builder::step(step_kind kind, number_width width, std::span<const std::uint32_t> operands, double value)
+auto program_builder::step(model_op kind, number_width width, std::span<const std::uint32_t> operands, double value)
     -> std::uint32_t {
   made_.steps.push_back({.kind = kind,
                          .width = width,
@@ -32,14 +32,14 @@ auto program_builder::step(step_kind kind, number_width width, std::span<const s
 }
 
 auto program_builder::constant(double value, number_width width) -> std::uint32_t {
-  return step(step_kind::constant, width, {}, value);
+  return step(model_op::constant, width, {}, value);
 }
 
 auto program_builder::weighted(std::span<const std::uint32_t> operands, std::span<const double> weights,
                                std::span<const double> last, number_width width) -> slot_list {
   slot_list out;
   for (std::size_t column = 0; column < last.size(); ++column) {
-    out.push_back(step(step_kind::weighted, width, operands));
+    out.push_back(step(model_op::weighted, width, operands));
     made_.steps.back().extra = static_cast<std::uint32_t>(made_.numbers.size());
     for (std::size_t at = 0; at < operands.size(); ++at) made_.numbers.push_back(weights[at * last.size() + column]);
     made_.numbers.push_back(last[column]);
@@ -50,7 +50,7 @@ auto program_builder::weighted(std::span<const std::uint32_t> operands, std::spa
 auto program_builder::forest(program_forest made, std::size_t outputs, std::span<const std::uint32_t> columns)
     -> slot_list {
   slot_list used;
-  std::vector<tree_node>& nodes = made.trees.nodes;
+  std::vector<split_node>& nodes = made.trees.nodes;
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     if (nodes[at].left == at) {
       nodes[at].feature = unplaced;
@@ -62,7 +62,7 @@ auto program_builder::forest(program_forest made, std::size_t outputs, std::span
   std::ranges::sort(used);
   const auto repeats = std::ranges::unique(used);
   used.erase(repeats.begin(), repeats.end());
-  step(step_kind::forest, made.trees.width, used);
+  step(model_op::forest, made.trees.width, used);
   made_.steps.back().extra = static_cast<std::uint32_t>(made_.forests.size());
   made.outs = {made_.steps.back().out};
   while (made.outs.size() < outputs) made.outs.push_back(slots_++);
@@ -71,7 +71,7 @@ auto program_builder::forest(program_forest made, std::size_t outputs, std::span
 }
 
 auto program_builder::list_outs(const program_step& step) const -> std::span<const std::uint32_t> {
-  if (step.kind == step_kind::forest) return made_.forests[step.extra].outs;
+  if (step.kind == model_op::forest) return made_.forests[step.extra].outs;
   return {&step.out, 1};
 }
 
@@ -141,9 +141,9 @@ auto program_builder::finished(slot_list outputs) && -> program_model {
   find_last_uses();
   lay_out();
   for (program_step& step : made_.steps) {
-    if (step.kind == step_kind::forest) {
+    if (step.kind == model_op::forest) {
       program_forest& by = made_.forests[step.extra];
-      for (tree_node& node : by.trees.nodes) node.feature = node.feature == unplaced ? 0 : places_[node.feature];
+      for (split_node& node : by.trees.nodes) node.feature = node.feature == unplaced ? 0 : places_[node.feature];
       for (std::uint32_t& each : by.outs) each = places_[each];
     }
     step.out = places_[step.out];

@@ -19,8 +19,8 @@ namespace {
 using detail::linear_model;
 using detail::program_model;
 using detail::rows_abreast;
+using detail::split_node;
 using detail::tree_model;
-using detail::tree_node;
 
 constexpr std::size_t block_rows = model::block_rows;
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();  // columns hold finite numbers
@@ -83,7 +83,7 @@ void score_block(const linear_model& model, const scoring& all, const block& blo
 
 /// Returns 1 if the row goes to the right child of the node, and 0 otherwise. Evaluates the rule of the split if it has
 /// one.
-auto goes_right(const tree_model& model, const tree_node& node, double value) -> std::uint32_t {
+auto goes_right(const tree_model& model, const split_node& node, double value) -> std::uint32_t {
   constexpr double max_zero = 1e-35F;  // as LightGBM has it
   if (std::isnan(value)) return node.null_right;
   if (node.rule == 0) return value >= node.threshold ? 1 : 0;
@@ -104,7 +104,7 @@ auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, co
   places.fill(tree.root);
   for (std::size_t i = 0; i < rows_abreast; ++i) {
     for (std::uint32_t level = 0; level < tree.levels; ++level) {
-      const tree_node& node = model.nodes[places[i]];
+      const split_node& node = model.nodes[places[i]];
       if (node.left == places[i]) break;
       places[i] = node.left + goes_right(model, node, values[node.feature * block_rows + i]);
     }
@@ -271,7 +271,7 @@ auto model::row_ns() const noexcept -> double {
     double steps = 0;
     for (const detail::program_step& each : program->steps) {
       steps += 0.2 + 0.2 * each.count;
-      if (each.kind != detail::step_kind::forest) continue;
+      if (each.kind != detail::model_op::forest) continue;
       for (const detail::tree_shape& tree : program->forests[each.extra].trees.trees) steps += 1.5 + 1.5 * tree.levels;
     }
     return 2 + 2.0 * static_cast<double>(program->keys.size()) + steps;

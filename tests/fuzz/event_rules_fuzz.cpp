@@ -90,11 +90,11 @@ auto sample_events(const event_type& type) -> std::vector<event> {
 
 void expect_sound_rules(const event_rules& rules) {
   for (const event_rule& each : rules.all()) {
-    const bool adds_items = kind_of(each.kind).holds != record_kind::hash && each.action == rule_action::add;
+    const bool adds_items = find_step_kind(each.kind).holds != record_kind::hash && each.action == rule_action::add;
     BRAID_EXPECTS(rules.find(each.event) != nullptr, "a rule has a type of events");
     BRAID_EXPECTS((each.max_items != 0) == adds_items && each.max_items <= 10'000, "collections are bounded");
     BRAID_EXPECTS(each.window_s == 0 || each.idle_s == 0, "a value has one end");
-    BRAID_EXPECTS(each.name.empty() == (kind_of(each.kind).holds != record_kind::hash), "fields have names");
+    BRAID_EXPECTS(each.name.empty() == (find_step_kind(each.kind).holds != record_kind::hash), "fields have names");
     BRAID_EXPECTS(each.value.empty() == (each.kind == rule_kind::counter), "what is written has a name");
   }
 }
@@ -109,7 +109,8 @@ void apply(counted_value& value, const event_rules& rules, const rule_step& step
     value = before;
     return;
   }
-  BRAID_EXPECTS(value.count() == 0 || value.kind() == kind_of(rule.kind).holds, "a value has the kind of its rule");
+  BRAID_EXPECTS(value.count() == 0 || value.kind() == find_step_kind(rule.kind).holds,
+                "a value has the kind of its rule");
   const bool trims = rule.kind == rule_kind::list || rule.kind == rule_kind::sorted_set;
   if (trims && rule.action == rule_action::add)
     BRAID_EXPECTS(value.count() <= rule.max_items, "what is trimmed keeps to its bound");

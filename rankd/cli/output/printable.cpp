@@ -121,7 +121,7 @@ auto printable(const braid::diagnostics& problems) -> std::string {
   return shown.to_text();
 }
 
-auto width_of(std::string_view text) -> std::size_t {
+auto display_width(std::string_view text) -> std::size_t {
   std::size_t width = 0;
   while (!text.empty()) {
     const std::size_t length = std::max<std::size_t>(utf8_character(text), 1);

@@ -19,6 +19,6 @@ auto printable(const braid::diagnostics& problems) -> std::string;
 
 /// Returns the number of columns that printable text occupies on a terminal: two for wide characters, zero for
 /// combining marks.
-auto width_of(std::string_view text) -> std::size_t;
+auto display_width(std::string_view text) -> std::size_t;
 
 }  // namespace rankd

@@ -14,7 +14,7 @@ namespace rankd {
 namespace {
 
 void append_padded(std::string& out, std::string_view cell, std::size_t width, text_table::align side) {
-  const std::string padding(width - width_of(cell), ' ');
+  const std::string padding(width - display_width(cell), ' ');
   if (side == text_table::align::right) out += padding;
   out += cell;
   if (side == text_table::align::left) out += padding;
@@ -37,8 +37,8 @@ auto text_table::to_text() const -> std::string {
   constexpr std::string_view gap = "  ";
   std::vector<std::size_t> widths;
   for (std::size_t at = 0; at < columns_.size(); ++at) {
-    std::size_t width = width_of(columns_[at].title);
-    for (const auto& row : rows_) width = std::max(width, width_of(row[at]));
+    std::size_t width = display_width(columns_[at].title);
+    for (const auto& row : rows_) width = std::max(width, display_width(row[at]));
     widths.push_back(width);
   }
 

@@ -63,9 +63,9 @@ inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1"
 inline constexpr std::int64_t max_buckets = 1'000'000;
 
 /// Returns the rows of all ops, in the order of `node_op`.
-auto all_ops() noexcept -> std::span<const op_row>;
+auto all_op_rows() noexcept -> std::span<const op_row>;
 
 /// Returns the row of an op.
-inline auto find_row(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
+inline auto find_row(node_op op) noexcept -> const op_row& { return all_op_rows()[static_cast<std::size_t>(op)]; }
 
 }  // namespace rankd::detail

@@ -36,7 +36,7 @@ inline auto ended(op_result<row_set> with) -> braid::task<op_result<row_set>> { 
 
 /// Returns the ids in ascending order, each once. If many rows or lists contain the same users, the batch that is sent
 /// to the store stays small. Replies are found by binary search.
-inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
+inline auto distinct_ids(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
   const std::span<std::int64_t> sorted = memory.copied(ids);
   std::ranges::sort(sorted);
   const auto repeats = std::ranges::unique(sorted);
@@ -44,7 +44,7 @@ inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) ->
 }
 
 /// Returns the position of an id in the list of distinct ids. Requires that the list contains the id.
-inline auto find_place(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
+inline auto find_id(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
 }
 

@@ -36,7 +36,7 @@ struct linear_model {
 /// A node of a decision tree. A row goes right if its value is at least the threshold, or if the value is null and
 /// `null_right` is set. The right child is stored after the left child. A leaf is its own left child, and no row goes
 /// right from a leaf.
-struct tree_node {
+struct split_node {
   double threshold = 0;
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
   std::uint32_t left = 0;     ///< a position in tree_model::nodes
@@ -60,8 +60,8 @@ struct tree_shape {
 
 struct tree_model {
   std::vector<std::uint32_t> key_ids;
-  std::vector<tree_node> nodes;  ///< of all trees
-  std::vector<double> values;    ///< of the leaves, by node
+  std::vector<split_node> nodes;  ///< of all trees
+  std::vector<double> values;     ///< of the leaves, by node
   std::vector<tree_shape> trees;
   std::vector<split_rule> rules;
   std::vector<std::uint32_t> bits;

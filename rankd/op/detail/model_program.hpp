@@ -11,7 +11,7 @@
 namespace rankd::detail {
 
 /// The operation of a step on the slots that it reads. A slot holds one number for each row of a block; NaN means null.
-enum class step_kind : std::uint8_t {
+enum class model_op : std::uint8_t {
   constant,  ///< `value`
   add,       ///< from here on, of two slots
   subtract,
@@ -45,7 +45,7 @@ enum class step_kind : std::uint8_t {
 };
 
 struct program_step {
-  step_kind kind = step_kind::constant;
+  model_op kind = model_op::constant;
   number_width width = number_width::doubles;  ///< each result is rounded to it
   std::uint32_t out = 0;
   std::uint32_t first = 0;  ///< its operands: positions in program_model::operands

@@ -104,13 +104,13 @@ class onnx_call {
 
   /// Adds a step for each column, and returns the slots of the results. Requires operands of the same number of
   /// columns.
-  [[nodiscard]] auto each(step_kind kind, onnx_type type, std::span<const slot_list> operands, double value = 0) const
+  [[nodiscard]] auto each(model_op kind, onnx_type type, std::span<const slot_list> operands, double value = 0) const
       -> slot_list;
-  [[nodiscard]] auto each(step_kind kind, onnx_type type, const slot_list& operands, double value = 0) const
+  [[nodiscard]] auto each(model_op kind, onnx_type type, const slot_list& operands, double value = 0) const
       -> slot_list;
 
   /// Adds a step for each slot with the slot and one constant as operands, and returns the slots of the results.
-  [[nodiscard]] auto with_constants(step_kind kind, onnx_type type, const slot_list& slots,
+  [[nodiscard]] auto with_constants(model_op kind, onnx_type type, const slot_list& slots,
                                     std::span<const double> values) const -> slot_list;
 
   /// Returns a slot for each constant.

@@ -23,7 +23,7 @@ class program_builder {
 
   /// Adds a step with these slots as operands, and returns the slot of its result. Requires a kind that needs no
   /// numbers from `extra`.
-  auto step(step_kind kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
+  auto step(model_op kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
       -> std::uint32_t;
 
   /// Adds a step for each column of the matrix `weights`. The step multiplies each slot by its number in the column,

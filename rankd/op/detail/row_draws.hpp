@@ -1,7 +1,7 @@
 // rankd/op/detail/row_draws.hpp: pseudo-random numbers for rows, which depend only on a seed and on the id of the row.
 #pragma once
 
-#include <rankd/expr/detail/hash.hpp>
+#include <rankd/expr/detail/hash_functions.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 
 #include <algorithm>

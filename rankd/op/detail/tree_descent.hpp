@@ -12,13 +12,13 @@ namespace rankd::detail {
 
 /// Finds the leaf of each of `rows_abreast` rows. `values` has a block of numbers for each feature, one block after
 /// another.
-inline auto find_leaves(const tree_shape& tree, const tree_node* nodes, const double* values)
+inline auto find_leaves(const tree_shape& tree, const split_node* nodes, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
   places.fill(tree.root);
   for (std::uint32_t level = 0; level < tree.levels; ++level) {
     for (std::size_t i = 0; i < rows_abreast; ++i) {
-      const tree_node& node = nodes[places[i]];
+      const split_node& node = nodes[places[i]];
       const double value = values[node.feature * rows_of_block + i];
       const auto right = static_cast<std::uint32_t>(value >= node.threshold) |
                          (static_cast<std::uint32_t>(std::isnan(value)) & node.null_right);

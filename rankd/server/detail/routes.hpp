@@ -1,7 +1,7 @@
 // rankd/server/detail/routes.hpp: the table of the endpoints of a server.
 #pragma once
 
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/admission/in_flight_shares.hpp>
 
 #include <braid/net/http_message.hpp>

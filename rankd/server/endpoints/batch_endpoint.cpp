@@ -1,5 +1,5 @@
 // rankd/server/endpoints/batch_endpoint.cpp: POST /v1/rank/batch: several requests in one call, answered in order.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/endpoints/request_batch.hpp>
 

@@ -1,6 +1,6 @@
 // rankd/server/endpoints/change_endpoints.cpp: HTTP endpoints that list, compare, pin, roll back and reload the
 // versions of plans.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/engine/explain/plan_comparison.hpp>
 #include <rankd/registry/json_members.hpp>

@@ -1,6 +1,6 @@
 // rankd/server/endpoints/compare_endpoint.cpp: compares two plans by their answers: to one request, and to recorded
 // traffic.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/detail/routes.hpp>
 

@@ -1,6 +1,6 @@
 // rankd/server/endpoints/draft_endpoint.cpp: the page's endpoints, which read, compile, complete and save the sources
 // of plans.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/held_body.hpp>
 #include <rankd/server/detail/routes.hpp>
 

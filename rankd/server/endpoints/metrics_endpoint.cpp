@@ -1,6 +1,6 @@
 // rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: writes the metrics of all loops and of the parts that they
 // share.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/shard.hpp>
 
 #include <rankd/server/files/arrow_file.hpp>

@@ -1,6 +1,6 @@
 // rankd/server/endpoints/plan_endpoints.cpp: GET /v1/plans and /v1/plans/{name}: lists the plans of a server, and
 // describes one.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>
 #include <rankd/registry/json_members.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/server/detail/rank_request.hpp>
 
 #include <rankd/engine/requests/request.hpp>
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/trace/trace.hpp>

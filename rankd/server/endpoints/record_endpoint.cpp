@@ -1,5 +1,5 @@
 // rankd/server/endpoints/record_endpoint.cpp: POST /v1/records: changes records of an embedded store before it answers.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/routes.hpp>
 #include <rankd/server/detail/served_request.hpp>
 #include <rankd/server/records/record_writer.hpp>

@@ -1,6 +1,6 @@
 // rankd/server/endpoints/state_endpoints.cpp: endpoints that every client may use (health, readiness, the OpenAPI
 // description, the page), and the results of candidates.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/registry/json_members.hpp>
 #include <rankd/registry/json_text.hpp>

@@ -120,9 +120,9 @@ class rule_reader {
   void check_place(const event_rule& rule) {
     for (const event_rule& other : rules_->all()) {
       if (!has_same_place(rule, other)) continue;
-      if (kind_of(rule.kind).holds != kind_of(other.kind).holds)
+      if (find_step_kind(rule.kind).holds != find_step_kind(other.kind).holds)
         return row_->report("key", "bad_value",
-                            "a rule of kind " + quote_name(kind_of(other.kind).table) +
+                            "a rule of kind " + quote_name(find_step_kind(other.kind).table) +
                                 " has the same key, and a key has one kind of value",
                             "use another key for one of the two");
       const bool is_counted = rule.kind == rule_kind::field && other.kind == rule_kind::counter;
@@ -144,15 +144,15 @@ class rule_reader {
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
       row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
                    other->kind == rule_kind::counter
-                       ? "the counter " + quote_name(other->name) + " sets another expiry for the same hash"
-                       : "another rule of kind " + quote_name(kind_of(other->kind).table) +
-                             " sets another expiry for the same value",
+                       ? "the counter " + quote_name(other->name) + " ends the same hash otherwise"
+                       : "another rule of kind " + quote_name(find_step_kind(other->kind).table) +
+                             " ends the same value otherwise",
                    "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value",
-                   kind_of(of.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
-                                                               : "the value already expires after `idle_s`",
+                   find_step_kind(of.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
+                                                                      : "the value already expires after `idle_s`",
                    "leave out one of the two");
     else if (of.half_life_s != 0)
       row_->report("window_s", "bad_value", "`window_s` would delete a sum that decays by `half_life_s`",

@@ -185,11 +185,11 @@ auto fit(counted_value& value, record_kind kind) -> bool {
 
 auto step_kinds() noexcept -> std::span<const step_kind> { return table; }
 
-auto kind_of(rule_kind kind) noexcept -> const step_kind& { return table[static_cast<std::size_t>(kind)]; }
+auto find_step_kind(rule_kind kind) noexcept -> const step_kind& { return table[static_cast<std::size_t>(kind)]; }
 
 auto apply_step(counted_value& value, const event_rules& rules, const rule_step& step) -> bool {
   const event_rule& rule = rules.all()[step.rule];
-  const step_kind& kind = kind_of(rule.kind);
+  const step_kind& kind = find_step_kind(rule.kind);
   if (!fit(value, kind.holds) || !kind.change(value, rules, step)) return false;
   if (rule.action == rule_action::remove) return true;
   // A window sets the expiry only if there is none, as EXPIRE NX does. An idle time sets the expiry again, as EXPIRE
@@ -201,7 +201,7 @@ auto apply_step(counted_value& value, const event_rules& rules, const rule_step&
 
 auto add_commands(const event_rules& rules, const rule_step& step, redis_batch& out) -> std::size_t {
   const event_rule& rule = rules.all()[step.rule];
-  const std::size_t replies = kind_of(rule.kind).send(rules, step, out);
+  const std::size_t replies = find_step_kind(rule.kind).send(rules, step, out);
   if (rule.window_s != 0) out.add("EXPIRE", std::string_view(step.key), rule.window_s, "NX");
   if (rule.idle_s != 0) out.add("EXPIRE", std::string_view(step.key), rule.idle_s);
   return rule.window_s != 0 || rule.idle_s != 0 ? replies + 1 : replies;

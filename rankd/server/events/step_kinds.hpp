@@ -27,7 +27,7 @@ struct step_kind {
 
 /// Returns one row for each `rule_kind`, in their order.
 [[nodiscard]] auto step_kinds() noexcept -> std::span<const step_kind>;
-[[nodiscard]] auto kind_of(rule_kind kind) noexcept -> const step_kind&;
+[[nodiscard]] auto find_step_kind(rule_kind kind) noexcept -> const step_kind&;
 
 /// Changes a value as Redis does, and its expiry as EXPIRE does, relative to the time at which the event was received.
 /// Returns false, and changes nothing, if Redis would refuse the step: the value has another kind, a set is full, a

@@ -53,11 +53,11 @@ TEST_CASE("each part of a diagnostic is printable, and each diagnostic stays one
 }
 
 TEST_CASE("width counts columns of a terminal") {
-  CHECK(width_of("") == 0);
-  CHECK(width_of("abc") == 3);
-  CHECK(width_of("räuchert") == 8);
-  CHECK(width_of("你好") == 4);
-  CHECK(width_of("한") == 2);
-  CHECK(width_of("😀!") == 3);
-  CHECK(width_of("e\xcc\x81") == 1);  // an accent of its own
+  CHECK(display_width("") == 0);
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("räuchert") == 8);
+  CHECK(display_width("你好") == 4);
+  CHECK(display_width("한") == 2);
+  CHECK(display_width("😀!") == 3);
+  CHECK(display_width("e\xcc\x81") == 1);  // an accent of its own
 }

@@ -1,5 +1,5 @@
 // tests/rankd/expr/strings_test.cpp: expressions that give strings, against a naive interpreter, and their edges.
-#include <rankd/expr/detail/hash.hpp>
+#include <rankd/expr/detail/hash_functions.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/rows/column_builder.hpp>

@@ -61,7 +61,7 @@ TEST_CASE("the table has a row for each kind, in their order") {
   std::size_t at = 0;
   for (const step_kind& each : step_kinds()) CHECK(static_cast<std::size_t>(each.kind) == at++);
   CHECK(at == 5);
-  CHECK(kind_of(rule_kind::sorted_set).table == "sorted_set");
+  CHECK(find_step_kind(rule_kind::sorted_set).table == "sorted_set");
 }
 
 TEST_CASE("a field has the value of the last event, and its hash ends when it is idle") {

@@ -1,4 +1,4 @@
-// rankd/server/detail/endpoints.hpp: the handlers of a server, for the table of routes.
+// rankd/server/detail/handlers.hpp: the handlers of a server, for the table of routes.
 #pragma once
 
 #include <rankd/server/detail/asked_plans.hpp>

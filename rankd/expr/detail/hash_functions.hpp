@@ -1,4 +1,4 @@
-// rankd/expr/detail/hash.hpp: hash functions for draws and buckets, with the same results on every machine.
+// rankd/expr/detail/hash_functions.hpp: hash functions for draws and buckets, with the same results on every machine.
 #pragma once
 
 #include <cstdint>
