@@ -36,7 +36,14 @@ void write_loops(exposition& out, const serve_shared& shared) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
 
-/// Writes the metrics of hedged reads, for the endpoints that have hedged reads.
+/// Writes which version of each plan this server serves, so that a half-finished rollout over several servers is seen.
+void write_plans(exposition& out, const serve_shared& shared) {
+  out.family("rankd_plan_info", kind::gauge, "1 for each served plan; the label `digest` identifies its version.");
+  for (const known_plan& each : shared.context.plans->list())
+    if (each.bound) out.sample({{"plan", each.name}, {"digest", each.bound->digest}}, 1);
+}
+
+/// Writes the metrics of hedged reads, for the endpoints that hedging nodes read.
 void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;
@@ -341,10 +348,11 @@ void write_process(exposition& out, const serve_shared& /*shared*/) { write_proc
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
 /// All metrics of a server, in the order of its answer.
-constexpr metric_writer writers[] = {
-    write_loops,      write_endpoints,  write_scrub,    write_generations, write_records,  write_cache,
-    write_late_nodes, write_lost_lines, write_spans,    write_traffic,     write_shadows,  write_lines,
-    write_reopenings, write_events,     write_counters, write_reloads,     write_runtimes, write_process};
+constexpr metric_writer writers[] = {write_loops,       write_plans,      write_endpoints, write_scrub,
+                                     write_generations, write_records,    write_cache,     write_late_nodes,
+                                     write_lost_lines,  write_spans,      write_traffic,   write_shadows,
+                                     write_lines,       write_reopenings, write_events,    write_counters,
+                                     write_reloads,     write_runtimes,   write_process};
 
 }  // namespace
 

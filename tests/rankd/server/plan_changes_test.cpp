@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -105,6 +106,35 @@ TEST_CASE("a server that keeps going serves the plans that are right, and says e
   CHECK_FALSE(world.ask_json("POST", "/v1/reload").contains("left_out"));
   CHECK(has_line(world.ask("GET", "/metrics").body, "rankd_plans_left_out 0"));
   CHECK(mark_in(world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"b"})").body) == 6);
+}
+
+TEST_CASE("the metrics name the version of each plan that is served, and no other") {
+  changing_world world(true, {}, bad_plans::leave_out);
+  world.write("b", 5);
+  world.folder.write("c.json", "{");
+  static_cast<void>(world.ask_json("POST", "/v1/reload"));
+  const auto digests = [&world] {
+    const json plans = world.ask_json("GET", "/v1/plans").at("plans");
+    return std::pair(plans[0].at("digest").get<std::string>(), plans[1].at("digest").get<std::string>());
+  };
+  const auto line = [](std::string_view plan, const std::string& digest) {
+    return "rankd_plan_info{plan=\"" + std::string(plan) + "\",digest=\"" + digest + "\"} 1";
+  };
+  const auto [a, b] = digests();
+  const std::string before = world.ask("GET", "/metrics").body;
+  CHECK(has_line(before, line("a", a)));
+  CHECK(has_line(before, line("b", b)));
+  CHECK(before.find("rankd_plan_info{plan=\"c\"") == std::string::npos);
+
+  world.write("a", 2);
+  static_cast<void>(world.ask_json("POST", "/v1/reload"));
+  const auto [changed, same] = digests();
+  const std::string after = world.ask("GET", "/metrics").body;
+  CHECK(changed != a);
+  CHECK(same == b);
+  CHECK(has_line(after, line("a", changed)));
+  CHECK(has_line(after, line("b", b)));
+  CHECK_FALSE(has_line(after, line("a", a)));
 }
 
 TEST_CASE("versions are listed, rolled back, pinned and let go of") {
