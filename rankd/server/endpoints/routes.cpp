@@ -36,6 +36,7 @@ constexpr route table[] = {
     {endpoint::plans, method::get, access::token, answer_plans},
     {endpoint::plan, method::get, access::token, answer_plan},
     {endpoint::metrics, method::get, access::token, answer_metrics},
+    {endpoint::limits, method::get, access::token, answer_limits},
     {endpoint::tasks, method::get, access::token, answer_tasks},
     {endpoint::trace, method::get, access::token, answer_trace, nullptr, trace_limit},
     {endpoint::rank, method::post, access::head, answer_rank},

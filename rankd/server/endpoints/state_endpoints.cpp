@@ -1,5 +1,5 @@
-// rankd/server/endpoints/state_endpoints.cpp: endpoints that every client may use (health, readiness, the OpenAPI
-// description, the page), and the results of candidates.
+// rankd/server/endpoints/state_endpoints.cpp: what a server tells about itself: health, readiness, limits, the OpenAPI
+// description, the page, and the results of candidates.
 #include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -92,6 +92,20 @@ auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::
   const std::string more = left_out.empty() ? "" : ",\"left_out\":[" + left_out + "]";
   const std::string checks = R"(,"checks":["stopping","store_damage"])" + stores_json(context);
   reply(context, x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + checks + more + "}\n");
+  return {};
+}
+
+/// Answers with the limits that a client needs to size its calls.
+auto answer_limits(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  const serve_options& options = context.options();
+  std::string out = "{";
+  append_json_count(out, "max_body_bytes", options.http.limits.body_bytes);
+  append_json_count(out, "max_batch", options.max_batch);
+  if (context.serving().events != nullptr) append_json_count(out, "max_events", options.max_events);
+  append_json_member(out, "default_deadline_ms", options.default_deadline.count());
+  if (context.tokens != nullptr && options.client_in_flight)
+    append_json_count(out, "client_in_flight", *options.client_in_flight);
+  reply(context, x, endpoint::limits, http_status::ok, json_type, out + "}\n");
   return {};
 }
 

@@ -133,6 +133,7 @@ TEST_CASE("events are on the disk when they are answered, and counted") {
   CHECK(read_text_file(files.front()).value().starts_with(R"({"event_id":"a","type":"click","time_ms":)"));
   CHECK(world.events(R"({"events":[{"event_id":"a","type":"click"},{"event_id":"b","type":"click"}]})").body ==
         "{\"accepted\":1,\"duplicates\":1}\n");
+  CHECK(json::parse(world.ask("GET", "/v1/limits", feed).body).at("max_events") == 2);
   const std::string metrics = world.ask("GET", "/metrics", feed).body;
   CHECK(metrics.find("rankd_events_total{result=\"accepted\"} 2\n") != std::string::npos);
   CHECK(metrics.find("rankd_events_total{result=\"duplicate\"} 1\n") != std::string::npos);

@@ -242,7 +242,7 @@ void explore_records(explorer& out, const serve_options& small) {
 
 void explore_others(explorer& out, serve_world& world) {
   for (const std::string path :
-       {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/tasks", "/v1/trace"})
+       {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/limits", "/v1/tasks", "/v1/trace"})
     out.note("get " + path, world.ask("GET", path));
   out.note("get /v1/trace", world.ask("GET", "/v1/trace?seconds=0"));
   for (const char* name : {"ten", "ten?form=full", "ten?form=whole", "none", "broken"})
@@ -469,7 +469,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   serve_options guarded = small_options();
   guarded.tokens = rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens"));
   serve_world world(guarded);
-  for (const std::string path : {"/v1/plans", "/metrics", "/v1/tasks", "/v1/trace"})
+  for (const std::string path : {"/v1/plans", "/metrics", "/v1/limits", "/v1/tasks", "/v1/trace"})
     found.note("get " + path, world.ask("GET", path));
   found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
   found.note("get /v1/plans/{name}/diff", world.ask("GET", "/v1/plans/ten/diff"));

@@ -316,6 +316,22 @@ TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what wa
   CHECK(!metrics.contains(R"(rankd_record_cache_entries{endpoint="ep_0001"})"));  // nothing is kept unless asked for
 }
 
+TEST_CASE("clients can ask for the limits that their calls must keep to") {
+  serve_options options;
+  options.http.limits.body_bytes = 5000;
+  options.max_batch = 7;
+  options.client_in_flight = 3;
+  serve_world open(options);
+  CHECK(json::parse(open.ask("GET", "/v1/limits").body) ==
+        json::parse(R"({"max_body_bytes":5000,"max_batch":7,"default_deadline_ms":60000})"));  // the world's deadline
+
+  options.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
+  serve_world guarded(options);
+  CHECK(error_of(guarded.ask("GET", "/v1/limits")) == "401 unauthorized -");
+  const auto answer = guarded.ask("GET", "/v1/limits", {}, "Authorization: Bearer 0123456789abcdef\r\n");
+  CHECK(json::parse(answer.body).at("client_in_flight") == 3);
+}
+
 TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {
   serve_options guarded;
   guarded.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
