@@ -7,6 +7,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/detail/after.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/detail/http_text.hpp>
 
@@ -14,6 +15,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -41,6 +43,13 @@ auto read_output(nghttp2_session* /*session*/, std::int32_t id, std::uint8_t* ro
   const auto taken = stream->take_output(reinterpret_cast<char*>(room), size);
   if (!taken) return NGHTTP2_ERR_DEFERRED;
   if (stream->is_output_over()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (!stream->is_output_over() || !stream->has_trailers()) return static_cast<::ssize_t>(*taken);
+  *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+  try {
+    stream->submit_trailers();
+  } catch (...) {
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  }
   return static_cast<::ssize_t>(*taken);
 }
 
@@ -195,8 +204,40 @@ auto http2_stream::answer_request() -> task<void> {
   const trace::activity activity = shown();
   http_exchange exchange = open_exchange();
   called handled = call_handler(exchange);
+  const http_router::route_options* const options = match().options();
+  if (handled.rest && options != nullptr && options->stops_with_client)
+    handled.rest = run_while_client_stays(std::move(handled.rest));
   if (handled.rest) handled.ended = co_await as_outcome(std::move(handled.rest));
+  if (handled.ended.has_value() && is_stopped_ && answer_ != answer::whole) {
+    answer_ = answer::broken;
+    co_return reset(NGHTTP2_CANCEL);
+  }
   finish_answer(handled.ended);
+}
+
+/// Runs a handler in a scope that `stop_handler` stops.
+auto http2_stream::run_while_client_stays(task<void> handler) -> task<void> {
+  struct leaves {
+    http2_stream* of;
+    explicit leaves(http2_stream& s) noexcept : of(&s) {}
+    leaves(const leaves&) = delete;
+    auto operator=(const leaves&) -> leaves& = delete;
+    ~leaves() { of->handler_scope_ = nullptr; }
+  };
+  auto body = [this, &handler](scope& around) -> task<void> {
+    const leaves at_end(*this);
+    handler_scope_ = &around;
+    if (is_closed_ || is_lost_) stop_handler();
+    co_await std::move(handler);
+  };
+  auto running = with_scope(std::ref(body));
+  co_await std::move(running);
+}
+
+void http2_stream::stop_handler() noexcept {
+  if (handler_scope_ == nullptr || answer_ == answer::whole) return;
+  is_stopped_ = true;
+  handler_scope_->request_stop();
 }
 
 void http2_stream::end_pieces() {
@@ -216,6 +257,7 @@ void http2_stream::closed() noexcept {
   if (!has_ended_) is_lost_ = true;
   input_waits_.notify();
   output_waits_.notify();
+  stop_handler();
 }
 
 void http2_stream::answer_sent() noexcept {
@@ -264,6 +306,7 @@ void http2_stream::input_ends() noexcept {
 void http2_stream::input_is_lost() noexcept {
   if (!has_ended_) is_lost_ = true;
   input_waits_.notify();
+  stop_handler();
 }
 
 /// Lets the client send `bytes` more bytes.
@@ -367,23 +410,32 @@ void http2_stream::submit(http_status status, std::string_view type, std::option
   connection_->wake();
 }
 
+void http2_stream::submit_trailers() const {
+  std::vector<nghttp2_nv> fields;
+  for (const auto& [name, value] : work_->own_trailers)
+    if (!is_of_connections(name)) fields.push_back(make_field(name, value));
+  const int sent = connection_->calls().submit_trailer(connection_->session(), id_, fields.data(), fields.size());
+  if (sent == NGHTTP2_ERR_NOMEM) throw std::bad_alloc();
+}
+
 void http2_stream::reply(http_status status, std::string_view type, std::string_view body) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   if (!is_sendable(status, type)) {
     status = http_status::internal_server_error;
     type = body = {};
-    work_->own_fields.clear();
+    work_->drop_fields();
   }
   work_->status = status;
-  const bool has_output = sends_body() && !body.empty();
+  const bool has_output = sends_body() && (!body.empty() || has_trailers());
   if (has_output) work_->output = body;
-  submit(status, type, body.size(), has_output);
+  submit(status, type, has_trailers() ? std::nullopt : std::optional<std::uint64_t>(body.size()), has_output);
   answer_ = answer::whole;
 }
 
 void http2_stream::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   if (!is_sendable(status, type)) return reply(status, type, {});
+  if (has_trailers()) length.reset();
   work_->status = status;
   work_->framing =
       length ? http_framing{http_framing::kind::length, *length} : http_framing{http_framing::kind::chunked, 0};

@@ -117,12 +117,18 @@ class http2_stream final : public http_call, public list_hook {
   [[nodiscard]] auto is_output_over() const noexcept -> bool {
     return answer_ == answer::whole && output_at_ == work_->output.size() && piece_.empty();
   }
+  /// Returns whether fields follow the body.
+  [[nodiscard]] auto has_trailers() const noexcept -> bool { return !work_->own_trailers.empty(); }
+  /// Sends the fields that follow the body. Errors: std::bad_alloc.
+  void submit_trailers() const;
 
  private:
   /// A guard that marks that a piece of the answer is being sent. If a stop interrupts the write, the answer is broken.
   class sending;
 
   auto answer_request() -> task<void>;
+  auto run_while_client_stays(task<void> handler) -> task<void>;
+  void stop_handler() noexcept;
   void end_pieces() override;
   void discard_input() noexcept;
   void give_back(std::size_t bytes) noexcept;
@@ -141,9 +147,11 @@ class http2_stream final : public http_call, public list_hook {
   std::uint64_t received_ = 0;
   std::uint64_t max_body_ = std::numeric_limits<std::uint64_t>::max();  // known once the handler runs
   bool has_ended_ = false;                                              // the client has sent everything
-  bool is_lost_ = false;        // the client will send nothing more, and has not sent everything
-  bool is_closed_ = false;      // nothing more can be sent
-  bool ignores_input_ = false;  // the handler has ended
+  bool is_lost_ = false;            // the client will send nothing more, and has not sent everything
+  bool is_closed_ = false;          // nothing more can be sent either
+  bool ignores_input_ = false;      // the handler is over
+  scope* handler_scope_ = nullptr;  // of a handler that is stopped when the client has gone
+  bool is_stopped_ = false;         // that handler was stopped
 
   std::string_view piece_;     // the piece of a handler that waits in `write`
   std::size_t output_at_ = 0;  // the position in work_->output

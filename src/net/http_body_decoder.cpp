@@ -20,8 +20,20 @@ auto digit_value(char digit) -> std::uint64_t {
   return static_cast<std::uint64_t>(is_http(digit, is_digit) ? digit - '0' : lower(digit) - 'a' + 10);
 }
 
-/// Returns whether a field must not follow the body, because it decides on framing, routing or authorization (RFC 9110,
-/// 6.5.1).
+/// Converts an error of the head reader to the corresponding error of a trailer.
+auto trailer_error(http_errc error) -> http_errc {
+  switch (error) {
+    case http_errc::head_too_large:
+    case http_errc::too_many_fields: return http_errc::trailers_too_large;
+    case http_errc::bad_line_end:
+    case http_errc::folded_field:
+    case http_errc::bad_field: return error;
+    default: return http_errc::forbidden_trailer;  // a field that it found more to say about
+  }
+}
+
+}  // namespace
+
 auto is_forbidden_trailer(std::string_view name) -> bool {
   constexpr std::array<std::string_view, 19> forbidden{"authorization",
                                                        "cache-control",
@@ -44,20 +56,6 @@ auto is_forbidden_trailer(std::string_view name) -> bool {
                                                        "www-authenticate"};
   return std::ranges::any_of(forbidden, [&](std::string_view one) { return equals_lower(name, one); });
 }
-
-/// Converts an error of the head reader to the corresponding error of a trailer.
-auto trailer_error(http_errc error) -> http_errc {
-  switch (error) {
-    case http_errc::head_too_large:
-    case http_errc::too_many_fields: return http_errc::trailers_too_large;
-    case http_errc::bad_line_end:
-    case http_errc::folded_field:
-    case http_errc::bad_field: return error;
-    default: return http_errc::forbidden_trailer;  // a field that it found more to say about
-  }
-}
-
-}  // namespace
 
 void http_body_decoder::start(http_framing framing) noexcept {
   using kind = http_framing::kind;

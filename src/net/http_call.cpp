@@ -31,7 +31,7 @@ void http_call::find_route() {
   keep_ = head().keep_alive;
   answer_ = answer::none;
   is_late_ = false;
-  work_->own_fields.clear();
+  work_->drop_fields();
   work_->written = 0;
   work_->status = http_status::internal_server_error;
   work_->body_error.reset();
@@ -41,7 +41,7 @@ void http_call::find_route() {
 void http_call::refuse(http_errc error) {
   add_to_count(service_->counts.refused);
   keep_ = false;
-  work_->own_fields.clear();
+  work_->drop_fields();
   answer_ = answer::none;
   say(status_of(error), error);
 }
@@ -129,7 +129,7 @@ void http_call::finish_answer(const outcome<void>& ended) {
     answer_ = answer::broken;
   }
   if (answer_ != answer::none) return;
-  work_->own_fields.clear();
+  work_->drop_fields();
   if (work_->body_error && ended.has_value()) {
     keep_ = false;
     return say(status_of(*work_->body_error), *work_->body_error);
@@ -159,6 +159,17 @@ auto http_call::set_field(std::string_view name, std::string_view value) -> resu
   if (answer_ != answer::none) return fail(errc::finished);
   if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
   work_->own_fields.emplace_back(name, value);
+  return {};
+}
+
+auto http_call::set_trailer(std::string_view name, std::string_view value) -> result<void> {
+  const bool is_over = answer_ == answer::whole || answer_ == answer::broken;
+  if (head().minor_version == 0) return fail(std::make_error_code(std::errc::not_supported));
+  if (is_over || (answer_ == answer::pieces && work_->framing.how != http_framing::kind::chunked))
+    return fail(errc::finished);
+  if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
+  if (is_forbidden_trailer(name)) return fail(http_errc::forbidden_trailer);
+  work_->own_trailers.emplace_back(name, value);
   return {};
 }
 

@@ -46,6 +46,7 @@ class http_call {
   [[nodiscard]] auto is_answered() const noexcept -> bool { return answer_ != answer::none; }
   [[nodiscard]] auto status() const noexcept -> http_status { return work_->status; }
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
+  auto set_trailer(std::string_view name, std::string_view value) -> result<void>;
   virtual void reply(http_status status, std::string_view type, std::string_view body) = 0;
   void pace() noexcept { paced_ = true; }
   virtual void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) = 0;

@@ -181,7 +181,7 @@ void http_connection::end_pieces() {
   using kind = http_framing::kind;
   answer_ = answer::whole;
   if (!sends_body()) return;
-  if (work_->framing.how == kind::chunked) static_cast<void>(append_last_chunk(work_->output));
+  if (work_->framing.how == kind::chunked) append_end();
   if (work_->framing.how == kind::length && work_->written != work_->framing.length) answer_ = answer::broken;
 }
 
@@ -262,13 +262,29 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
   return false;
 }
 
+/// Appends the end of a body in chunks, with the trailers.
+void http_connection::append_end() {
+  work_->fields.clear();
+  for (const auto& [name, value] : work_->own_trailers) work_->fields.push_back({name, value});
+  static_cast<void>(append_last_chunk(work_->output, work_->fields));
+}
+
 void http_connection::reply(http_status status, std::string_view type, std::string_view body) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   discard_body();
   const std::size_t before = work_->output.size();
   try {
-    if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
-  } catch (...) {  // a head without its body would make the client wait
+    const bool has_trailers = !work_->own_trailers.empty();
+    const http_framing framing = has_trailers ? http_framing{http_framing::kind::chunked, 0}
+                                              : http_framing{http_framing::kind::length, body.size()};
+    const bool has_body = append_answer(status, framing, type) && sends_body();
+    if (has_body && has_trailers) {
+      append_chunk(work_->output, body);
+      append_end();
+    } else if (has_body) {
+      work_->output += body;
+    }
+  } catch (...) {  // a head without its body would keep the client waiting
     work_->output.resize(before);
     throw;
   }
@@ -296,6 +312,7 @@ void http_connection::switch_protocol(std::string_view fields) {
 void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   using kind = http_framing::kind;
+  if (!work_->own_trailers.empty()) length.reset();
   const bool old = head().minor_version == 0;
   const http_framing framing = length ? http_framing{kind::length, *length}
                                : old  ? http_framing{kind::until_close, 0}

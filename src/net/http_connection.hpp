@@ -115,6 +115,7 @@ class http_connection : public served_connection, public http_call {
   static void clear(std::string& output) noexcept;
 
   auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;
+  void append_end();
 
   const stream_socket* socket_ = nullptr;
   http_input input_;

@@ -44,6 +44,10 @@ auto http_exchange::set_field(std::string_view name, std::string_view value) -> 
   return call_->set_field(name, value);
 }
 
+auto http_exchange::set_trailer(std::string_view name, std::string_view value) -> result<void> {
+  return call_->set_trailer(name, value);
+}
+
 void http_exchange::reply(http_status status, std::string_view type, std::string_view body) {
   call_->reply(status, type, body);
 }

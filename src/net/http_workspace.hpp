@@ -28,12 +28,19 @@ struct http_workspace {
   std::string sent;  // output that is being sent
   http_router::match match;
   std::vector<std::pair<std::string, std::string>> own_fields;
+  std::vector<std::pair<std::string, std::string>> own_trailers;
   std::vector<http_fields::field> fields;  // views, for the encoder
   http_status status = http_status::ok;
   http_framing framing;
   std::uint64_t written = 0;  // the number of written bytes of the answer's body
   std::optional<http_errc> body_error;
   std::optional<time_point> body_deadline;
+
+  /// Drops the fields of an answer that is not sent.
+  void drop_fields() noexcept {
+    own_fields.clear();
+    own_trailers.clear();
+  }
 
  private:
   /// Removes the body limit for the parser, because the limit depends on the route, which is looked up after the head

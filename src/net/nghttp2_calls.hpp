@@ -44,6 +44,7 @@ struct nghttp2_calls {
   decltype(&::nghttp2_submit_settings) submit_settings = nullptr;
   decltype(&::nghttp2_submit_headers) submit_headers = nullptr;
   decltype(&::nghttp2_submit_response) submit_response = nullptr;
+  decltype(&::nghttp2_submit_trailer) submit_trailer = nullptr;
   decltype(&::nghttp2_submit_rst_stream) submit_rst_stream = nullptr;
   decltype(&::nghttp2_submit_goaway) submit_goaway = nullptr;
   decltype(&::nghttp2_submit_shutdown_notice) submit_shutdown_notice = nullptr;

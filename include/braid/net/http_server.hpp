@@ -90,6 +90,12 @@ class BRAID_API http_exchange {
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
+  /// Sets a field that follows the body of the answer. Call it before `reply`, or after `begin` until the handler has
+  /// ended. An answer with such fields has no Content-Length; over HTTP/1.1 its body is sent in chunks. An answer
+  /// without a body drops the fields. Errors: as `check_field`; forbidden_trailer for a name that must not follow
+  /// a body; errc::finished if the answer is complete or was begun with a length; std::errc::not_supported for an
+  /// HTTP/1.0 client.
+  [[nodiscard]] auto set_trailer(std::string_view name, std::string_view value) -> result<void>;
   /// Marks the answer as a refusal by a full server, so that `http_server::options::pacing` applies to this connection.
   /// After the answer, the connection may have to wait before its next request is read.
   void pace() noexcept;
@@ -146,6 +152,9 @@ class BRAID_API http_router {
     /// The maximum size of a request's body in bytes. It overrides `http_limits::body_bytes` of the server and may be
     /// larger.
     std::optional<std::uint64_t> body_bytes = {};
+    /// If true, a handler that is a task is stopped when its client resets the stream or closes the connection. Applies
+    /// to HTTP/2 only: an HTTP/1.1 connection is not read while its handler runs.
+    bool stops_with_client = false;
   };
 
   /// A set of methods.

@@ -14,6 +14,10 @@
 
 namespace braid::detail {
 
+/// Returns whether a field must not follow the body, because it decides on framing, routing or authorization (RFC 9110,
+/// 6.5.1).
+[[nodiscard]] auto is_forbidden_trailer(std::string_view name) -> bool;
+
 /// Decodes a body piece by piece and without copying. Chunk extensions are checked and dropped; trailers are kept.
 /// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
 class BRAID_API http_body_decoder {
