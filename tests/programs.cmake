@@ -18,7 +18,7 @@ foreach(layer IN LISTS rankd_layers)
     list(APPEND links OpenSSL::SSL OpenSSL::Crypto)
   endif()
   if(layer MATCHES "^(server|cli)$")  # whose tests read Arrow streams
-    list(APPEND links rankd_arrow)
+    list(APPEND links rankd_arrow rankd_messages)
   endif()
   set(program "")
   if(layer STREQUAL "op")

@@ -189,7 +189,8 @@ void shard::add_routes() {
 
 /// Adds a handler that runs only for requests that `admits` lets through and whose client has access.
 void shard::add_route(const route& added) {
-  routes_.add(added.method, added.path, [this, &added](braid::http_exchange& x) -> braid::task<void> {
+  const braid::http_router::route_options options{.stops_with_client = is_grpc(added.which)};
+  routes_.add(added.method, added.path, options, [this, &added](braid::http_exchange& x) -> braid::task<void> {
     if (!admits(x) || !has_access(context_, x, added.which, added.needs)) return {};
     return added.handler(context_, x);
   });

@@ -173,6 +173,58 @@ class field_decoder {
   nghttp2_hd_inflater* inflater_ = nullptr;
 };
 
+/// Reads the frames of a server.
+class http2_hearing {
+ public:
+  /// Reads what has come since the last call; `heard` is all that has come.
+  void read(std::string_view heard) {
+    while (heard.size() - parsed_ >= 9) {
+      const std::string_view head = heard.substr(parsed_, 9);
+      const std::size_t size = number(head.substr(0, 3));
+      if (heard.size() - parsed_ < 9 + size) return;
+      take(static_cast<frame_type>(head[3]), static_cast<unsigned char>(head[4]), number(head.substr(5)),
+           heard.substr(parsed_ + 9, size));
+      parsed_ += 9 + size;
+    }
+  }
+
+  std::map<std::uint32_t, http2_answer> answers;
+  std::map<unsigned, std::uint32_t> settings;
+  std::map<std::uint32_t, std::uint32_t> windows;
+  std::map<frame_type, int> counts;
+  std::vector<std::string> pings;
+  std::optional<std::uint32_t> goaway;
+
+ private:
+  static auto number(std::string_view bytes) -> std::uint32_t {
+    std::uint32_t out = 0;
+    for (const char each : bytes) out = out << 8U | static_cast<unsigned char>(each);
+    return out;
+  }
+
+  void take(frame_type type, unsigned flags, std::uint32_t stream, std::string_view payload) {
+    ++counts[type];
+    http2_answer& answer = answers[stream];
+    switch (type) {
+      case frame_type::headers: answer.heads.push_back(decoder_.decode(payload)); break;
+      case frame_type::data: answer.body += payload; break;
+      case frame_type::rst_stream: answer.reset = number(payload); return;
+      case frame_type::goaway: goaway = number(payload.substr(4, 4)); return;
+      case frame_type::window_update: windows[stream] += number(payload); return;
+      case frame_type::ping: pings.emplace_back(payload); return;
+      case frame_type::settings:
+        for (; payload.size() >= 6; payload.remove_prefix(6))
+          settings[number(payload.substr(0, 2))] = number(payload.substr(2, 4));
+        return;
+      default: return;
+    }
+    if ((flags & flag_end_stream) != 0) answer.has_ended = true;
+  }
+
+  field_decoder decoder_;
+  std::size_t parsed_ = 0;
+};
+
 /// A client of HTTP/2 that sends the frames it is told to send, and keeps what it receives.
 class http2_peer {
  public:
@@ -185,10 +237,7 @@ class http2_peer {
   void say(std::string_view frames) { talker_->say(frames); }
   [[nodiscard]] auto talker() -> http_talker& { return *talker_; }
 
-  [[nodiscard]] auto answer(std::uint32_t stream) -> const http2_answer& {
-    parse();
-    return answers_[stream];
-  }
+  [[nodiscard]] auto answer(std::uint32_t stream) -> const http2_answer& { return all().answers[stream]; }
   /// Waits for the end of a stream.
   [[nodiscard]] auto hears(std::uint32_t stream) -> std::string {
     static_cast<void>(scene_->here.run_until([&] {
@@ -199,81 +248,27 @@ class http2_peer {
   }
   [[nodiscard]] auto hears_end() -> bool { return talker_->hears_end(); }
   /// Returns the error of the last GOAWAY.
-  [[nodiscard]] auto goaway() -> std::optional<std::uint32_t> {
-    parse();
-    return goaway_;
-  }
+  [[nodiscard]] auto goaway() -> std::optional<std::uint32_t> { return all().goaway; }
   /// Waits for GOAWAY.
   [[nodiscard]] auto hears_goaway() -> std::optional<std::uint32_t> {
     static_cast<void>(scene_->here.run_until([&] { return goaway() || talker_->ended(); }));
     return goaway();
   }
-  [[nodiscard]] auto settings() -> const std::map<unsigned, std::uint32_t>& {
-    parse();
-    return settings_;
-  }
-  [[nodiscard]] auto pings() -> const std::vector<std::string>& {
-    parse();
-    return pings_;
-  }
+  [[nodiscard]] auto settings() -> const std::map<unsigned, std::uint32_t>& { return all().settings; }
+  [[nodiscard]] auto pings() -> const std::vector<std::string>& { return all().pings; }
   /// Returns how many bytes of windows were given back; stream 0 is the connection.
-  [[nodiscard]] auto window(std::uint32_t stream) -> std::uint32_t {
-    parse();
-    return windows_[stream];
-  }
-  [[nodiscard]] auto frames(frame_type type) -> int {
-    parse();
-    return counts_[type];
-  }
+  [[nodiscard]] auto window(std::uint32_t stream) -> std::uint32_t { return all().windows[stream]; }
+  [[nodiscard]] auto frames(frame_type type) -> int { return all().counts[type]; }
 
  private:
-  static auto number(std::string_view bytes) -> std::uint32_t {
-    std::uint32_t out = 0;
-    for (const char each : bytes) out = out << 8U | static_cast<unsigned char>(each);
-    return out;
-  }
-
-  void parse() {
-    const std::string& heard = talker_->heard();
-    while (heard.size() - parsed_ >= 9) {
-      const std::string_view head = std::string_view(heard).substr(parsed_, 9);
-      const std::size_t size = number(head.substr(0, 3));
-      if (heard.size() - parsed_ < 9 + size) return;
-      take(static_cast<frame_type>(head[3]), static_cast<unsigned char>(head[4]), number(head.substr(5)),
-           std::string_view(heard).substr(parsed_ + 9, size));
-      parsed_ += 9 + size;
-    }
-  }
-
-  void take(frame_type type, unsigned flags, std::uint32_t stream, std::string_view payload) {
-    ++counts_[type];
-    http2_answer& answer = answers_[stream];
-    switch (type) {
-      case frame_type::headers: answer.heads.push_back(decoder_.decode(payload)); break;
-      case frame_type::data: answer.body += payload; break;
-      case frame_type::rst_stream: answer.reset = number(payload); return;
-      case frame_type::goaway: goaway_ = number(payload.substr(4, 4)); return;
-      case frame_type::window_update: windows_[stream] += number(payload); return;
-      case frame_type::ping: pings_.emplace_back(payload); return;
-      case frame_type::settings:
-        for (; payload.size() >= 6; payload.remove_prefix(6))
-          settings_[number(payload.substr(0, 2))] = number(payload.substr(2, 4));
-        return;
-      default: return;
-    }
-    if ((flags & flag_end_stream) != 0) answer.has_ended = true;
+  auto all() -> http2_hearing& {
+    hearing_.read(talker_->heard());
+    return hearing_;
   }
 
   http_scene* scene_;
   std::unique_ptr<http_talker> talker_;
-  field_decoder decoder_;
-  std::size_t parsed_ = 0;
-  std::map<std::uint32_t, http2_answer> answers_;
-  std::map<unsigned, std::uint32_t> settings_;
-  std::map<std::uint32_t, std::uint32_t> windows_;
-  std::map<frame_type, int> counts_;
-  std::vector<std::string> pings_;
-  std::optional<std::uint32_t> goaway_;
+  http2_hearing hearing_;
 };
 
 /// Returns whether the cases of HTTP/2 can run; says why if not. They speak in clear text, where a client may begin

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/socket.h>
 
@@ -72,6 +73,12 @@ class http_caller {
     answer.body = held_.substr(head, size);
     held_.erase(0, head + size);
     return answer;
+  }
+
+  /// The bytes that came next, as they are; empty where the connection has ended.
+  auto hear_bytes() -> std::string {
+    if (held_.empty()) more();
+    return std::exchange(held_, {});
   }
 
  private:

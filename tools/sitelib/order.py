@@ -15,7 +15,7 @@ SECTIONS = (
                                 "docs/stalls.md", "docs/observing.md")),
     ("rankd", ("docs/tutorial_rankd.md", "docs/shop.md", "docs/rankd.md", "docs/plans.md", "docs/registry.md",
                "docs/operators.md", "docs/vectors.md", "docs/remote_models.md", "docs/plan_tests.md",
-               "docs/serving.md", "docs/replay.md", "docs/compare.md", "docs/experiments.md", "docs/page.md",
+               "docs/serving.md", "docs/grpc.md", "docs/replay.md", "docs/compare.md", "docs/experiments.md", "docs/page.md",
                "docs/scale_out.md", "docs/python.md")),
     ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/maintaining.md",
                  "docs/gate.md", "docs/arm64.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),

@@ -32,6 +32,10 @@ class held_body {
   /// Reads the body, and waits for its pieces. Errors: those of the exchange; errc::full.
   auto read(braid::http_exchange& x) -> braid::task<braid::result<void>>;
 
+  /// Replaces the body by a text that was made of it. The text counts against the limit as well; returns false if there
+  /// is no room for it.
+  [[nodiscard]] auto hold(std::string text) noexcept -> bool;
+
   /// Returns the whole body. Requires that it has been read. Lifetime: as long as this object and the exchange.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return text_; }
 

@@ -12,6 +12,10 @@
 #include <string>
 #include <string_view>
 
+namespace rankd {
+struct event_outcome;
+}
+
 namespace rankd::detail {
 
 /// Reads the body of a request. If that fails, or if the server is full by then, answers the request and returns false.
@@ -23,6 +27,13 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
 
 /// Waits until a request is admitted, runs its plan, answers it and ends it.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void>;
+
+/// Returns whether the client of a request may send events to this server; otherwise answers the request.
+auto may_send_events(endpoint_context& context, served_request& request) -> bool;
+
+/// Parses events and waits until they are on the disk. Returns nothing if the request has been answered with an error.
+auto write_events(endpoint_context& context, served_request& request, std::string_view text)
+    -> braid::task<std::optional<event_outcome>>;
 
 /// Copies the ids of a parsed request into its record.
 void take_asked(request_record& record, const rank_request& asked);

@@ -26,7 +26,19 @@
 namespace rankd::detail {
 
 struct recorded_ask;
+struct served_request;
 struct shadow_ask;
+
+/// The form of answers that are not JSON.
+class answer_form {
+ public:
+  /// Writes the candidates. Requires a ranking without an error.
+  virtual void answer(served_request& request, const ranking& ranked) = 0;
+  virtual void fail(served_request& request, const error_answer& error) = 0;
+
+ protected:
+  ~answer_form() = default;
+};
 
 /// A request to rank, or another request that is recorded in the log and the audit. It holds its answer, its permits,
 /// and the data for log and audit. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
@@ -42,6 +54,8 @@ struct served_request {
   /// Checks id, client and media type in the head. If they are valid, returns true; otherwise answers the request and
   /// returns false.
   auto check_head() -> bool;
+  /// Does the same for id and client only.
+  auto check_client() -> bool;
   /// Counts the request against the limit of its client. If the limit is reached, answers the request and returns
   /// false. For a request of a batch, `part_text` is its JSON, because the answer repeats the id in it.
   auto enter_client(std::string_view part_text = {}) -> bool;
@@ -65,6 +79,7 @@ struct served_request {
   std::optional<endpoint> which;   // nothing: a request of a batch
   braid::http_exchange* exchange;  // null: a request of a batch
   std::string* part = nullptr;     // its place in the answer to the batch
+  answer_form* form = nullptr;     // null: JSON
   request_record record;
   held_body body;
   std::optional<in_flight_shares::pass> client_place;

@@ -40,6 +40,10 @@ enum class endpoint : std::uint8_t {
   unpin,
   roll_back,
   reload,
+  grpc_rank,
+  grpc_batch,
+  grpc_events,
+  grpc_other,
   other
 };
 
@@ -74,11 +78,20 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
     "/v1/plans/{name}/unpin",
     "/v1/plans/{name}/rollback",
     "/v1/reload",
+    "/rankd.v1.Ranking/Rank",
+    "/rankd.v1.Ranking/RankBatch",
+    "/rankd.v1.Ranking/Events",
+    "/rankd.v1.Ranking/{method}",
     "other"};
 
 /// Returns the path of an endpoint, with `{name}` for the variable part, or `other`.
 [[nodiscard]] constexpr auto name_of(endpoint endpoint) noexcept -> std::string_view {
   return endpoint_paths[static_cast<std::size_t>(endpoint)];
+}
+
+/// Returns whether an endpoint is a method of gRPC.
+[[nodiscard]] constexpr auto is_grpc(endpoint which) noexcept -> bool {
+  return which >= endpoint::grpc_rank && which <= endpoint::grpc_other;
 }
 
 }  // namespace rankd

@@ -10,6 +10,13 @@ auto held_body::count(std::size_t more) noexcept -> bool {
   return true;
 }
 
+auto held_body::hold(std::string text) noexcept -> bool {
+  if (!count(text.size())) return false;
+  pieces_ = std::move(text);
+  text_ = pieces_;
+  return true;
+}
+
 auto held_body::read_now(braid::http_exchange& x) -> std::optional<braid::result<void>> {
   const std::optional<std::string_view> all = x.read_now();
   if (!all) return std::nullopt;

@@ -83,16 +83,16 @@ served_request::served_request(served_request&& other) noexcept
       which(other.which),
       exchange(other.exchange),
       part(other.part),
+      form(other.form),
       record(std::move(other.record)),
       body(std::move(other.body)),
       client_place(std::move(other.client_place)) {}
 
 served_request::~served_request() { end(); }
 
-auto served_request::check_head() -> bool {
+auto served_request::check_client() -> bool {
   braid::http_exchange& x = *exchange;
   join_trace(*context, x, record);
-  const braid::http_fields& fields = x.request().fields;
   const std::string_view id = given_request_id(x.request());
   if (!is_request_id(id)) {
     fail(answer_error(http_status::bad_request, "bad_request_id",
@@ -113,12 +113,19 @@ auto served_request::check_head() -> bool {
   record.may_force = client->may_force;
   record.may_send_events = client->may_send_events || !context->tokens;
   record.may_write = client->may_write || !context->tokens;
+  return true;
+}
+
+auto served_request::check_head() -> bool {
+  if (!check_client()) return false;
+  const braid::http_fields& fields = exchange->request().fields;
   const auto type = fields.find("Content-Type");
   const std::string_view wanted = which == endpoint::records ? json_lines_type : json_type;
   if (is_encoded(fields) || (type && !has_type(*type, wanted)) || fields.count("Content-Type") > 1) {
     fail(answer_error(
         http_status::unsupported_media_type, "unsupported_media_type",
-        "Content-Type must be " + std::string(wanted) + " or absent, and Content-Encoding identity or absent", id));
+        "Content-Type must be " + std::string(wanted) + " or absent, and Content-Encoding identity or absent",
+        record.request_id));
     return false;
   }
   return true;
@@ -156,23 +163,31 @@ void served_request::answer(const ranking& result) {
     if (!is_part()) static_cast<void>(exchange->set_field("X-Rankd-Degraded", "1"));
   }
   if (result.cached_nodes != 0 && !is_part()) static_cast<void>(exchange->set_field("X-Rankd-Cached", "1"));
-  if (is_part()) return append_json(*part, result);
+  if (form != nullptr && kept == nullptr) return form->answer(*this, result);
+  if (is_part()) {
+    append_json(*part, result);
+    if (form != nullptr) form->answer(*this, result);
+    return;
+  }
   std::string& answer = context->last_answer;
   answer.clear();
   append_json(answer, result);
   answer += '\n';
+  if (form != nullptr) return form->answer(*this, result);  // recorded traffic contains the JSON
   exchange->reply(http_status::ok, json_type, answer);
 }
 
 void served_request::fail(const error_answer& error) {
   record.status = error.status;
   record.code = error.code;
+  if (is_part() && form != nullptr) return form->fail(*this, error);
   if (is_part()) {
     part->assign(error.body, 0, error.body.find_last_not_of('\n') + 1);
     return;
   }
   if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
     static_cast<void>(exchange->set_field("Retry-After", retry_after_s));
+  if (form != nullptr) return form->fail(*this, error);
   exchange->reply(error.status, json_type, error.body);
 }
 
@@ -211,7 +226,8 @@ void served_request::end() noexcept {
 }
 
 auto is_reported(const served_request& request) noexcept -> bool {
-  const bool is_call = request.which == endpoint::batch || request.which == endpoint::events;
+  const bool is_call = request.which == endpoint::batch || request.which == endpoint::events ||
+                       request.which == endpoint::grpc_batch || request.which == endpoint::grpc_events;
   return !is_call || request.record.status != http_status::ok;
 }
 

@@ -81,7 +81,7 @@ auto request_span(const served_request& request, const redaction& hidden) -> otl
   add_text("rankd.plan", record.plan);
   add_text("rankd.code", record.code);
   if (!hidden.hides("request_id")) add_text("rankd.request_id", record.request_id);
-  if (which != endpoint::batch) {
+  if (which != endpoint::batch && which != endpoint::grpc_batch) {
     out.attributes.emplace_back("rankd.candidates", static_cast<std::int64_t>(record.candidates));
     out.attributes.emplace_back("rankd.degraded", record.is_degraded);
   }
@@ -100,7 +100,8 @@ class span_sink final : public request_sink {
   }
 
   void receive(served_request& request) override {
-    if (request.which == endpoint::events || !is_exported(request.record)) return;
+    if (request.which == endpoint::events || request.which == endpoint::grpc_events || !is_exported(request.record))
+      return;
     std::vector<otlp_span> spans;
     spans.push_back(request_span(request, serving_->redacted));
     if (request.ranked != nullptr) add_node_spans(request, spans);

@@ -57,7 +57,7 @@ TEST_CASE("the description has the endpoints of the table, with their access and
   for (const auto& [path, methods] : paths.items())
     for (const auto& [method, operation] : methods.items()) described.insert(method + " " + path);
   for (const route& each : all_routes()) {
-    if (each.which == endpoint::page) continue;  // for browsers
+    if (each.which == endpoint::page || is_grpc(each.which)) continue;  // for browsers, and for clients of gRPC
     const std::string operation = method_of(each) + " " + std::string(each.path);
     REQUIRE_MESSAGE(described.erase(operation) == 1, operation);
     const json& text = paths.at(std::string(each.path)).at(method_of(each));
@@ -71,9 +71,11 @@ TEST_CASE("the description has the endpoints of the table, with their access and
 }
 
 TEST_CASE("the docs name every endpoint that is not for the page alone") {
-  const std::string text = read_text_file("docs/serving.md").value() + read_text_file("docs/page.md").value();
+  const std::string text = read_text_file("docs/serving.md").value() + read_text_file("docs/page.md").value() +
+                           read_text_file("docs/grpc.md").value();
   for (const route& each : all_routes()) {
     const bool is_for_page = each.limit.name == "drafts" || each.which == endpoint::page;
+    if (each.which == endpoint::grpc_other) continue;  // of no method
     if (!is_for_page) CHECK_MESSAGE(text.find(with_capitals(std::string(each.path))) != std::string::npos, each.path);
   }
 }
@@ -82,7 +84,7 @@ TEST_CASE("whatever changes sources or what serves needs the right to edit") {
   for (const route& each : all_routes()) {
     const bool ranks = each.which == endpoint::rank || each.which == endpoint::batch ||
                        each.which == endpoint::diff_answers || each.which == endpoint::events ||
-                       each.which == endpoint::records;
+                       each.which == endpoint::records || is_grpc(each.which);
     if (each.method == braid::http_method::post)
       CHECK_MESSAGE((each.needs == access::edit) == !ranks, each.path);
     else if (each.which != endpoint::page)

@@ -5,6 +5,8 @@
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/server/arrow_reader.hpp>
+#include <rankd/server/grpc/grpc_messages.hpp>
+#include <tests/rankd/server/grpc_caller.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/http_caller.hpp>
@@ -97,6 +99,7 @@ class event_world {
     return out;
   }
   auto folder() const -> const fs::path& { return files_.path(); }
+  auto address() const -> braid::socket_address { return server_->address(); }
 
  private:
   void close() {
@@ -139,6 +142,40 @@ TEST_CASE("events are on the disk when they are answered, and counted") {
   CHECK(metrics.find("rankd_events_total{result=\"duplicate\"} 1\n") != std::string::npos);
   CHECK(metrics.find("endpoint=\"/v1/events\"") != std::string::npos);
 }
+
+#if defined(BRAID_TESTS_HTTP2)
+
+TEST_CASE("events by gRPC are the events of HTTP") {
+  if (!braid::testing::can_speak_http2()) return;
+  event_world world;
+  grpc_caller caller(world.address());
+  const braid::testing::http2_fields token{{"authorization", "Bearer 0123456789abcdef"}};
+  v1::EventsRequest request;
+  v1::Event& click = *request.add_events();
+  click.set_event_id("a");
+  click.set_type("click");
+  click.mutable_item_id()->set_integer(3);
+  click.mutable_user_id()->set_integer(4);
+  click.set_time_ms(5);
+  (*click.mutable_fields())["place"].set_text("top");
+  CHECK(to_json(request) == R"({"events":[{"event_id":"a","type":"click","time_ms":5,"user_id":4,"item_id":3,)"
+                            R"("fields":{"place":"top"}}]})");
+  request.mutable_events(0)->clear_fields();
+  const auto& first = caller.call("Events", grpc_frame(request), token);
+  REQUIRE(first.field("grpc-status") == "0");
+  v1::EventsResponse answer;
+  REQUIRE(answer.ParseFromString(first.body.substr(5)));
+  CHECK(answer.accepted() == 1);
+  CHECK(world.events(to_json(request)).body == "{\"accepted\":0,\"duplicates\":1}\n");
+  request.mutable_events(0)->set_type("none");
+  CHECK(caller.call("Events", grpc_frame(request), token).field("grpc-status") == "3");
+  CHECK(caller.call("Events", grpc_frame(request)).field("grpc-status") == "16");
+  CHECK(
+      caller.call("Events", grpc_frame(request), {{"authorization", "Bearer fedcba9876543210"}}).field("grpc-status") ==
+      "7");
+}
+
+#endif
 
 TEST_CASE("a call with events that are wrong, too many, or not allowed takes none of them") {
   event_world world;

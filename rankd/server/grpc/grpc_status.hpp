@@ -1,0 +1,49 @@
+// rankd/server/grpc/grpc_status.hpp: the status of a gRPC call, made from the answer that HTTP would send.
+#pragma once
+
+#include <rankd/server/endpoints/error_answer.hpp>
+
+#include <braid/net/http_message.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// The codes of gRPC that this server sends. Source: grpc/doc/statuscodes.md.
+enum class grpc_code : std::uint8_t {
+  ok = 0,
+  unknown = 2,
+  invalid_argument = 3,
+  deadline_exceeded = 4,
+  not_found = 5,
+  permission_denied = 7,
+  resource_exhausted = 8,
+  failed_precondition = 9,
+  unimplemented = 12,
+  internal = 13,
+  unavailable = 14,
+  unauthenticated = 16,
+};
+
+/// Returns the code of gRPC for the status of an HTTP answer.
+[[nodiscard]] auto grpc_code_of(braid::http_status status) noexcept -> grpc_code;
+
+/// Encodes a message for the field grpc-message. Bytes that are not printable ASCII, and `%`, become `%XX`.
+[[nodiscard]] auto grpc_message_text(std::string_view message) -> std::string;
+
+/// Encodes bytes in base64 without padding, as fields that end in `-bin` contain them.
+[[nodiscard]] auto grpc_binary_text(std::string_view bytes) -> std::string;
+
+/// The fields that end a failed call.
+struct grpc_failure {
+  grpc_code code = grpc_code::internal;
+  std::string message;  ///< not encoded
+  std::string details;  ///< a serialized google.rpc.Status, which contains a rankd.v1.Error
+};
+
+/// Returns the status for an answer that reports an error.
+[[nodiscard]] auto grpc_failure_of(const error_answer& error) -> grpc_failure;
+
+}  // namespace rankd
