@@ -1,0 +1,101 @@
+"""python/tests/test_grpc.py: clients of gRPC for Python, which are Google's, call `rankd serve`; docs/grpc.md begins with one."""
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+import unittest
+import urllib.request
+
+from support import RANKD, REPOSITORY, ProjectTest, skip_without
+
+skip_without("grpc", "grpc_tools")
+
+import grpc  # noqa: E402
+from grpc_tools import protoc  # noqa: E402
+
+PLAN = "home_feed"
+
+
+class Calls(ProjectTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        protoc.main(["protoc", f"-I{REPOSITORY / 'packaging'}", f"--python_out={cls.scratch}",
+                     f"--grpc_python_out={cls.scratch}", "rankd.proto"])
+        sys.path.insert(0, str(cls.scratch))
+        cls.addClassCleanup(sys.path.remove, str(cls.scratch))
+        server = subprocess.Popen([RANKD, "serve", "--project", cls.demo, "--listen", "127.0.0.1:0"],
+                                  stdout=subprocess.PIPE, text=True)
+        cls.addClassCleanup(server.stdout.close)
+        cls.addClassCleanup(server.wait)
+        cls.addClassCleanup(server.terminate)
+        cls.address = re.search(r"http://(\S+)", server.stdout.readline()).group(1)
+
+    def setUp(self):
+        import rankd_pb2
+        import rankd_pb2_grpc
+
+        self.messages = rankd_pb2
+        self.channel = grpc.insecure_channel(self.address)
+        self.addCleanup(self.channel.close)
+        self.ranking = rankd_pb2_grpc.RankingStub(self.channel)
+
+    def request(self, **fields):
+        return self.messages.RankRequest(**{"plan": PLAN, "user_id": self.messages.Id(integer=42), **fields})
+
+    def by_http(self, request):
+        body = json.dumps(request, separators=(",", ":")).encode()
+        call = urllib.request.Request(f"http://{self.address}/v1/rank", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(call) as answer:
+            return json.load(answer)
+
+    def test_the_example_of_the_page_runs(self):
+        page = (REPOSITORY / "docs/grpc.md").read_text()
+        code = re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code.replace("127.0.0.1:8080", self.address), {})
+        expected = self.by_http({"user_id": 42, "plan": PLAN})["candidates"]
+        self.assertEqual(said.getvalue(), "".join(f"{each['id']} {each['fields']['country']}\n" for each in expected))
+
+    def test_answers_equal_those_of_http(self):
+        for compression in (None, grpc.Compression.Gzip):
+            answer = self.ranking.Rank(self.request(), timeout=60, compression=compression)
+            expected = self.by_http({"user_id": 42, "plan": PLAN})
+            self.assertEqual(answer.engine_request_id, expected["engine_request_id"])
+            self.assertEqual(list(answer.candidates.ids), [each["id"] for each in expected["candidates"]])
+            for name, column in answer.candidates.columns.items():
+                for field in ("integers", "numbers", "texts", "flags"):
+                    if values := getattr(column, field):
+                        shown = {at: each for at, each in enumerate(values) if at not in column.nulls}
+                        self.assertEqual(shown, {at: each["fields"][name] for at, each in enumerate(expected["candidates"])
+                                                 if name in each["fields"]})
+
+    def test_each_answer_of_a_batch_is_streamed(self):
+        batch = self.messages.RankBatchRequest(requests=[self.request(), self.request(plan="none")])
+        answers = {each.index: each for each in self.ranking.RankBatch(batch, timeout=60)}
+        self.assertEqual(len(answers[0].response.candidates.ids), len(self.by_http({"user_id": 42, "plan": PLAN})["candidates"]))
+        self.assertEqual(answers[1].error.code, "unknown_plan")
+
+    def test_errors_have_their_status_and_details(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.ranking.Rank(self.request(plan="none"), timeout=60)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+        self.assertIn("no plan is called `none`", caught.exception.details())
+        details = dict(caught.exception.trailing_metadata())["grpc-status-details-bin"]
+        self.assertIn(b"type.googleapis.com/rankd.v1.Error", details)
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.channel.unary_unary("/rankd.v1.Ranking/Other")(b"", timeout=60)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.channel.unary_unary("/other.Service/Rank")(b"", timeout=60)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.ranking.Events(self.messages.EventsRequest(), timeout=60)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+
+
+if __name__ == "__main__":
+    unittest.main()
