@@ -8,7 +8,6 @@
 #include <braid/coro/with_scope.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -27,9 +26,6 @@ auto guess_http2(std::string_view input) noexcept -> http2_guess {
 
 namespace {
 
-constexpr std::size_t read_at_once = 16 * 1024;
-constexpr std::size_t max_unread = 256 * 1024;
-
 template <transport Stream>
 class http2_connection_over final : public http2_connection {
  public:
@@ -46,13 +42,14 @@ class http2_connection_over final : public http2_connection {
     auto running = with_scope(std::ref(body));
     co_await std::move(running);
     if (is_broken_) co_return;
-    auto ending = linger();
+    cut_after(service_->options.linger_timeout);
+    auto ending = drop_input(*stream_);
     co_await std::move(ending);
   }
 
  private:
   auto read_all(scope& scope, std::string received) -> task<void> {
-    std::vector<std::byte> room(read_at_once);
+    std::vector<std::byte> room(http2_read_size);
     if (!received.empty() && !parse(received)) co_return;
     start_ready(scope);
     for (;;) {
@@ -107,20 +104,6 @@ class http2_connection_over final : public http2_connection {
       if (is_reading_over_ && running_ == 0) co_return;
       auto waiting = output_waits_.until(time_point::max());
       static_cast<void>(co_await std::move(waiting));
-    }
-  }
-
-  /// Lets the client read the end of the output. If a connection is closed while bytes arrive, TCP resets the
-  /// connection, and the client loses what was sent.
-  auto linger() -> task<void> {
-    cut_after(service_->options.linger_timeout);
-    static_cast<void>(co_await end_writing(*stream_));
-    socket().allow_read_waits();
-    std::array<std::byte, 1024> nobody_reads{};
-    for (std::size_t left = max_unread; left > 0;) {
-      const result<std::size_t> got = co_await stream_->read_some(nobody_reads);
-      if (!got || *got == 0) break;
-      left -= std::min(left, *got);
     }
   }
 

@@ -17,32 +17,10 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t max_sent_together = 64 * 1024;  // the maximum number of bytes that are sent together
-constexpr std::size_t max_head_sizes = 8;             // a larger head, in units of the limit, ends the connection
-constexpr std::int32_t min_window_update = 256;       // smaller updates of a window are charged
 constexpr duration min_wait_before_cut = std::chrono::seconds(1);
 constexpr std::array<std::uint8_t, 8> ping_of_goodbye{'g', 'o', 'o', 'd', 'b', 'y', 'e', '!'};
 
-auto as_text(const std::uint8_t* bytes, std::size_t size) noexcept -> std::string_view {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
-
 }  // namespace
-
-// Functions of the account of a client.
-
-auto http2_account::charge(time_point now) noexcept -> bool {
-  using std::chrono::milliseconds;
-  const std::int64_t gained =
-      std::chrono::duration_cast<milliseconds>(now - refilled_).count() * gain_per_second / 1000;
-  if (gained > 0) {
-    saved_ = std::min(saved_ + gained, max_saved);
-    refilled_ = now;
-  }
-  return --saved_ >= 0;
-}
-
-void http2_account::add() noexcept { saved_ = std::min(saved_ + 1, max_saved); }
 
 /// Clients number their streams 1, 3, 5 and so on. A client may skip numbers, but must not use them later.
 auto http2_stream_numbers::add(std::uint32_t id) noexcept -> bool {
@@ -90,7 +68,7 @@ struct http2_connection::callbacks {
       const http_limits& limits = at(data).service_->options.limits;
       http2_head& head = at(data).head_;
       head.add(as_text(name, name_size), as_text(value, value_size), limits);
-      if (head.size() / max_head_sizes > limits.head_bytes) at(data).refuse_client(NGHTTP2_ENHANCE_YOUR_CALM);
+      if (head.size() / http2_max_head_sizes > limits.head_bytes) at(data).refuse_client(NGHTTP2_ENHANCE_YOUR_CALM);
     });
   }
   static auto frame_received(nghttp2_session*, const nghttp2_frame* frame, void* data) noexcept -> int {
@@ -220,7 +198,7 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
       if (http2_stream* const stream = find(id)) stream->received_trailers(head_);
       break;
     case NGHTTP2_DATA:
-      if (frame.hd.length == 0 && !ends_stream) charge();
+      if (is_empty_data(frame)) charge();
       break;
     case NGHTTP2_SETTINGS:
       if (is_ack) break;
@@ -232,7 +210,7 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
       if (is_ack && std::ranges::equal(frame.ping.opaque_data, ping_of_goodbye)) say_goodbye();
       break;
     case NGHTTP2_WINDOW_UPDATE:
-      if (frame.window_update.window_size_increment < min_window_update) charge();
+      if (frame.window_update.window_size_increment < http2_min_window_update) charge();
       break;
     case NGHTTP2_GOAWAY: has_left_ = true; break;
     case NGHTTP2_RST_STREAM:
@@ -301,7 +279,7 @@ void http2_connection::refuse_client(std::uint32_t code) noexcept {
 
 void http2_connection::collect_output() {
   output_.clear();
-  while (output_.size() < max_sent_together) {
+  while (output_.size() < http2_write_size) {
     const std::uint8_t* bytes = nullptr;
     const ::ssize_t size = calls_->session_mem_send(session_, &bytes);
     if (size < 0) throw std::bad_alloc();

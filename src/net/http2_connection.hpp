@@ -26,24 +26,6 @@
 
 namespace braid::detail {
 
-/// Counts the frames of a client that cost the server time but request nothing. Each such frame is charged to the
-/// account; time and answered requests refill the account.
-class http2_account {
- public:
-  explicit http2_account(time_point now) noexcept : refilled_(now) {}
-
-  /// Charges one frame. Returns false if the account is overdrawn.
-  [[nodiscard]] auto charge(time_point now) noexcept -> bool;
-  void add() noexcept;
-
- private:
-  static constexpr std::int64_t max_saved = 400;
-  static constexpr std::int64_t gain_per_second = 100;
-
-  std::int64_t saved_ = max_saved;
-  time_point refilled_;
-};
-
 /// The numbers of the streams that a client has opened last.
 class http2_stream_numbers {
  public:

@@ -22,20 +22,6 @@
 namespace braid::detail {
 namespace {
 
-/// Fields that concern an HTTP/1.1 connection, and that HTTP/2 forbids. Source: RFC 9113, section 8.2.2.
-constexpr std::array<std::string_view, 3> fields_of_connections{"upgrade", "keep-alive", "proxy-connection"};
-
-auto is_of_connections(std::string_view name) noexcept -> bool {
-  return std::ranges::any_of(fields_of_connections, [&](std::string_view each) { return equals_lower(name, each); });
-}
-
-auto make_field(std::string_view name, std::string_view value) noexcept -> nghttp2_nv {
-  const auto bytes = [](std::string_view text) {
-    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));  // libnghttp2 copies it
-  };
-  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
-}
-
 auto read_output(nghttp2_session* /*session*/, std::int32_t id, std::uint8_t* room, std::size_t size,
                  std::uint32_t* flags, nghttp2_data_source* /*source*/, void* connection) -> ::ssize_t {
   http2_stream* const stream = static_cast<const http2_connection*>(connection)->find(id);
@@ -113,31 +99,7 @@ auto http2_head::text(bool has_body) const -> std::string {
   return out += "\r\n";
 }
 
-// Functions of the waits with a deadline.
-
-void http2_wait::deadline_timer::fired(timer& self) noexcept {
-  http2_wait& late = *static_cast<deadline_timer&>(self).owner;
-  late.is_late_ = true;
-  late.event_->set();
-}
-
-auto http2_wait::until(time_point deadline) -> task<bool> {
-  struct disarms {
-    http2_wait* of;
-    explicit disarms(http2_wait& w) noexcept : of(&w) {}
-    disarms(const disarms&) = delete;
-    auto operator=(const disarms&) -> disarms& = delete;
-    ~disarms() { of->loop_->disarm(of->timer_); }
-  };
-  is_late_ = false;
-  event_.emplace();
-  const disarms at_end(*this);
-  if (deadline != time_point::max()) loop_->arm(timer_, deadline);
-  co_await *event_;
-  co_return !is_late_;
-}
-
-// Functions of a stream, from its request to the end of its answer.
+// A stream, from its request to the end of its answer.
 
 http2_stream::http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body)
     : http_call(connection.service()),

@@ -1,6 +1,7 @@
 // src/net/http2_stream.hpp: one request of an HTTP/2 connection, with its body and its answer.
 #pragma once
 
+#include "http2_parts.hpp"
 #include "http_call.hpp"
 
 #include <braid/base/intrusive_list.hpp>
@@ -49,33 +50,6 @@ class http2_head {
   std::size_t size_ = 0;
   bool has_length_ = false;
   std::optional<http_errc> error_;
-};
-
-/// The wait of a task of a stream, with a deadline.
-class http2_wait {
- public:
-  explicit http2_wait(loop& on) noexcept : loop_(&on) {}
-  http2_wait(const http2_wait&) = delete;
-  auto operator=(const http2_wait&) -> http2_wait& = delete;
-  ~http2_wait() { loop_->disarm(timer_); }
-
-  /// Returns false if the deadline passed before `notify`.
-  auto until(time_point deadline) -> task<bool>;
-  void notify() noexcept {
-    if (event_) event_->set();
-  }
-
- private:
-  struct deadline_timer : timer {
-    explicit deadline_timer(http2_wait& w) noexcept : timer(&fired), owner(&w) {}
-    static void fired(timer& self) noexcept;
-    http2_wait* owner;
-  };
-
-  loop* loop_;
-  std::optional<event> event_;  // the event of the last wait
-  deadline_timer timer_{*this};
-  bool is_late_ = false;
 };
 
 /// A request, from its head until its answer was sent. The task that serves the request owns this object. States:

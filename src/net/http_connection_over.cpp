@@ -14,7 +14,6 @@ namespace braid::detail {
 namespace {
 
 constexpr std::size_t copied_piece = 8 * 1024;  // a larger piece is sent without a copy
-constexpr std::size_t max_lingering = 256 * 1024;
 constexpr unsigned max_consecutive = 64;
 
 }  // namespace
@@ -149,8 +148,7 @@ void http_connection_over<Stream>::break_off() const noexcept {
   reset_on_close(socket_of(stream_));
 }
 
-/// Sends the remaining output and reads until the client closes. If the socket were closed while bytes arrive, TCP
-/// would reset the connection, and the client would lose the answer.
+/// Sends the remaining output and reads until the client closes.
 template <transport Stream>
 auto http_connection_over<Stream>::linger() -> task<void> {
   if (answer_ == answer::broken) {
@@ -159,14 +157,8 @@ auto http_connection_over<Stream>::linger() -> task<void> {
   }
   if (const result<void> sent = co_await flush(); !sent) co_return;
   wait_until(wait::linger, after(service_->on.now(), service_->options.linger_timeout));
-  static_cast<void>(co_await end_writing(stream_));
-  socket_->allow_read_waits();
-  std::array<std::byte, 1024> nobody_reads{};
-  for (std::size_t left = max_lingering; left > 0;) {
-    const result<std::size_t> got = co_await stream_.read_some(nobody_reads);
-    if (!got || *got == 0) break;
-    left -= std::min(left, *got);
-  }
+  auto dropping = drop_input(stream_);
+  co_await std::move(dropping);
   stop_waiting();
 }
 

@@ -5,9 +5,13 @@
 #include "http_workspace.hpp"
 
 #include <braid/base/intrusive_list.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -38,6 +42,20 @@ inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 /// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not take a
 /// partial answer for a complete one.
 void reset_on_close(const stream_socket& socket) noexcept;
+
+/// Ends this side of a connection, and drops up to 256 KiB of what the peer still sends, until its end. If a connection
+/// is closed while bytes arrive, TCP resets it, and the peer loses what was sent last.
+template <transport Stream>
+auto drop_input(const Stream& stream) -> task<void> {
+  static_cast<void>(co_await end_writing(stream));
+  socket_of(stream).allow_read_waits();
+  std::array<std::byte, 1024> nobody_reads{};
+  for (std::size_t left = std::size_t{256} * 1024; left > 0;) {
+    const result<std::size_t> got = co_await stream.read_some(nobody_reads);
+    if (!got || *got == 0) break;
+    left -= std::min(left, *got);
+  }
+}
 
 /// A guard that increments a count for as long as it exists.
 class counted_open {

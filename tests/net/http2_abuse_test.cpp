@@ -77,6 +77,7 @@ auto floods() -> std::vector<flood> {
   };
   const auto priority = [](int i) { return frame(frame_type::priority, 0, stream_number(i), number32(0) + "x"); };
   const auto empty_data = [](int) { return data_frame(1, {}, 0); };
+  const auto padding = [](int) { return frame(frame_type::data, 8, 1, std::string(1, '\x03') + "abc"); };
   const auto small_window = [](int) { return window_frame(1, 1); };
   const auto continuation = [](int) { return frame(frame_type::continuation, 0, 1, literal("x", "y")); };
   const std::string head = frame(frame_type::headers, 0, 1, request_block("GET", "/"));
@@ -90,6 +91,7 @@ auto floods() -> std::vector<flood> {
       {"rapid reset", repeated(1'000, reset), calm_down},
       {"priorities", repeated(1'000, priority), calm_down},
       {"empty frames of data", post_frame(1, "/read") + repeated(1'000, empty_data), calm_down},
+      {"frames of padding", post_frame(1, "/read") + repeated(1'000, padding), calm_down},
       {"small updates of a window", get_frame(1, "/wait") + repeated(1'000, small_window), calm_down},
       {"CONTINUATION without an end", head + repeated(1'000, continuation), calm_down},
       {"a head that unfolds", frame(frame_type::headers, flag_end_headers | flag_end_stream, 1, bomb), calm_down},
