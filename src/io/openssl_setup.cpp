@@ -33,7 +33,7 @@ auto wire_form(const std::vector<std::string>& protocols) -> result<std::string>
   return all;
 }
 
-auto bytes_in(const std::string& text) noexcept -> const unsigned char* {
+auto bytes_in(std::string_view text) noexcept -> const unsigned char* {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
@@ -60,10 +60,8 @@ auto openssl_setup::begin(tls_side side, const Options& options, std::size_t max
   context_ptr context(::SSL_CTX_new(side == tls_side::client ? ::TLS_client_method() : ::TLS_server_method()));
   if (context == nullptr) return fail(tls_failure());
   if (auto set = set_common(context.get(), options.min_version); !set) return fail(set.error());
-  std::shared_ptr<openssl_setup> made(
-      new openssl_setup(side, options.handshakes, options.handshake_timeout, std::move(context), max_sessions));
-  made->protocols_ = std::move(*protocols);
-  return made;
+  return std::shared_ptr<openssl_setup>(new openssl_setup(side, options.handshakes, options.handshake_timeout,
+                                                          std::move(*protocols), std::move(context), max_sessions));
 }
 
 auto openssl_setup::of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>> {
@@ -92,8 +90,8 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   ::SSL_CTX_sess_set_new_cb(context, &openssl_setup::keep_session);
   SSL_CTX_set_app_data(context, this);
-  const auto size = static_cast<unsigned>(protocols_.size());
-  if (size != 0 && ::SSL_CTX_set_alpn_protos(context, bytes_in(protocols_), size) != 0) return fail(tls_failure());
+  const auto size = static_cast<unsigned>(protocols().size());
+  if (size != 0 && ::SSL_CTX_set_alpn_protos(context, bytes_in(protocols()), size) != 0) return fail(tls_failure());
   if (options.identity)
     if (auto used = use_identity(context, *options.identity); !used) return used;
   if (!verifies_) return {};
@@ -113,7 +111,7 @@ auto openssl_setup::set_up_server(const tls_context::server_options& options) ->
   }
   constexpr std::string_view name = "braid";
   ::SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(name.data()), name.size());
-  if (!protocols_.empty()) ::SSL_CTX_set_alpn_select_cb(context, &openssl_setup::choose_protocol, this);
+  if (!protocols().empty()) ::SSL_CTX_set_alpn_select_cb(context, &openssl_setup::choose_protocol, this);
   verifies_ = options.client_certificate != tls_context::client_certificate::none;
   if (verifies_ != static_cast<bool>(options.client_authorities)) return fail(errc::invalid_argument);
   const int refuses =
@@ -125,7 +123,7 @@ auto openssl_setup::set_up_server(const tls_context::server_options& options) ->
 
 auto openssl_setup::choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned char* size,
                                     const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int {
-  const std::string& ours = static_cast<const openssl_setup*>(self)->protocols_;
+  const std::string_view ours = static_cast<const openssl_setup*>(self)->protocols();
   unsigned char* at = nullptr;
   const int found =
       ::SSL_select_next_proto(&at, size, bytes_in(ours), static_cast<unsigned>(ours.size()), offered, offered_size);

@@ -31,9 +31,11 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   [[nodiscard]] auto sessions() const noexcept -> openssl_sessions& { return sessions_; }
 
  private:
-  openssl_setup(tls_side side, executor* handshakes, duration handshake_timeout, context_ptr context,
-                std::size_t max_sessions)
-      : tls_setup(side, handshakes, handshake_timeout), context_(std::move(context)), sessions_(max_sessions) {}
+  openssl_setup(tls_side side, executor* handshakes, duration handshake_timeout, std::string protocols,
+                context_ptr context, std::size_t max_sessions)
+      : tls_setup(side, handshakes, handshake_timeout, std::move(protocols)),
+        context_(std::move(context)),
+        sessions_(max_sessions) {}
 
   template <typename Options>
   static auto begin(tls_side side, const Options& options, std::size_t max_sessions)
@@ -47,7 +49,6 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   static auto keep_session(SSL* connection, SSL_SESSION* session) noexcept -> int;
 
   bool verifies_ = true;
-  std::string protocols_;  // the protocols in the wire format
   context_ptr context_;
   mutable openssl_sessions sessions_;
 };

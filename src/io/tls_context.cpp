@@ -5,10 +5,12 @@
 
 #include <braid/io/backend.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -60,6 +62,16 @@ auto tls_context::server(const tls_context::server_options& options) -> result<t
   auto made = openssl->server(options);
   if (!made) return fail(made.error());
   return tls_context(std::move(*made));
+}
+
+auto tls_context::offers(std::string_view protocol) const noexcept -> bool {
+  std::string_view rest = setup_->protocols();
+  while (!rest.empty()) {
+    const std::size_t size = static_cast<unsigned char>(rest.front());
+    if (rest.substr(1, size) == protocol) return true;
+    rest.remove_prefix(std::min(1 + size, rest.size()));
+  }
+  return false;
 }
 
 }  // namespace braid

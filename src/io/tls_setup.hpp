@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace braid::detail {
 
@@ -31,15 +33,18 @@ class BRAID_API tls_setup {
   [[nodiscard]] auto side() const noexcept -> tls_side { return side_; }
   [[nodiscard]] auto handshakes() const noexcept -> executor* { return handshakes_; }
   [[nodiscard]] auto handshake_timeout() const noexcept -> duration { return handshake_timeout_; }
+  /// Returns the names of the protocols for ALPN, each after its length in one byte.
+  [[nodiscard]] auto protocols() const noexcept -> std::string_view { return protocols_; }
 
  protected:
-  tls_setup(tls_side side, executor* handshakes, duration handshake_timeout) noexcept
-      : side_(side), handshakes_(handshakes), handshake_timeout_(handshake_timeout) {}
+  tls_setup(tls_side side, executor* handshakes, duration handshake_timeout, std::string protocols) noexcept
+      : side_(side), handshakes_(handshakes), handshake_timeout_(handshake_timeout), protocols_(std::move(protocols)) {}
 
  private:
   const tls_side side_;
   executor* const handshakes_;
   const duration handshake_timeout_;
+  const std::string protocols_;
 };
 
 }  // namespace braid::detail

@@ -1,6 +1,7 @@
 // src/net/http_client.cpp: sends HTTP calls, repeats them on a new connection, and follows redirects.
 #include <braid/net/http_client.hpp>
 
+#include "http_lease.hpp"
 #include "http_pool.hpp"
 
 #include <braid/net/detail/http_encoder.hpp>
@@ -12,6 +13,8 @@
 
 namespace braid {
 namespace {
+
+constexpr unsigned max_attempts = 4;
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -111,6 +114,7 @@ http_client::incoming::~incoming() = default;
 
 auto http_client::incoming::head() const noexcept -> const http_response_head& { return lease_->head(); }
 auto http_client::incoming::read_some() -> task<result<std::string_view>> { return lease_->read_some(); }
+auto http_client::incoming::trailers() const noexcept -> http_fields { return lease_->trailers(); }
 
 http_client::http_client(loop& loop, http_client::options options)
     : pool_(std::make_unique<detail::http_pool>(loop, std::move(options))) {}
@@ -125,19 +129,16 @@ auto http_client::open(http_client::call call) -> task<result<http_client::incom
   const auto text = text_of_call(call, *url, within);
   if (!text) co_return fail(text.error());
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);
-  auto permit = co_await host->room.acquire();
-  const bool may_repeat = detail::is_idempotent(call.method) && !call.pieces;
-  std::unique_ptr<detail::http_line> line = pool_->take(*host);
-  for (;;) {
-    if (line == nullptr) {
-      auto made = co_await pool_->connect(*url);
-      if (!made) co_return fail(made.error());
-      line = std::move(*made);
-    }
-    auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(permit), std::move(line));
-    const result<void> heard = co_await lease->converse(*text, call);
+  std::optional<async_semaphore::permit> permit;
+  for (unsigned attempt = 1;; ++attempt) {
+    auto finding = pool_->find_place(*url, host, std::move(permit));
+    result<detail::http_place> place = co_await std::move(finding);
+    if (!place) co_return fail(place.error());
+    std::unique_ptr<detail::http_lease> lease = pool_->lease(host, std::move(*place));
+    auto conversing = lease->converse(*url, *text, call);
+    const result<void> heard = co_await std::move(conversing);
     if (heard) co_return http_client::incoming(std::move(lease));
-    if (!may_repeat || !lease->came_too_late()) co_return fail(heard.error());
+    if (attempt == max_attempts || !lease->may_repeat(call)) co_return fail(heard.error());
     permit = lease->take_permit();
   }
 }

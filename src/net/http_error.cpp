@@ -45,6 +45,11 @@ class http_errors final : public std::error_category {
       case http_errc::bad_url: return "not a URL: write http://host:port/path or https://…, without a user";
       case http_errc::no_resolver:
         return "the client has no resolver for the name of a host: set http_client::options::names";
+      case http_errc::no_http2:
+        return "libnghttp2 cannot be loaded, and HTTP/2 needs it: install it (Debian: libnghttp2-14)";
+      case http_errc::bad_frame: return "the peer violates HTTP/2, or sends many frames that request and answer nothing";
+      case http_errc::refused_stream: return "the server has refused the request before it processed any of it";
+      case http_errc::reset_stream: return "the server has reset the stream before its answer was complete";
     }
     return "unknown error of HTTP";
   }
@@ -93,6 +98,9 @@ auto status_of(http_errc code) noexcept -> http_status {
     case http_errc::no_resolver:
     case http_errc::answered_twice:
     case http_errc::used_twice:
+    case http_errc::no_http2:
+    case http_errc::refused_stream:
+    case http_errc::reset_stream:
     case http_errc::no_answer: return http_status::internal_server_error;
     default: return http_status::bad_request;
   }

@@ -1,4 +1,4 @@
-// src/net/http_pool.cpp: a client's pool of open connections, and one call on one of them.
+// src/net/http_pool.cpp: a client's pool of open connections, and one call on a connection of HTTP/1.1.
 #include "http_pool.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -7,6 +7,7 @@
 #include <braid/io/tls.hpp>
 #include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_message.hpp>
+#include <braid/net/http_server.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,19 +19,19 @@
 namespace braid::detail {
 namespace {
 
-constexpr int max_informational = 8;
-constexpr std::size_t max_connections = 65'536;  // the maximum to one host; memory is reserved for each
-constexpr std::size_t short_call = 16 * 1024;    // fits into the buffers of two sockets, even if the peer does not read
-constexpr int first_refusing = 300;  // the first status with which a server does not want the rest of the call
+constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
+constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 
 /// Creates the TLS context of a client whose options contain none.
 /// Blocks: to read the system's certificate authorities.
 struct usual_context {
   executor* handshakes;  // certificate folders are read when a certificate is verified
+  bool offers_http2;
 
   auto operator()() const -> result<tls_context> {
     tls_context::client_options options;
-    options.protocols = {"http/1.1"};
+    if (offers_http2) options.protocols.emplace_back("h2");
+    options.protocols.emplace_back("http/1.1");
     options.handshakes = handshakes;
     return tls_context::client(options);
   }
@@ -87,6 +88,8 @@ auto http_line::is_silent() const noexcept -> bool {
 http_pool::~http_pool() {
   if (idle_.is_armed()) loop_.disarm(idle_);
   while (!free_.empty()) free_.front().unlink();
+  for (const auto& [origin, host] : hosts_)
+    for (const std::shared_ptr<http2_line>& line : host->shared) line->give_up();
 }
 
 auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
@@ -102,7 +105,9 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
   constexpr std::size_t few = 64;
-  std::erase_if(hosts_, [](auto& entry) { return entry.second.use_count() == 1 && entry.second->free.empty(); });
+  std::erase_if(hosts_, [](auto& entry) {
+    return entry.second.use_count() == 1 && entry.second->free.empty() && entry.second->shared.empty();
+  });
   many_hosts_ = std::max(few, 2 * hosts_.size());
 }
 
@@ -140,7 +145,11 @@ void http_pool::give_back(http_host& to, std::unique_ptr<http_line> line) {
 
 auto http_pool::free_lines() const noexcept -> std::size_t {
   std::size_t all = 0;
-  for (const auto& [name, host] : hosts_) all += host->free.size();
+  for (const auto& [name, host] : hosts_) {
+    all += host->free.size();
+    all +=
+        static_cast<std::size_t>(std::ranges::count_if(host->shared, [](const auto& line) { return line->is_idle(); }));
+  }
   return all;
 }
 
@@ -154,18 +163,20 @@ auto http_pool::resolve_addresses(const http_url& url) -> task<result<socket_add
   co_return co_await std::move(asking);
 }
 
-auto http_pool::connect(http_url url) -> task<result<std::unique_ptr<http_line>>> {
-  auto limited = with_timeout(options_.connect_timeout, make_line(std::move(url)));
+auto http_pool::connect(http_url url) -> task<result<connection>> {
+  auto limited = with_timeout(options_.connect_timeout, make_connection(std::move(url)));
   co_return co_await std::move(limited);
 }
 
-auto http_pool::make_line(http_url url) -> task<result<std::unique_ptr<http_line>>> {
+auto http_pool::make_connection(http_url url) -> task<result<connection>> {
+  const bool is_known = options_.http2.use == http_client::http2_use::known;
+  if (url.scheme == http_scheme::http && is_known && !http_server::has_http2()) co_return fail(http_errc::no_http2);
   result<socket_address::list> known = co_await resolve_addresses(url);
   if (!known) co_return fail(known.error());
   auto connecting = stream_socket::connect_to_first(loop_, std::move(*known));
   result<stream_socket> socket = co_await std::move(connecting);
   if (!socket) co_return fail(socket.error());
-  if (url.scheme == http_scheme::http) co_return std::make_unique<http_line>(std::move(*socket));
+  if (url.scheme == http_scheme::http) co_return connection{.stream = std::move(*socket), .is_http2 = is_known};
   auto shaking = shake_hands(std::move(*socket), std::move(url.name));
   co_return co_await std::move(shaking);
 }
@@ -176,7 +187,7 @@ auto http_pool::context() -> task<result<tls_context>> {
   if (options_.tls) co_return *options_.tls;
   if (!blocking_) blocking_.emplace(blocking_pool::options{.max_threads = 4, .name = "https"});
   try {
-    auto making = offload(*blocking_, usual_context{&*blocking_});
+    auto making = offload(*blocking_, usual_context{&*blocking_, offers_http2()});
     result<tls_context> made = co_await making;
     if (made) options_.tls = *made;
     co_return made;
@@ -185,21 +196,120 @@ auto http_pool::context() -> task<result<tls_context>> {
   }
 }
 
-auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>> {
+auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<result<connection>> {
   auto making = context();
   result<tls_context> as = co_await std::move(making);
   if (!as) co_return fail(as.error());
   auto shaking = tls_stream::connect(std::move(*as), std::move(socket), std::move(name));
   result<tls_stream> stream = co_await std::move(shaking);
   if (!stream) co_return fail(stream.error());
-  const bool speaks_http = stream->protocol().empty() || stream->protocol() == "http/1.1";
+  const bool is_http2 = stream->protocol() == "h2" && offers_http2();
+  const bool speaks_http = is_http2 || stream->protocol().empty() || stream->protocol() == "http/1.1";
   if (!speaks_http) co_return fail(tls_errc::no_application_protocol);
-  co_return std::make_unique<http_line>(std::move(*stream));
+  co_return connection{.stream = std::move(*stream), .is_http2 = is_http2};
+}
+
+// Places for calls.
+
+auto http_pool::offers_http2() const -> bool {
+  return options_.http2.use != http_client::http2_use::never && http_server::has_http2();
+}
+
+/// Returns whether calls to a host may share a connection. Until the first connection has shown which version the host
+/// speaks, its calls wait for this connection, unless it is certain that the version is HTTP/1.1.
+auto http_pool::may_share(const http_url& url, const http_host& host) const -> bool {
+  if (url.scheme == http_scheme::http) return options_.http2.use == http_client::http2_use::known;
+  if (host.speaks == http_host::version::http1) return false;
+  return (!options_.tls || options_.tls->offers("h2")) && offers_http2();
+}
+
+auto http_pool::find_place(const http_url& url, std::shared_ptr<http_host> host,
+                           std::optional<async_semaphore::permit> permit) -> task<result<http_place>> {
+  if (!permit && may_share(url, *host)) {
+    http_turn turn(*host);
+    host->serve_waiting();
+    co_await turn.is_over;
+    if (turn.error) co_return fail(turn.error);
+    if (turn.slot) co_return http_place{.slot = std::move(turn.slot)};
+    if (turn.connecting) {
+      auto connecting = connect(url);
+      result<connection> made = co_await std::move(connecting);
+      if (made) co_return place_on(std::move(*made), *host, turn.connecting->take_permit());
+      host->fail_waiting(made.error());
+      co_return fail(made.error());
+    }
+  }
+  const bool is_repeated = permit.has_value();
+  if (!is_repeated) {
+    auto granted = co_await host->room.acquire();
+    permit.emplace(std::move(granted));
+  }
+  std::unique_ptr<http_line> line = is_repeated ? nullptr : take(*host);
+  if (line != nullptr) co_return http_place{.permit = std::move(permit), .line = std::move(line)};
+  auto connecting = connect(url);
+  result<connection> made = co_await std::move(connecting);
+  if (!made) co_return fail(made.error());
+  co_return place_on(std::move(*made), *host, std::move(*permit));
+}
+
+auto http_pool::place_on(connection made, http_host& host, async_semaphore::permit permit) -> http_place {
+  host.speaks = made.is_http2 ? http_host::version::http2 : http_host::version::http1;
+  if (!made.is_http2) {
+    auto line = std::make_unique<http_line>(std::move(made.stream));
+    return {.permit = std::move(permit), .line = std::move(line)};
+  }
+  return {.slot = http2_line::open(loop_, options_, host, std::move(permit), std::move(made.stream))};
+}
+
+auto http_pool::lease(std::shared_ptr<http_host> host, http_place place) -> std::unique_ptr<http_lease> {
+  if (place.slot) return http2_line::lease(std::move(place.slot), std::move(host));
+  return std::make_unique<http_line_lease>(*this, std::move(host), std::move(*place.permit), std::move(place.line));
+}
+
+http_connecting::http_connecting(http_host& host, async_semaphore::permit permit) noexcept
+    : host_(&host), permit_(std::move(permit)) {
+  host.is_connecting = true;
+}
+
+http_connecting::~http_connecting() {
+  permit_.release();
+  if (host_ == nullptr) return;
+  host_->is_connecting = false;
+  host_->serve_waiting();
+}
+
+http_turn::http_turn(http_host& host) noexcept { host.waiting.push_back(*this); }
+
+void http_host::serve_waiting() noexcept {
+  while (!waiting.empty()) {
+    http_turn& next = waiting.front();
+    if (speaks != version::http1) {
+      const auto line = std::ranges::find_if(shared, [](const auto& each) { return each->has_room(); });
+      if (line != shared.end()) {
+        next.slot = http2_slot(*line);
+      } else {
+        if (is_connecting) return;
+        auto permit = room.try_acquire();
+        if (!permit) return;
+        next.connecting.emplace(*this, std::move(*permit));
+      }
+    }
+    next.unlink();
+    next.is_over.set();
+  }
+}
+
+void http_host::fail_waiting(std::error_code error) noexcept {
+  while (http_turn* const next = waiting.pop_front()) {
+    next->error = error;
+    next->is_over.set();
+  }
 }
 
 // The functions of one call.
 
-auto http_lease::converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>> {
+auto http_line_lease::converse(const http_url& /*url*/, std::string_view head_and_body, const http_client::call& call)
+    -> task<result<void>> {
   result<void> heard;
   if (!call.pieces && head_and_body.size() <= short_call) {
     note_sent(co_await line_->write(head_and_body));
@@ -213,7 +323,8 @@ auto http_lease::converse(std::string_view head_and_body, const http_client::cal
   co_return heard;
 }
 
-auto http_lease::send_and_receive(std::string_view head_and_body, const http_client::call& call) -> task<result<void>> {
+auto http_line_lease::send_and_receive(std::string_view head_and_body, const http_client::call& call)
+    -> task<result<void>> {
   auto both = [&](scope& children) -> task<result<void>> {
     children.spawn(send(head_and_body, call));
     const result<void> heard = co_await receive_head(call.method);
@@ -228,7 +339,7 @@ auto http_lease::send_and_receive(std::string_view head_and_body, const http_cli
 
 /// Receives and stores the answer while the call is still being sent, up to the size limit. Otherwise client and server
 /// might both wait for the other to read.
-auto http_lease::receive_beside() -> task<void> {
+auto http_line_lease::receive_beside() -> task<void> {
   receives_beside_ = true;
   while (sends_on_ && !end_of_input_ && line_->input.view().size() < pool_->options().limits.body_bytes) {
     const result<std::size_t> got = co_await line_->receive();
@@ -239,19 +350,19 @@ auto http_lease::receive_beside() -> task<void> {
   line_->allow_waits();
 }
 
-void http_lease::note_sent(const result<void>& sent) noexcept {
+void http_line_lease::note_sent(const result<void>& sent) noexcept {
   is_sent_ = sent.has_value();
   if (!sent) send_error_ = sent.error();
   sends_on_ = false;
 }
 
-auto http_lease::send(std::string_view head_and_body, const http_client::call& call) -> task<void> {
+auto http_line_lease::send(std::string_view head_and_body, const http_client::call& call) -> task<void> {
   auto sending = call.pieces ? send_pieces(head_and_body, call) : line_->write(head_and_body);
   note_sent(co_await std::move(sending));
   if (receives_beside_ || has_no_pieces_) line_->end_waits();
 }
 
-auto http_lease::send_pieces(std::string_view head, const http_client::call& call) -> task<result<void>> {
+auto http_line_lease::send_pieces(std::string_view head, const http_client::call& call) -> task<result<void>> {
   if (const auto sent = co_await line_->write(head); !sent) co_return sent;
   for (;;) {
     line_->half_sent = true;
@@ -266,7 +377,7 @@ auto http_lease::send_pieces(std::string_view head, const http_client::call& cal
   }
 }
 
-auto http_lease::receive_head(http_method asked) -> task<result<void>> {
+auto http_line_lease::receive_head(http_method asked) -> task<result<void>> {
   http_input& input = line_->input;
   for (int informational = 0; informational <= max_informational;) {
     const http_progress read = input.empty() ? http_progress::needs_more : parser_.parse(input.view(), asked);
@@ -287,7 +398,7 @@ auto http_lease::receive_head(http_method asked) -> task<result<void>> {
 }
 
 /// Copies the head of the answer out of the input buffer, so that it stays valid while the body is read.
-auto http_lease::keep_head(http_method asked) -> result<void> {
+auto http_line_lease::keep_head(http_method asked) -> result<void> {
   head_text_ = line_->input.view().substr(0, parser_.size());
   line_->input.consume(parser_.size());
   static_cast<void>(parser_.parse(head_text_, asked));
@@ -296,7 +407,7 @@ auto http_lease::keep_head(http_method asked) -> result<void> {
   return {};
 }
 
-auto http_lease::read_some() -> task<result<std::string_view>> {
+auto http_line_lease::read_some() -> task<result<std::string_view>> {
   for (;;) {
     if (body_.finished()) {
       settle();
@@ -323,13 +434,14 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
 
 /// Returns the connection to the pool if it can be used again: the call was sent completely and the answer was read to
 /// its end.
-void http_lease::settle() noexcept {
+void http_line_lease::settle() noexcept {
   if (line_ == nullptr) return;
   const bool is_free =
       is_sent_ && !end_of_input_ && in_order_ && body_.finished() && head().keep_alive && line_->input.empty();
   if (is_free) pool_->give_back(*host_, std::move(line_));
   line_.reset();
   permit_.release();
+  host_->serve_waiting();
 }
 
 }  // namespace braid::detail

@@ -1,7 +1,9 @@
-// src/net/http_pool.hpp: the open connections of a client, by host.
+// src/net/http_pool.hpp: the open connections of a client, by host, and the calls that wait for one.
 #pragma once
 
+#include "http2_line.hpp"
 #include "http_input.hpp"
+#include "http_lease.hpp"
 
 #include <braid/base/clock.hpp>
 #include <braid/base/intrusive_list.hpp>
@@ -27,13 +29,10 @@
 
 namespace braid::detail {
 
-struct http_host;
-
-/// A connection to a server, plain or over TLS.
+/// A connection of HTTP/1.1 to a server, plain or over TLS.
 class http_line : public list_hook {
  public:
-  explicit http_line(stream_socket plain) noexcept : stream_(std::move(plain)) {}
-  explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
+  explicit http_line(std::variant<stream_socket, tls_stream> stream) noexcept : stream_(std::move(stream)) {}
   http_line(const http_line&) = delete;
   auto operator=(const http_line&) -> http_line& = delete;
   /// Sends the close notice of TLS, unless a call was sent only in part; the server then sees the connection as cut.
@@ -64,13 +63,66 @@ class http_line : public list_hook {
   std::variant<stream_socket, tls_stream> stream_;
 };
 
-/// The free connections to one host, and the limit of connections.
+/// The duty to connect to a host that speaks HTTP/2, or may speak it. One call at a time has it, and the others wait
+/// for its connection.
+class http_connecting {
+ public:
+  http_connecting(http_host& host, async_semaphore::permit permit) noexcept;
+  http_connecting(http_connecting&& other) noexcept
+      : host_(std::exchange(other.host_, nullptr)), permit_(std::move(other.permit_)) {}
+  auto operator=(http_connecting&&) -> http_connecting& = delete;
+  /// Lets another call connect, if calls still wait.
+  ~http_connecting();
+
+  [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
+
+ private:
+  http_host* host_;
+  async_semaphore::permit permit_;
+};
+
+/// A call that waits for a stream of HTTP/2. Its wait ends with a stream, with the duty to connect, or with an error.
+/// It ends with none of them if the server turns out to speak HTTP/1.1.
+struct http_turn : list_hook {
+  explicit http_turn(http_host& host) noexcept;
+  http_turn(const http_turn&) = delete;
+  auto operator=(const http_turn&) -> http_turn& = delete;
+  ~http_turn() {
+    if (is_linked()) unlink();
+  }
+
+  event is_over;
+  http2_slot slot;
+  std::optional<http_connecting> connecting;
+  std::error_code error;
+};
+
+/// The connections to one host, and the limit of connections.
 struct http_host {
+  enum class version : std::uint8_t { unknown, http1, http2 };
+
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 
-  async_semaphore room;  // limits the connections that are in use
-  // The free connections; the last used one is at the end. Memory is reserved for the maximum number of connections.
+  /// Gives streams, and the duty to connect, to the calls that have waited longest.
+  void serve_waiting() noexcept;
+  /// Ends the waits of all calls with the error of an attempt to connect.
+  void fail_waiting(std::error_code error) noexcept;
+
+  async_semaphore room;  // for connections that are in use, and for all of HTTP/2
+  // The free connections of HTTP/1.1; the last used one is at the end. Memory is reserved for the maximum number of
+  // connections.
   std::vector<std::unique_ptr<http_line>> free;
+  version speaks = version::unknown;  // the version of the connection that was made last
+  bool is_connecting = false;         // a call has the duty to connect
+  std::vector<std::shared_ptr<http2_line>> shared;
+  intrusive_list<http_turn> waiting;
+};
+
+/// Where a call is sent: a connection of HTTP/1.1 with its permit, or a stream of HTTP/2.
+struct http_place {
+  std::optional<async_semaphore::permit> permit = {};
+  std::unique_ptr<http_line> line = {};
+  http2_slot slot = {};
 };
 
 class http_pool {
@@ -83,10 +135,12 @@ class http_pool {
   [[nodiscard]] auto on() const noexcept -> loop& { return loop_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
-  /// Removes a free connection that is still open from the host's list and returns it, or null.
-  [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
-  [[nodiscard]] auto connect(http_url url) -> task<result<std::unique_ptr<http_line>>>;
+  /// Finds a place for a call, and connects if necessary. With a permit, always connects.
+  [[nodiscard]] auto find_place(const http_url& url, std::shared_ptr<http_host> host,
+                                std::optional<async_semaphore::permit> permit) -> task<result<http_place>>;
+  [[nodiscard]] auto lease(std::shared_ptr<http_host> host, http_place place) -> std::unique_ptr<http_lease>;
   void give_back(http_host& to, std::unique_ptr<http_line> line);
+  /// Returns the number of connections that no call uses.
   [[nodiscard]] auto free_lines() const noexcept -> std::size_t;
 
  private:
@@ -96,12 +150,23 @@ class http_pool {
     http_pool* owner;
   };
 
+  /// A connection before its first call.
+  struct connection {
+    std::variant<stream_socket, tls_stream> stream;
+    bool is_http2 = false;
+  };
+
   void close_idle() noexcept;
+  [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
+  [[nodiscard]] auto offers_http2() const -> bool;
+  [[nodiscard]] auto may_share(const http_url& url, const http_host& host) const -> bool;
+  auto connect(http_url url) -> task<result<connection>>;
+  auto place_on(connection made, http_host& host, async_semaphore::permit permit) -> http_place;
   auto resolve_addresses(const http_url& url) -> task<result<socket_address::list>>;
-  auto make_line(http_url url) -> task<result<std::unique_ptr<http_line>>>;
+  auto make_connection(http_url url) -> task<result<connection>>;
   /// Returns the TLS context of the options, or the default context.
   auto context() -> task<result<tls_context>>;
-  auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
+  auto shake_hands(stream_socket socket, std::string name) -> task<result<connection>>;
   void forget_unused();
 
   loop& loop_;
@@ -114,33 +179,30 @@ class http_pool {
   idle_timer idle_{*this};          // armed for the longest idle connection, or earlier
 };
 
-/// A call on a connection that no other call uses at the same time.
-class http_lease {
+/// A call on a connection of HTTP/1.1, which no other call uses at the same time.
+class http_line_lease final : public http_lease {
  public:
-  http_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit permit,
-             std::unique_ptr<http_line> line)
+  http_line_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit permit,
+                  std::unique_ptr<http_line> line)
       : pool_(&pool),
         host_(std::move(host)),
         permit_(std::move(permit)),
         line_(std::move(line)),
         parser_(pool.options().limits),
         body_(pool.options().limits) {}
-  http_lease(const http_lease&) = delete;
-  auto operator=(const http_lease&) -> http_lease& = delete;
-  ~http_lease() { settle(); }
+  ~http_line_lease() override { settle(); }
 
-  /// Sends the call and receives the head of the answer. A long call is sent while the answer is received, because the
-  /// server may answer before it has received the whole call.
-  /// Errors: the error of receiving, or of sending if sending failed first; the error of the body's source.
-  auto converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
-  auto read_some() -> task<result<std::string_view>>;
-
-  [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
-  /// Returns whether a reused connection has ended before any byte of this call's answer arrived. The call can then be
-  /// repeated.
-  [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && line_->nothing_came; }
-  /// Moves the permit for a connection to another call.
-  [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
+  auto converse(const http_url& url, std::string_view head_and_body, const http_client::call& call)
+      -> task<result<void>> override;
+  auto read_some() -> task<result<std::string_view>> override;
+  [[nodiscard]] auto head() const noexcept -> const http_response_head& override { return parser_.head(); }
+  [[nodiscard]] auto trailers() const noexcept -> http_fields override { return body_.trailers(); }
+  [[nodiscard]] auto may_repeat(const http_client::call& call) const noexcept -> bool override {
+    return is_idempotent(call.method) && !call.pieces && line_->used_before && line_->nothing_came;
+  }
+  [[nodiscard]] auto take_permit() noexcept -> std::optional<async_semaphore::permit> override {
+    return std::move(permit_);
+  }
 
  private:
   auto send(std::string_view head_and_body, const http_client::call& call) -> task<void>;

@@ -34,16 +34,16 @@ auto find_all(void* library, nghttp2_calls& calls) -> bool {
          BRAID_FIND(session_callbacks_set_on_frame_send_callback) &&
          BRAID_FIND(session_callbacks_set_on_data_chunk_recv_callback) &&
          BRAID_FIND(session_callbacks_set_on_stream_close_callback) && BRAID_FIND(option_new) &&
-         BRAID_FIND(option_del) && BRAID_FIND(option_set_no_auto_window_update) &&
-
-         BRAID_FIND(session_server_new2) && BRAID_FIND(session_del) && BRAID_FIND(session_mem_recv) &&
-         BRAID_FIND(session_mem_send) && BRAID_FIND(session_want_read) && BRAID_FIND(session_resume_data) &&
-         BRAID_FIND(session_consume) && BRAID_FIND(session_consume_connection) &&
-         BRAID_FIND(session_get_last_proc_stream_id) && BRAID_FIND(session_get_stream_user_data) &&
-         BRAID_FIND(session_set_stream_user_data) && BRAID_FIND(session_set_local_window_size) &&
-         BRAID_FIND(session_terminate_session) && BRAID_FIND(submit_settings) && BRAID_FIND(submit_headers) &&
-         BRAID_FIND(submit_response) && BRAID_FIND(submit_trailer) && BRAID_FIND(submit_rst_stream) &&
-         BRAID_FIND(submit_goaway) && BRAID_FIND(submit_shutdown_notice) && BRAID_FIND(submit_ping);
+         BRAID_FIND(option_del) && BRAID_FIND(option_set_no_auto_window_update) && BRAID_FIND(session_server_new2) &&
+         BRAID_FIND(session_client_new2) && BRAID_FIND(submit_request) && BRAID_FIND(session_get_remote_settings) &&
+         BRAID_FIND(session_del) && BRAID_FIND(session_mem_recv) && BRAID_FIND(session_mem_send) &&
+         BRAID_FIND(session_want_read) && BRAID_FIND(session_resume_data) && BRAID_FIND(session_consume) &&
+         BRAID_FIND(session_consume_connection) && BRAID_FIND(session_get_last_proc_stream_id) &&
+         BRAID_FIND(session_get_stream_user_data) && BRAID_FIND(session_set_stream_user_data) &&
+         BRAID_FIND(session_set_local_window_size) && BRAID_FIND(session_terminate_session) &&
+         BRAID_FIND(submit_settings) && BRAID_FIND(submit_headers) && BRAID_FIND(submit_response) &&
+         BRAID_FIND(submit_rst_stream) && BRAID_FIND(submit_goaway) && BRAID_FIND(submit_shutdown_notice) &&
+         BRAID_FIND(submit_ping);
 #undef BRAID_FIND
 }
 

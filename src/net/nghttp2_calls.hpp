@@ -29,6 +29,7 @@ struct nghttp2_calls {
   decltype(&::nghttp2_option_del) option_del = nullptr;
   decltype(&::nghttp2_option_set_no_auto_window_update) option_set_no_auto_window_update = nullptr;
   decltype(&::nghttp2_session_server_new2) session_server_new2 = nullptr;
+  decltype(&::nghttp2_session_client_new2) session_client_new2 = nullptr;
   decltype(&::nghttp2_session_del) session_del = nullptr;
   decltype(&::nghttp2_session_mem_recv) session_mem_recv = nullptr;
   decltype(&::nghttp2_session_mem_send) session_mem_send = nullptr;
@@ -37,12 +38,14 @@ struct nghttp2_calls {
   decltype(&::nghttp2_session_consume) session_consume = nullptr;
   decltype(&::nghttp2_session_consume_connection) session_consume_connection = nullptr;
   decltype(&::nghttp2_session_get_last_proc_stream_id) session_get_last_proc_stream_id = nullptr;
+  decltype(&::nghttp2_session_get_remote_settings) session_get_remote_settings = nullptr;
   decltype(&::nghttp2_session_get_stream_user_data) session_get_stream_user_data = nullptr;
   decltype(&::nghttp2_session_set_stream_user_data) session_set_stream_user_data = nullptr;
   decltype(&::nghttp2_session_set_local_window_size) session_set_local_window_size = nullptr;
   decltype(&::nghttp2_session_terminate_session) session_terminate_session = nullptr;
   decltype(&::nghttp2_submit_settings) submit_settings = nullptr;
   decltype(&::nghttp2_submit_headers) submit_headers = nullptr;
+  decltype(&::nghttp2_submit_request) submit_request = nullptr;
   decltype(&::nghttp2_submit_response) submit_response = nullptr;
   decltype(&::nghttp2_submit_trailer) submit_trailer = nullptr;
   decltype(&::nghttp2_submit_rst_stream) submit_rst_stream = nullptr;

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <system_error>
 
 using namespace braid;
@@ -110,6 +111,14 @@ TEST_CASE("names of protocols have one to 255 bytes") {
     CHECK(tls_context::server(server).error() == errc::invalid_argument);
   }
   CHECK(tls_context::client({.protocols = {std::string(255, 'x')}}).has_value());
+}
+
+TEST_CASE("a context knows which protocols it offers") {
+  const tls_context both = tls_context::client({.protocols = {"h2", "http/1.1"}}).value();
+  CHECK(both.offers("h2"));
+  CHECK(both.offers("http/1.1"));
+  for (const std::string_view other : {"h", "h2c", "http", "", "http/1.1h2"}) CHECK_FALSE(both.offers(other));
+  CHECK_FALSE(tls_context::client().value().offers("h2"));
 }
 
 TEST_CASE("a server that asks clients for certificates says whom it trusts, and another one does not") {

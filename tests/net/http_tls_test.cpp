@@ -196,7 +196,7 @@ TEST_CASE("the authorities of the system are read once, and the loop goes on mea
   REQUIRE(::mkfifo(authorities.c_str(), 0600) == 0);  // a reader of it waits for a writer
   const testing::environment file("SSL_CERT_FILE", authorities.c_str());
   const testing::environment none("SSL_CERT_DIR", (folder.path() / "none").c_str());
-  tls_scene scene({}, {});
+  tls_scene scene({}, {.http2 = {.use = http_client::http2_use::never}});  // the calls do not wait for each other
   atomic<bool> goes_on{false};
   bool went_on = false;
   std::thread writer([&] {
@@ -473,16 +473,23 @@ TEST_CASE("a server that does not shake hands is given up with the time for a co
 }
 
 TEST_CASE("who agrees on another protocol is not served") {
-  tls_context::server_options server = testing::known_server();
-  server.protocols = {"h2", "http/1.1"};
-  tls_context::client_options client = testing::trusting_client();
-  client.protocols = {"h2"};
-  http_client::options asking;
-  asking.tls = testing::client_context(client);
-  tls_scene scene({.tls = testing::server_context(server), .http2 = {.enabled = false}}, asking);
-  CHECK(scene.get().error() == tls_errc::no_application_protocol);
-  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 1; }));
-  CHECK(scene.counts().requests == 0);
+  for (const std::string protocol : {"h2", "other"}) {
+    CAPTURE(protocol);
+    tls_context::server_options server = testing::known_server();
+    server.protocols = {protocol, "http/1.1"};
+    tls_context::client_options client = testing::trusting_client();
+    client.protocols = {protocol};
+    http_client::options asking;
+    asking.tls = testing::client_context(client);
+    tls_scene scene({.tls = testing::server_context(server), .http2 = {.enabled = false}}, asking);
+    const bool is_spoken = protocol == "h2" && http_server::has_http2();
+    const auto refused = scene.get();
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error() ==
+          (is_spoken ? make_error_code(http_errc::truncated) : make_error_code(tls_errc::no_application_protocol)));
+    CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 1; }));
+    CHECK(scene.counts().requests == 0);
+  }
 }
 
 TEST_CASE("an idle connection that the server closes is told so") {

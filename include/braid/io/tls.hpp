@@ -156,6 +156,9 @@ class BRAID_API tls_context {
   /// requested but no authority is trusted.
   [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
 
+  /// Returns whether the protocols of the options contain `protocol`.
+  [[nodiscard]] auto offers(std::string_view protocol) const noexcept -> bool;
+
  private:
   friend class tls_stream;
   explicit tls_context(std::shared_ptr<const detail::tls_setup> setup) noexcept : setup_(std::move(setup)) {}

@@ -65,11 +65,31 @@ class http_lease;
 
 /// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection breaks
 /// before a byte was received, the call is sent once more over a new connection. This happens only if the method of the
-/// call may be repeated. Other calls are never sent twice.
-/// Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned call closes its connection.
+/// call may be repeated. Other calls are never sent twice, unless a server of HTTP/2 says that it has not processed the
+/// call. With a server that speaks HTTP/2, calls share a connection.
+/// Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned call closes its connection, or only
+/// its stream of HTTP/2.
 /// Threads: the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
+  /// When a client speaks HTTP/2. Without libnghttp2, `negotiated` means `never`.
+  enum class http2_use : std::uint8_t {
+    never,
+    negotiated,  ///< over TLS, if the server chooses it by ALPN
+    known,       ///< the same, and with every server of an `http://` URL
+  };
+
+  /// The options for HTTP/2.
+  struct http2_options {
+    http2_use use = http2_use::negotiated;
+    std::uint32_t streams = 100;             ///< calls of a connection at a time, unless the server allows fewer
+    std::size_t stream_window = 256 * 1024;  ///< bytes of a body that are kept until `read_some`
+    std::size_t connection_window = 4 * 1024 * 1024;  ///< bytes that are kept for all calls of a connection
+    /// If calls wait and nothing arrives for this time, the client sends a ping. If no answer to a ping arrives in this
+    /// time, the connection ends, and its calls fail with timed_out.
+    duration ping_interval = 15s;
+  };
+
   /// The limits of a client, its resolver and its TLS context.
   struct options {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
@@ -82,8 +102,9 @@ class BRAID_API http_client {
     resolver* names = nullptr;
     /// The TLS context for `https://`. If it is absent, the first such call creates a context that trusts the
     /// authorities of the system. The client then has its own threads, which read the authorities and perform
-    /// handshakes. If the context names protocols, `http/1.1` must be one of them.
+    /// handshakes. If the context names protocols, `http/1.1` or `h2` must be one of them.
     std::optional<tls_context> tls = {};
+    http2_options http2 = {};
   };
 
   /// A call to a server. Store the object in a variable before you await the call, because g++ 12 destroys a temporary
@@ -110,7 +131,7 @@ class BRAID_API http_client {
   };
 
   /// An answer whose body arrives piece by piece. After the end of the body, other calls can use the connection. If
-  /// this object is destroyed earlier, the connection is closed.
+  /// this object is destroyed earlier, the connection is closed, or the stream of HTTP/2 is reset.
   /// Threads: the client's loop. Lifetime: is destroyed before the client.
   class BRAID_API incoming {
    public:
@@ -121,8 +142,11 @@ class BRAID_API http_client {
     /// Returns the head of the answer. The views are valid as long as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
     /// Returns the next piece of the body, or an empty one at its end. Lifetime: until the next call. Errors:
-    /// truncated, bad_chunk, body_too_large; system errors.
+    /// truncated, bad_chunk, body_too_large; bad_frame, reset_stream; system errors.
     [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
+    /// Returns the fields that have followed the body. Call it after `read_some` has returned an empty piece. The views
+    /// are valid as long as this object.
+    [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
    private:
     friend class http_client;
@@ -142,8 +166,9 @@ class BRAID_API http_client {
   /// Otherwise everything is sent first. Data that the server sends in the meantime is kept, up to `limits.body_bytes`.
   /// Informational answers are skipped, redirects are not followed.
   /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; truncated;
-  /// too_many_responses; system errors, such as connection_refused; errors of the resolver; errors of a TLS handshake,
-  /// such as tls_errc::wrong_host; errc::deadline_exceeded if connecting takes too long.
+  /// too_many_responses; no_http2, bad_frame, refused_stream and reset_stream with HTTP/2; system errors, such as
+  /// connection_refused; errors of the resolver; errors of a TLS handshake, such as tls_errc::wrong_host;
+  /// errc::deadline_exceeded if connecting takes too long.
   [[nodiscard]] auto open(call call) -> task<result<incoming>>;
 
   /// Sends a call as `open` does, and returns the answer with the whole body. Follows redirects if the options allow
@@ -153,7 +178,7 @@ class BRAID_API http_client {
   /// Sends a GET request. Errors: as `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
-  /// Returns the number of unused open connections.
+  /// Returns the number of open connections that no call uses.
   [[nodiscard]] auto idle_connections() const noexcept -> std::size_t;
 
  private:

@@ -132,6 +132,10 @@ enum class http_errc {
   no_answer,            ///< a handler ended without `reply` and `begin`; its client gets 500
   answered_twice,       ///< a handler called `reply` or `begin` although the answer had begun
   used_twice,           ///< two tasks of a handler read the body, or write the answer, at the same time
+  no_http2,             ///< HTTP/2 without TLS was chosen, and libnghttp2 cannot be loaded
+  bad_frame,            ///< the peer violates HTTP/2, or sends many frames that request and answer nothing
+  refused_stream,       ///< the server has refused a request of HTTP/2 before it processed any of it
+  reset_stream,         ///< the server has reset the stream of HTTP/2 before its answer was complete
 };
 
 namespace detail {

@@ -138,6 +138,10 @@ auto code_of(http_errc error) noexcept -> std::string_view {
     case http_errc::no_resolver:
     case http_errc::answered_twice:
     case http_errc::used_twice:
+    case http_errc::no_http2:
+    case http_errc::bad_frame:
+    case http_errc::refused_stream:
+    case http_errc::reset_stream:
     case http_errc::no_answer: break;  // never reported to a request
   }
   return "internal_error";
