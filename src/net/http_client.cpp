@@ -4,6 +4,7 @@
 #include "http_lease.hpp"
 #include "http_pool.hpp"
 
+#include <braid/coro/sleep.hpp>
 #include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_message.hpp>
 #include <braid/net/trace_context.hpp>
@@ -14,7 +15,19 @@
 namespace braid {
 namespace {
 
-constexpr unsigned max_attempts = 4;
+constexpr unsigned max_attempts = 5;
+
+/// Returns how long to wait before an attempt to send a call. A server that has refused a call twice is likely to have
+/// no room: it may still run the handlers of calls that were stopped.
+constexpr auto pause_before(unsigned attempt) noexcept -> duration {
+  switch (attempt) {
+    case 1:
+    case 2: return duration::zero();
+    case 3: return 10ms;
+    case 4: return 100ms;
+    default: return 1s;
+  }
+}
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -131,6 +144,7 @@ auto http_client::open(http_client::call call) -> task<result<http_client::incom
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);
   std::optional<async_semaphore::permit> permit;
   for (unsigned attempt = 1;; ++attempt) {
+    if (const duration pause = pause_before(attempt); pause > duration::zero()) co_await sleep_for(pause);
     auto finding = pool_->find_place(*url, host, std::move(permit));
     result<detail::http_place> place = co_await std::move(finding);
     if (!place) co_return fail(place.error());

@@ -9,6 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -161,13 +163,27 @@ TEST_CASE("a call that the server has not processed is sent again, whatever its 
   lying_scene scene(lying_scene::to_requests([&](http2_script&, const heard_frame& frame) {
     return left-- > 0 ? reset_frame(frame.stream, refused) : hello(frame.stream);
   }));
-  left = 3;
+  left = 1;
   CHECK(scene.ends({.method = http_method::post, .url = {}, .body = "once"}) == "200 hello");
-  CHECK(scene.server.count(frame_type::headers) == 4);
+  CHECK(scene.server.count(frame_type::headers) == 2);
+  const std::string refusal = message(http_errc::refused_stream);
+  for (const int refusals : {4, 5}) {
+    left = refusals;
+    const begun_call call = scene.begin();
+    const std::ptrdiff_t before = scene.server.count(frame_type::headers);
+    const std::array<duration, 4> pauses{0ms, 10ms, 100ms, 1s};
+    for (std::size_t i = 1; i < pauses.size(); ++i) {
+      // The first two attempts follow each other at once.
+      REQUIRE(scene.here.run_until([&] { return left == refusals - 1 - static_cast<int>(i); }));
+      scene.here.run_once(20);
+      CHECK(left == refusals - 1 - static_cast<int>(i));
+      scene.here.advance(pauses[i] + 5ms);  // timers are coarse
+    }
+    CHECK(scene.here.run_until([&] { return call.is_over(); }));
+    CHECK(call.text() == (refusals == 4 ? "200 hello" : refusal));
+    CHECK(scene.server.count(frame_type::headers) <= before + 5);
+  }
   CHECK(scene.server.connections() == 1);
-  left = 4;
-  CHECK(scene.ends() == message(http_errc::refused_stream));
-  CHECK(scene.server.count(frame_type::headers) == 8);
   left = 1;
   auto no_pieces = []() -> task<result<std::string>> { co_return std::string(); };
   CHECK(scene.ends({.method = http_method::post, .url = {}, .pieces = no_pieces}) ==
