@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sim {
@@ -47,10 +49,56 @@ void send_all(int socket, const std::vector<char>& bytes) {
   }
 }
 
+/// Reads bytes, and the descriptors that were sent with the first of them.
+auto receive(int socket, void* memory, std::size_t size, std::vector<int>& files) -> ssize_t {
+  iovec part{memory, size};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
+  msghdr whole{};
+  whole.msg_iov = &part;
+  whole.msg_iovlen = 1;
+  whole.msg_control = control.data();
+  whole.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket, &whole, MSG_CMSG_CLOEXEC);
+  if (got >= 0 && (whole.msg_flags & MSG_CTRUNC) != 0)
+    throw std::runtime_error("a world whose disks change many files needs more descriptors; raise `ulimit -n`");
+  for (cmsghdr* each = CMSG_FIRSTHDR(&whole); got >= 0 && each != nullptr; each = CMSG_NXTHDR(&whole, each)) {
+    std::array<int, 3> numbers{};
+    const std::size_t count = (each->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::memcpy(numbers.data(), CMSG_DATA(each), count * sizeof(int));
+    files.insert(files.end(), numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return got;
+}
+
 void append(std::vector<char>& bytes, const packet& added) {
   const auto* head = reinterpret_cast<const char*>(&added.head);
   bytes.insert(bytes.end(), head, head + sizeof(added.head));
   bytes.insert(bytes.end(), added.data.begin(), added.data.end());
+}
+
+namespace fs = std::filesystem;
+
+/// Makes a folder for the disks of one world. Its path is the same for each run if no other world has disks, because a
+/// program may behave differently in another folder.
+auto make_folder_of_disks() -> std::string {
+  const fs::path above = fs::canonical(fs::temp_directory_path());
+  for (unsigned at = 100; at < 1000; ++at) {
+    const std::string folder = (above / ("braid-sim-disks-" + std::to_string(at))).string();
+    if (::mkdir(folder.c_str(), 0700) == 0) return folder;
+    if (errno != EEXIST)
+      throw std::system_error(errno, std::generic_category(), "no folder for disks in " + above.string());
+  }
+  throw std::runtime_error("there are too many folders braid-sim-disks-N in " + above.string() + "; delete them");
+}
+
+auto to_packet(const disk_failure& failure) -> packet {
+  const disk_change head{.fault = failure.fault, .delay_ns = failure.delay_ns};
+  packet made{.head = {.what = word::disk_rule}, .data = {}};
+  const auto* first = reinterpret_cast<const char*>(&head);
+  made.data.assign(first, first + sizeof(head));
+  made.data.insert(made.data.end(), failure.paths.begin(), failure.paths.end());
+  made.head.size = static_cast<std::uint32_t>(made.data.size());
+  return made;
 }
 
 auto describe_status(int status) -> std::string {
@@ -73,6 +121,10 @@ struct coordinator::machine {
   std::uint64_t runnable = 0;
   std::int64_t deadline = never;
   std::vector<packet> mail;
+  std::string disk;  // its folder
+  journal changes;   // of the disk
+  std::vector<disk_failure> disk_failures;
+  std::vector<int> received;  // descriptors of the message that is being read
   unsigned starts = 0;
   std::optional<int> status;
   std::int64_t ended_at = 0;
@@ -80,7 +132,11 @@ struct coordinator::machine {
 };
 
 coordinator::coordinator(const run_options& options, output where)
-    : options_(options), where_(where), links_(*this, options.wanted), orders_{options.wanted.seed} {
+    : options_(options),
+      where_(where),
+      links_(*this, options.wanted),
+      orders_{options.wanted.seed},
+      disk_fates_{options.wanted.seed ^ 0x6a09e667f3bcc909U} {
   orders_.state = orders_.next();
 }
 
@@ -90,6 +146,7 @@ coordinator::~coordinator() {
     if (each->socket >= 0) ::close(each->socket);
     if (each->output >= 0) ::close(each->output);
   }
+  delete_disks();
 }
 
 auto coordinator::add(const machine_plan& plan) -> std::string {
@@ -110,6 +167,9 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
            std::to_string(plan.clock_drift_ppm);
   if (!parse_address(made->plan.address, made->address))
     return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + plan.address + "`";
+  if (plan.has_disk && !plan.folder.empty() && !fs::is_directory(plan.folder))
+    return "the folder `" + plan.folder + "` of the machine `" + plan.name +
+           "` does not exist; its disk begins as a copy";
   if (const auto other = find_machine(made->address))
     return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
            made->plan.address;
@@ -144,6 +204,43 @@ auto coordinator::has_power(machine_number machine) const -> bool { return machi
 
 void coordinator::deliver(machine_number to, packet delivered) { machines_[to]->mail.push_back(std::move(delivered)); }
 
+// --- disks ---
+
+void coordinator::make_disks() {
+  for (machine_number at = 0; at < machines_.size(); ++at) {
+    machine& owner = *machines_[at];
+    if (!owner.plan.has_disk) continue;
+    if (disks_.empty()) disks_ = make_folder_of_disks();
+    owner.disk = disks_ + "/" + std::to_string(at);
+    if (owner.disk.size() >= settings().disk.size()) throw std::runtime_error("the path " + disks_ + " is too long");
+    if (owner.plan.folder.empty())
+      fs::create_directory(owner.disk);
+    else
+      fs::copy(owner.plan.folder, owner.disk, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  }
+}
+
+void coordinator::delete_disks() {
+  std::error_code ignored;
+  if (!disks_.empty()) fs::remove_all(disks_, ignored);
+  disks_.clear();
+  for (const auto& each : machines_) each->disk.clear();
+}
+
+auto coordinator::fail_disk(machine_number number, const disk_failure& failure) -> std::string {
+  machine& owner = *machines_[number];
+  if (!owner.plan.has_disk)
+    return "the machine `" + owner.plan.name + "` has no disk that can fail; give it a disk of its own";
+  if (failure.delay_ns < 0 || (failure.fault == disk_fault::slow && failure.delay_ns == 0))
+    return "a slow sync must take more than 0 ns, got " + std::to_string(failure.delay_ns);
+  if (failure.fault == disk_fault::none)
+    owner.disk_failures.clear();
+  else
+    owner.disk_failures.push_back(failure);
+  if (is_running(number)) deliver(number, to_packet(failure));
+  return {};
+}
+
 // --- starts and ends of machines ---
 
 void coordinator::start(machine_number number) {
@@ -164,6 +261,8 @@ void coordinator::start(machine_number number) {
   if (names.size() >= wanted.names.size())
     throw std::runtime_error("the names of the world must have less than " + std::to_string(wanted.names.size()) +
                              " bytes");
+  wanted.disk = {};
+  std::ranges::copy(started.disk, wanted.disk.begin());
   wanted.names = {};
   std::ranges::copy(names, wanted.names.begin());
   chances seed{options_.wanted.seed + (number << 32U) + started.starts};
@@ -171,10 +270,12 @@ void coordinator::start(machine_number number) {
   started.has_power = true;
   started.status.reset();
   started.mail.clear();
+  for (const disk_failure& each : started.disk_failures) started.mail.push_back(to_packet(each));
+  started.changes.begin_process();
   ++started.starts;
   const machine_seat seat{.socket = ends[1],
                           .output = started.output,
-                          .folder = started.plan.folder,
+                          .folder = started.disk.empty() ? started.plan.folder : started.disk,
                           .first_connection = (number << 48U) + (std::uint64_t{started.starts} << 32U)};
   started.running = std::make_unique<process>(started.options, seed.next(), output::kept, &seat);
   ::close(ends[1]);
@@ -221,6 +322,7 @@ void coordinator::finish(machine_number number) {
 void coordinator::crash(machine_number machine) {
   stop(machine);
   machines_[machine]->has_power = false;
+  machines_[machine]->changes.lose_power(disk_fates_);
   links_.lose_machine(machine);
 }
 
@@ -245,7 +347,7 @@ auto coordinator::read_all(machine& from, void* memory, std::size_t size) -> boo
       from.running->watch();
       continue;
     }
-    const ssize_t got = ::read(from.socket, place, size);
+    const ssize_t got = receive(from.socket, place, size, from.received);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     place += got;
@@ -283,6 +385,7 @@ void coordinator::handle(machine_number number, packet got) {
   if (got.head.what != word::pause) {
     mix(static_cast<std::uint64_t>(got.head.what));
     mix(got.head.size);
+    if (got.head.what >= word::disk_write) return from.changes.add(got, std::exchange(from.received, {}));
     return links_.route(number, std::move(got));
   }
   from.runnable = got.head.count;
@@ -358,7 +461,8 @@ void coordinator::at(std::int64_t time_ns, std::function<void()> run) {
 
 void coordinator::run_until(std::int64_t time_ns) {
   end_ = start_time + time_ns;
-  if (!std::exchange(has_started_, true))
+  if (!std::exchange(has_started_, true)) {
+    make_disks();
     for (machine_number each = 0; each < machines_.size() && !failed_; ++each) {
       const std::int64_t at_ns = machines_[each]->plan.starts_at_ns;
       if (at_ns <= 0)
@@ -366,6 +470,7 @@ void coordinator::run_until(std::int64_t time_ns) {
       else
         at(at_ns, [this, each] { restart(each); });
     }
+  }
   while (!failed_ && time_ < end_) {
     run_due();
     if (failed_) return;
@@ -390,6 +495,7 @@ void coordinator::end() {
     note_end(last);
     last.has_reached_end = true;
   }
+  delete_disks();
 }
 
 void coordinator::mix(std::uint64_t value) {
@@ -410,6 +516,8 @@ auto coordinator::status(machine_number machine) const -> std::optional<int> { r
 auto coordinator::address_of(machine_number machine) const -> const std::string& {
   return machines_[machine]->plan.address;
 }
+
+auto coordinator::disk_of(machine_number machine) const -> const std::string& { return machines_[machine]->disk; }
 
 auto coordinator::output_of(machine_number machine) const -> std::string {
   return read_file(machines_[machine]->output, 0);

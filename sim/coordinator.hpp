@@ -2,6 +2,7 @@
 // the time.
 #pragma once
 
+#include <sim/journal.hpp>
 #include <sim/links.hpp>
 #include <sim/process.hpp>
 
@@ -18,12 +19,21 @@ namespace sim {
 struct machine_plan {
   std::string name;
   std::vector<std::string> words;  ///< the program with its arguments
-  std::string address;             ///< empty: the next free address of 10.0.0.0/24
-  std::string folder;              ///< the folder in which the program starts; empty: the current folder
+  std::string address;             ///< the next free one of 10.0.0.0/24 if it is empty
+  std::string folder;              ///< in which the program starts; the current one if it is empty
+  bool has_disk = false;           ///< the program starts in a copy of the folder, and a crash loses what is not synced
   std::int64_t starts_at_ns = 0;
   std::int64_t clock_offset_ns = 0;
   std::int32_t clock_drift_ppm = 0;
   bool must_end = false;  ///< the world fails if the program still runs at its end
+};
+
+/// A fault of a machine's disk, for the files whose paths match a pattern of fnmatch. The paths are relative to the
+/// folder of the disk.
+struct disk_failure {
+  disk_fault fault = disk_fault::none;  ///< none ends all faults of the disk
+  std::string paths = "*";
+  std::int64_t delay_ns = 0;  ///< of a slow sync
 };
 
 /// A token grant, for the comparison of two runs.
@@ -55,13 +65,14 @@ class coordinator final : private link_owner {
   void crash(machine_number machine);
   /// Kills the process of a machine. The system of the machine resets the connections.
   void kill(machine_number machine);
+  /// Begins a fault of a machine's disk, or ends all of them. Returns an error message, or an empty text.
+  auto fail_disk(machine_number machine, const disk_failure& failure) -> std::string;
   /// Starts the program of a machine again. Does nothing if the program runs.
   void restart(machine_number machine);
 
   /// Runs the world up to a time after its start, or until a program fails.
   void run_until(std::int64_t time_ns);
-  /// Ends the programs that still run. If the program of a machine with `must_end` still runs, it first writes a
-  /// report.
+  /// Ends the programs that still run, and deletes the disks. A program that must have ended writes a report.
   void end();
 
   [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }
@@ -76,6 +87,8 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto runs(machine_number machine) const -> bool { return is_running(machine); }
   [[nodiscard]] auto output_of(machine_number machine) const -> std::string;
   [[nodiscard]] auto address_of(machine_number machine) const -> const std::string&;
+  /// Returns the folder of a machine's disk while the world runs; empty if the machine has no disk.
+  [[nodiscard]] auto disk_of(machine_number machine) const -> const std::string&;
   /// Returns the report of the program that failed, and a line for each machine and for the run.
   [[nodiscard]] auto summary() const -> std::string;
 
@@ -89,6 +102,8 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto has_power(machine_number machine) const -> bool override;
   void deliver(machine_number to, packet delivered) override;
 
+  void make_disks();
+  void delete_disks();
   void start(machine_number number);
   void stop(machine_number number);
   void finish(machine_number number);
@@ -118,6 +133,8 @@ class coordinator final : private link_owner {
   output where_;
   links links_;
   chances orders_;
+  chances disk_fates_;
+  std::string disks_;  // the folder with the disks of all machines
   std::vector<std::unique_ptr<machine>> machines_;
   std::vector<action> actions_;  // a heap
   std::uint64_t next_action_ = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
 #include <linux/sockios.h>
@@ -166,27 +165,6 @@ SIM_CALL(int, ioctl, int descriptor, unsigned long request, ...) {
     }
   }
   return static_cast<int>(kernel(SYS_ioctl, descriptor, static_cast<long>(request), argument));
-}
-
-namespace {
-
-auto descriptor_in(void* cookie) -> int { return static_cast<int>(reinterpret_cast<std::intptr_t>(cookie)); }
-
-}  // namespace
-
-// Creates a stream with functions of its own for a simulated descriptor, because libc's streams read and write by
-// internal calls that cannot be replaced.
-SIM_CALL(FILE*, fdopen, int descriptor, const char* mode) {
-  if (!on() || find_object(descriptor) == nullptr) return REAL(fdopen)(descriptor, mode);
-  cookie_io_functions_t functions{};
-  functions.read = [](void* cookie, char* memory, std::size_t size) {
-    return ::read(descriptor_in(cookie), memory, size);
-  };
-  functions.write = [](void* cookie, const char* memory, std::size_t size) {
-    return ::write(descriptor_in(cookie), memory, size);
-  };
-  functions.close = [](void* cookie) { return ::close(descriptor_in(cookie)); };
-  return ::fopencookie(reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)), mode, functions);
 }
 
 }  // namespace sim

@@ -47,6 +47,8 @@ class object : public std::enable_shared_from_this<object> {
   [[nodiscard]] virtual auto unread() const -> int { return 0; }
   /// Called when the last descriptor has been closed.
   virtual void close() = 0;
+  /// Returns true for a file, for which epoll is refused.
+  [[nodiscard]] virtual auto is_file() const -> bool { return false; }
   /// Called by an event that marks only a point in time, such as the expiry of a timer.
   virtual void expire() {}
 

@@ -1,5 +1,6 @@
 // sim/machine.cpp: a machine of a world. It is connected to the coordinator by one socket. It sends packets while it
 // has the token, and reads packets after it was granted the token.
+#include <sim/disk.hpp>
 #include <sim/machine.hpp>
 
 #include <algorithm>
@@ -117,8 +118,31 @@ void deliver_mail(const wire_message& packet, bytes data) {
       if (auto* found = static_cast<udp_socket*>(find_receiver(target, source, false)); found != nullptr)
         found->refuse(ECONNREFUSED);
       return;
+    case word::disk_rule: return set_disk_rule(data);
     default: return deliver_to_connection(packet, std::move(data));
   }
+}
+
+/// Sends the head of a message together with descriptors.
+void send_head(const wire_message& head, std::span<const int> files) {
+  if (files.empty()) return send_all(&head, sizeof(head));
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
+  iovec part{const_cast<wire_message*>(&head), sizeof(head)};
+  msghdr whole{};
+  whole.msg_iov = &part;
+  whole.msg_iovlen = 1;
+  whole.msg_control = control.data();
+  whole.msg_controllen = CMSG_SPACE(files.size_bytes());
+  cmsghdr* rights = CMSG_FIRSTHDR(&whole);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(files.size_bytes());
+  std::memcpy(CMSG_DATA(rights), files.data(), files.size_bytes());
+  long sent = -1;
+  do sent = kernel(SYS_sendmsg, world_descriptor, reinterpret_cast<long>(&whole), MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent <= 0) kernel(SYS_exit_group, ended_status);  // the coordinator has ended
+  send_all(reinterpret_cast<const char*>(&head) + sent, sizeof(head) - static_cast<std::size_t>(sent));
 }
 
 }  // namespace
@@ -155,6 +179,16 @@ auto send_datagram(word what, const address& source, const address& target, byte
   if (!in_world()) return false;
   send({.what = what, .source = to_wire(source), .target = to_wire(target)}, data);
   return true;
+}
+
+void send_change(word what, std::span<const char> data, std::span<const int> files) {
+  const int error = errno;
+  send_head({.what = what,
+             .size = static_cast<std::uint32_t>(data.size()),
+             .time = to_world(now(), page->wanted.clock_drift_ppm)},
+            files);
+  send_all(data.data(), data.size());
+  errno = error;
 }
 
 auto open_connection(tcp_socket& client) -> std::uint64_t {

@@ -6,6 +6,7 @@
 #include <sim/wire.hpp>
 
 #include <cstddef>
+#include <span>
 
 namespace sim {
 
@@ -25,6 +26,9 @@ void read_mail();
 
 /// Sends a UDP packet, or a notice about one. Returns false if the process is not a machine of a world.
 auto send_datagram(word what, const address& source, const address& target, bytes data) -> bool;
+
+/// Reports a change of the disk, with descriptors of the changed files. Does not end the turn of the machine.
+void send_change(word what, std::span<const char> data, std::span<const int> files);
 
 /// Opens a connection to another machine, and returns its number.
 auto open_connection(tcp_socket& client) -> std::uint64_t;

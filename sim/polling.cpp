@@ -268,7 +268,7 @@ SIM_CALL(int, epoll_pwait2, int descriptor, epoll_event* events, int room, const
 
 SIM_CALL(int, epoll_ctl, int descriptor, int operation, int about, epoll_event* event) {
   const auto target = on() ? find_object(about) : nullptr;
-  const auto found = target == nullptr ? nullptr : find_as<epoll>(descriptor);
+  const auto found = target == nullptr || target->is_file() ? nullptr : find_as<epoll>(descriptor);
   if (found != nullptr) return found->control(operation, about, *target, event);
   const int status = REAL(epoll_ctl)(descriptor, operation, about, event);
   if (on()) descriptors_changed();

@@ -233,6 +233,7 @@ void process::become(const run_options& options, const machine_seat* seat) {
     ::dup2(written, STDOUT_FILENO);
     ::dup2(written, STDERR_FILENO);
   }
+  const std::string path = seat == nullptr || seat->folder.empty() ? options.path : fs::absolute(options.path).string();
   if (seat != nullptr) sit_down(*seat);
   if (::personality(ADDR_NO_RANDOMIZE) < 0)
     std::fputs(
@@ -258,8 +259,8 @@ void process::become(const run_options& options, const machine_seat* seat) {
   std::vector<char*> words;
   for (const std::string& word : options.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  ::execv(options.path.c_str(), words.data());
-  std::fprintf(stderr, "braid-sim: the program `%s` cannot be run: %s\n", options.path.c_str(), std::strerror(errno));
+  ::execv(path.c_str(), words.data());
+  std::fprintf(stderr, "braid-sim: the program `%s` cannot be run: %s\n", path.c_str(), std::strerror(errno));
   ::_exit(127);
 }
 

@@ -46,6 +46,8 @@ enum class call : std::uint16_t {
   bind,
   descriptor,
   names,
+  file_sync,
+  file_change,
   count
 };
 
@@ -84,7 +86,9 @@ inline constexpr std::array call_names = {"begin of the thread",
                                           "signal mask",
                                           "bind",
                                           "descriptor",
-                                          "getaddrinfo"};
+                                          "getaddrinfo",
+                                          "fsync",
+                                          "change of a folder"};
 
 static_assert(call_names.size() == static_cast<std::size_t>(call::count));
 
@@ -124,7 +128,8 @@ struct settings {
   std::int64_t start_ns = 0;                         ///< the time of the world at which the process starts
   std::array<std::uint8_t, 16> ip{};                 ///< the address of the machine
   std::array<char, 64> machine_name{};
-  std::uint64_t records = 0;  ///< the number of records for which the file has memory
+  std::array<char, 256> disk{};  ///< the folder whose files are on the simulated disk; empty: there is none
+  std::uint64_t records = 0;     ///< the number of records for which the file has memory
 };
 
 /// The reason why braid-sim requests a report from a process.

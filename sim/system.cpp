@@ -1,5 +1,5 @@
 // sim/system.cpp: system calls by number, entropy, CPUs, thread numbers, and calls that the simulator refuses.
-#include <sim/real.hpp>
+#include <sim/disk.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -218,6 +218,7 @@ auto open_at(int folder, const char* path, int flags, unsigned mode) -> int {
   if (is_entropy(path)) return open_entropy();
   const system_path found(path);
   if (found.shown() != nullptr) return open_state(found.get(), *found.shown());
+  if (has_disk()) return open_on_disk(folder, found.get(), flags, mode);
   return static_cast<int>(kernel(SYS_openat, folder, reinterpret_cast<long>(found.get()), flags, mode));
 }
 
@@ -244,6 +245,11 @@ SIM_OPEN(openat64, folder, int folder, const char* path)
 SIM_CALL(int, __open_2, const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 SIM_CALL(int, __open64_2, const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 
+SIM_CALL(int, creat, const char* path, mode_t mode) {
+  return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+SIM_CALL(int, creat64, const char* path, mode_t mode) { return sim_creat(path, mode); }
+
 namespace {
 
 auto open_entropy_file() -> FILE* {
@@ -261,7 +267,8 @@ SIM_CALL(FILE*, fopen, const char* path, const char* mode) {
   if (!on()) return REAL(fopen)(path, mode);
   if (is_entropy(path)) return open_entropy_file();
   const system_path found(path);
-  if (found.shown() == nullptr) return REAL(fopen)(found.get(), mode);
+  if (found.shown() == nullptr)
+    return has_disk() && writes(mode) ? open_stream(path, mode) : REAL(fopen)(found.get(), mode);
   const int state = open_state(found.get(), *found.shown());
   return state < 0 ? nullptr : ::fdopen(state, "r");
 }

@@ -7,7 +7,8 @@
 namespace sim {
 
 /// The kinds of messages. A machine sends `pause` when it returns the token, and the coordinator sends `go` when it
-/// grants the token. All others are packets, which the coordinator passes on.
+/// grants the token. From `knock` to `unreachable` they are packets, which the coordinator passes on. The others are
+/// about the disk of the machine, and the machine sends them without an end of its turn.
 enum class word : std::uint32_t {
   pause,
   go,
@@ -20,12 +21,21 @@ enum class word : std::uint32_t {
   timed_out,    ///< the other side has not answered for too long
   window,       ///< `count` bytes of a connection have been read
   datagram,     ///< bytes of UDP
-  unreachable,  ///< no process receives the datagrams that `target` has sent to `source`
+  unreachable,  ///< nobody receives the datagrams that `target` has sent to `source`
+  disk_write,   ///< bytes of a file were written: a disk_change, the bytes before, the bytes after
+  disk_resize,  ///< the size of a file was set: a disk_change, and the bytes that were cut off
+  disk_add,     ///< a name was added to a folder: a disk_change, the name
+  disk_remove,  ///< a name was removed from a folder: a disk_change, the name, the target of a symbolic link
+  disk_move,    ///< a file was renamed: a disk_change, the old name, the new name
+  disk_sync,    ///< a file or folder is durable: a disk_change
+  disk_rule,    ///< from the coordinator: a fault of the disk begins: a disk_change, a pattern of paths
   count
 };
 
-inline constexpr std::array word_names = {"pause", "go",    "knock",     "connected", "refused",  "data",
-                                          "end",   "reset", "timed out", "window",    "datagram", "unreachable"};
+inline constexpr std::array word_names = {"pause",       "go",          "knock",      "connected",   "refused",
+                                          "data",        "end",         "reset",      "timed out",   "window",
+                                          "datagram",    "unreachable", "disk write", "disk resize", "disk add",
+                                          "disk remove", "disk move",   "disk sync",  "disk rule"};
 static_assert(word_names.size() == static_cast<std::size_t>(word::count));
 
 constexpr auto name(word shown) -> const char* { return word_names[static_cast<std::size_t>(shown)]; }
@@ -48,6 +58,26 @@ struct wire_message {
   std::int64_t limit = 0;   ///< pause: the time of the machine's next work; go: the time to return the token
   std::uint64_t count = 0;  ///< pause: the number of runnable threads; go: of following messages; window: of bytes
   std::uint64_t turns = 0;  ///< go: the number of choices after which the machine returns the token
+};
+
+/// The ways in which a disk can fail for the paths that match a pattern.
+enum class disk_fault : std::uint32_t { none, full, error, slow };
+
+/// The begin of the data of a message about a disk. Descriptors of the changed file or of the changed folders are sent
+/// with the message.
+struct disk_change {
+  std::uint64_t offset = 0;    ///< of written bytes
+  std::uint64_t length = 0;    ///< of the bytes before that the message contains, or of the first name
+  std::uint64_t old_size = 0;  ///< of the file
+  std::uint64_t new_size = 0;
+  std::uint32_t mode = 0;        ///< the kind and permissions of a removed or replaced file; 0: there is none
+  std::uint32_t flags = 0;       ///< of renameat2
+  std::uint32_t is_durable = 0;  ///< 1 if the descriptor has O_SYNC or O_DSYNC
+  disk_fault fault = disk_fault::none;
+  std::uint64_t device = 0;   ///< disk_sync: of the file or folder; 0: all files are durable
+  std::uint64_t inode = 0;    ///< disk_sync: of the file or folder
+  std::uint64_t changes = 0;  ///< disk_sync: the first changes of this process are durable
+  std::int64_t delay_ns = 0;  ///< disk_rule: how long a slow sync takes
 };
 
 /// The descriptor of a machine's connection to the coordinator, which the program cannot close.

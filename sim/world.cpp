@@ -44,11 +44,27 @@ struct world::state {
 struct machine::place {
   ::sim::coordinator* world;
   ::sim::machine_number number;
+
+  void fail(const ::sim::disk_failure& failure) const {
+    if (const std::string problem = world->fail_disk(number, failure); !problem.empty())
+      throw std::invalid_argument(problem);
+  }
 };
 
 BRAID_SIM_EXPORT void machine::crash() { place_->world->crash(place_->number); }
 BRAID_SIM_EXPORT void machine::kill() { place_->world->kill(place_->number); }
 BRAID_SIM_EXPORT void machine::restart() { place_->world->restart(place_->number); }
+BRAID_SIM_EXPORT void machine::fill_disk(const std::string& paths) {
+  place_->fail({.fault = ::sim::disk_fault::full, .paths = paths});
+}
+BRAID_SIM_EXPORT void machine::fail_disk(const std::string& paths) {
+  place_->fail({.fault = ::sim::disk_fault::error, .paths = paths});
+}
+BRAID_SIM_EXPORT void machine::slow_disk(std::chrono::nanoseconds delay, const std::string& paths) {
+  place_->fail({.fault = ::sim::disk_fault::slow, .paths = paths, .delay_ns = delay.count()});
+}
+BRAID_SIM_EXPORT void machine::heal_disk() { place_->fail({}); }
+BRAID_SIM_EXPORT auto machine::disk_folder() const -> std::string { return place_->world->disk_of(place_->number); }
 BRAID_SIM_EXPORT auto machine::is_running() const -> bool { return place_->world->runs(place_->number); }
 BRAID_SIM_EXPORT auto machine::status() const -> std::optional<int> { return place_->world->status(place_->number); }
 BRAID_SIM_EXPORT auto machine::output() const -> std::string { return place_->world->output_of(place_->number); }
@@ -67,6 +83,7 @@ BRAID_SIM_EXPORT auto world::machine(const std::string& name, const std::vector<
                                         .words = command,
                                         .address = options.address,
                                         .folder = options.folder,
+                                        .has_disk = options.disk,
                                         .starts_at_ns = options.starts_at.count(),
                                         .clock_offset_ns = options.clock_offset.count(),
                                         .clock_drift_ppm = options.clock_drift_ppm,

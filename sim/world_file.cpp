@@ -35,7 +35,12 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 6> units = {{{"n
                                                                              {"s", 1'000'000'000},
                                                                              {"min", 60'000'000'000},
                                                                              {"h", 3'600'000'000'000}}};
-constexpr std::array<const char*, 5> event_kinds = {"cut", "heal", "crash", "kill", "restart"};
+constexpr std::array event_kinds = {"cut",       "heal",      "crash",     "kill",     "restart",
+                                    "fill_disk", "fail_disk", "slow_disk", "heal_disk"};
+/// The faults of the last kinds of events, which are about a disk.
+constexpr std::array disk_faults = {disk_fault::full, disk_fault::error, disk_fault::slow, disk_fault::none};
+
+auto is_about_disk(world_event::kind what) -> bool { return what >= world_event::kind::fill_disk; }
 constexpr std::int64_t longest = 1'000'000'000'000'000'000;  // 31 years
 
 auto parse_duration(std::string_view text) -> std::optional<std::int64_t> {
@@ -179,8 +184,9 @@ class world_reader {
   void read_machine(const std::string& name, const toml::node& node) {
     const toml::table* table = node.as_table();
     if (table == nullptr) return add(line_of(node), "`machines." + name + "` must be a table");
-    check_keys(*table, "machines." + name + ".",
-               std::array{"program", "address", "folder", "starts_at", "clock_offset", "clock_drift_ppm", "must_end"});
+    check_keys(
+        *table, "machines." + name + ".",
+        std::array{"program", "address", "folder", "starts_at", "clock_offset", "clock_drift_ppm", "must_end", "disk"});
     machine_plan made;
     made.name = name;
     made.address = read_text(*table, "address");
@@ -188,6 +194,7 @@ class world_reader {
     made.starts_at_ns = read_duration(*table, "starts_at", false, 0);
     made.clock_offset_ns = read_duration(*table, "clock_offset", false, -longest);
     made.must_end = read_flag(*table, "must_end");
+    made.has_disk = read_flag(*table, "disk");
     if (const toml::node* drift = table->get("clock_drift_ppm")) {
       const auto value = drift->value_exact<std::int64_t>();
       if (!value) add(line_of(*drift), "`clock_drift_ppm` must be an integer from -100000 to 100000");
@@ -203,8 +210,9 @@ class world_reader {
   /// Checks the rules for all machines, including machines that C++ code adds.
   void check_machine(const toml::table& table, const machine_plan& made) {
     const std::string problem = probe_.add(made);
-    const bool is_address = problem.find("address") != std::string::npos && table.contains("address");
-    const toml::node* subject = table.get(is_address ? "address" : "program");
+    const toml::node* subject = table.get("program");
+    for (const char* key : {"address", "folder"})
+      if (problem.contains(key) && table.contains(key)) subject = table.get(key);
     if (!problem.empty()) add(line_of(subject != nullptr ? *subject : table), problem);
   }
 
@@ -222,7 +230,7 @@ class world_reader {
   }
 
   void read_event(const toml::table& table) {
-    check_keys(table, "events.", std::array{"at", "cut", "heal", "crash", "kill", "restart", "one_way"});
+    check_keys(table, "events.", event_keys());
     world_event made;
     made.at_ns = read_duration(table, "at", true, 0);
     made.is_one_way = read_flag(table, "one_way");
@@ -237,23 +245,63 @@ class world_reader {
       made.what = static_cast<world_event::kind>(at);
     }
     if (subject == nullptr) return add(line_of(table), "an event needs one of " + listed(event_kinds));
-    const bool is_pair = made.what == world_event::kind::cut || made.what == world_event::kind::heal;
+    read_subject(*subject, made);
+    read_details(table, made);
+    plan_.events.push_back(std::move(made));
+  }
+
+  static auto event_keys() -> std::vector<const char*> {
+    std::vector<const char*> keys = {"at", "one_way", "paths", "delay"};
+    keys.insert(keys.begin() + 1, event_kinds.begin(), event_kinds.end());
+    return keys;
+  }
+
+  /// Reads the machines of an event.
+  void read_subject(const toml::node& subject, world_event& made) {
     const std::string kind = event_kinds[static_cast<std::size_t>(made.what)];
-    if (made.is_one_way && made.what != world_event::kind::cut)
-      add(line_of(*table.get("one_way")), "`one_way` belongs to `cut`, not to `" + kind + "`");
-    if (is_pair) {
-      made.machines = read_words(*subject, kind);
+    if (made.what == world_event::kind::cut || made.what == world_event::kind::heal) {
+      made.machines = read_words(subject, kind);
       if (made.machines.size() != 2 || made.machines[0] == made.machines[1])
-        add(line_of(*subject), "`" + kind + "` must name two machines, such as [\"client\", \"server\"]");
-    } else if (const auto name = subject->value_exact<std::string>()) {
+        add(line_of(subject), "`" + kind + "` must name two machines, such as [\"client\", \"server\"]");
+    } else if (const auto name = subject.value_exact<std::string>()) {
       made.machines = {*name};
     } else {
-      add(line_of(*subject), "`" + kind + "` must be the name of a machine");
+      add(line_of(subject), "`" + kind + "` must be the name of a machine");
     }
-    for (const std::string& name : made.machines)
+    for (const std::string& name : made.machines) {
       if (std::ranges::find(names_, name) == names_.end())
-        add(line_of(*subject), "the machine `" + name + "` does not exist; the world has " + machine_names());
-    plan_.events.push_back(std::move(made));
+        add(line_of(subject), "the machine `" + name + "` does not exist; the world has " + machine_names());
+      else if (is_about_disk(made.what) && !has_disk(name))
+        add(line_of(subject), "the machine `" + name + "` has no disk that can fail; write `disk = true` for it");
+    }
+  }
+
+  /// Reads the keys that belong to some kinds of events only.
+  void read_details(const toml::table& table, world_event& made) {
+    const std::string kind = event_kinds[static_cast<std::size_t>(made.what)];
+    const bool is_slow = made.what == world_event::kind::slow_disk;
+    const bool has_paths = is_about_disk(made.what) && made.what != world_event::kind::heal_disk;
+    if (made.is_one_way && made.what != world_event::kind::cut)
+      add(line_of(*table.get("one_way")), "`one_way` belongs to `cut`, not to `" + kind + "`");
+    if (table.contains("paths") && !has_paths)
+      add(line_of(*table.get("paths")),
+          "`paths` belongs to `fill_disk`, `fail_disk` and `slow_disk`, not to `" + kind + "`");
+    if (table.contains("delay") && !is_slow)
+      add(line_of(*table.get("delay")), "`delay` belongs to `slow_disk`, not to `" + kind + "`");
+    if (!is_about_disk(made.what)) return;
+    made.failure.fault =
+        disk_faults[static_cast<std::size_t>(made.what) - static_cast<std::size_t>(world_event::kind::fill_disk)];
+    if (has_paths && table.contains("paths")) made.failure.paths = read_text(table, "paths");
+    if (made.failure.paths.starts_with('/'))
+      add(line_of(*table.get("paths")),
+          "`paths` must be a pattern below the folder of the machine, such as \"events/*\", got \"" +
+              made.failure.paths + "\"");
+    if (is_slow) made.failure.delay_ns = read_duration(table, "delay", true, 1);
+  }
+
+  [[nodiscard]] auto has_disk(const std::string& name) const -> bool {
+    const auto found = std::ranges::find(plan_.machines, name, &machine_plan::name);
+    return found != plan_.machines.end() && found->has_disk;
   }
 
   [[nodiscard]] auto machine_names() const -> std::string {
@@ -282,7 +330,8 @@ auto build_world(const world_plan& plan, coordinator& world) -> std::string {
     const auto first = world.find(each.machines.front());
     const auto second = world.find(each.machines.back());
     if (!first || !second) continue;
-    world.at(each.at_ns, [&world, what = each.what, one = *first, other = *second, one_way = each.is_one_way] {
+    world.at(each.at_ns, [&world, what = each.what, one = *first, other = *second, one_way = each.is_one_way,
+                          failure = each.failure] {
       switch (what) {
         case world_event::kind::cut:
           world.cut(one, other);
@@ -292,6 +341,7 @@ auto build_world(const world_plan& plan, coordinator& world) -> std::string {
         case world_event::kind::crash: return world.crash(one);
         case world_event::kind::kill: return world.kill(one);
         case world_event::kind::restart: return world.restart(one);
+        default: static_cast<void>(world.fail_disk(one, failure));
       }
     });
   }

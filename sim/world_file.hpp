@@ -11,10 +11,21 @@ namespace sim {
 
 /// An event of a world: what happens, and at which time.
 struct world_event {
-  enum class kind : std::uint8_t { cut, heal, crash, kill, restart } what = kind::cut;
+  enum class kind : std::uint8_t {
+    cut,
+    heal,
+    crash,
+    kill,
+    restart,
+    fill_disk,
+    fail_disk,
+    slow_disk,
+    heal_disk
+  } what = kind::cut;
   std::int64_t at_ns = 0;
   std::vector<std::string> machines;
   bool is_one_way = false;
+  disk_failure failure;
 };
 
 /// The content of a world file. Options are stored as words of the command line.

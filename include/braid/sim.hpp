@@ -33,10 +33,13 @@ struct world_options {
 
 /// Options of a machine.
 struct machine_options {
-  std::string address{};                     ///< an IPv4 or IPv6 address; empty: 10.0.0.N for the Nth machine
-  std::string folder{};                      ///< the folder in which the program starts; empty: the current folder
-  std::chrono::nanoseconds starts_at{0};     ///< the time of its start, after the start of the world
-  std::chrono::nanoseconds clock_offset{0};  ///< the offset of the real-time clock
+  std::string address{};  ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
+  std::string folder{};   ///< in which the program starts; empty: the current one
+  /// The machine has a disk of its own: the program starts in a copy of `folder`, or in an empty folder, and a crash
+  /// may lose or tear what was not synced. The copy is deleted at the end of the world.
+  bool disk = false;
+  std::chrono::nanoseconds starts_at{0};     ///< after the start of the world
+  std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
   std::int32_t clock_drift_ppm = 0;          ///< how much faster all clocks of the machine run, in millionths
   bool must_end = false;                     ///< the world fails if the program still runs at its end
 };
@@ -51,6 +54,16 @@ class machine {
   void crash();
   /// Kills the process, while the system of the machine continues to run and resets the connections of the process.
   void kill();
+  /// Lets writes and the creation of files fail with ENOSPC. The fault applies to files whose path, relative to the
+  /// folder of the disk, matches a pattern such as "events/*" (fnmatch).
+  void fill_disk(const std::string& paths = "*");
+  /// Lets writes, syncs and changes of names fail with EIO. After a failed sync, a crash may lose the data even if a
+  /// later sync succeeds.
+  void fail_disk(const std::string& paths = "*");
+  /// Lets a sync take longer. What is written meanwhile is not durable when the sync ends.
+  void slow_disk(std::chrono::nanoseconds delay, const std::string& paths = "*");
+  /// Ends the faults of the disk.
+  void heal_disk();
   /// Starts the program again. Does nothing if the program is running.
   void restart();
 
@@ -62,6 +75,9 @@ class machine {
   /// Returns everything that the program has written to its standard output and standard error since its first start.
   [[nodiscard]] auto output() const -> std::string;
   [[nodiscard]] auto address() const -> const std::string&;
+  /// Returns the folder with the files of the disk. It is empty if the machine has no disk, before the world runs, and
+  /// after its end.
+  [[nodiscard]] auto disk_folder() const -> std::string;
 
  private:
   friend class world;

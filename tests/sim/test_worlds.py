@@ -258,7 +258,7 @@ class WrongFiles(World):
                 (6, "the machine `client` does not exist; the world has `server`", good + event("2s", 'crash = "client"')),
                 (6, "`cut` must name two machines, such as [\"client\", \"server\"]", good + event("2s", 'cut = ["server"]')),
                 (6, "`crash` must be the name of a machine", good + event("2s", "crash = true")),
-                (4, "an event needs one of `cut`, `heal`, `crash`, `kill`, `restart`", good + event("2s", "")),
+                (4, "an event needs one of `cut`, `heal`, `crash`, `kill`, `restart`, `fill_disk`, `fail_disk`, `slow_disk`, `heal_disk`", good + event("2s", "")),
                 (7, "an event does one thing, and this one has `kill` as well; write a second [[events]]",
                  good + event("2s", 'crash = "server"\nkill = "server"')),
                 (7, "`one_way` belongs to `cut`, not to `crash`", good + event("2s", 'crash = "server"\none_way = true')),
@@ -322,7 +322,7 @@ class FromCpp(unittest.TestCase):
         self.assertIn("client: ended with status 0", output)
 
     def test_the_interface(self):
-        status, output, errors = self.run_program("worlds", f"{PROGRAMS}/machines")
+        status, output, errors = self.run_program("worlds", f"{PROGRAMS}/machines", f"{PROGRAMS}/disks")
         self.assertEqual((status, output), (0, ""), errors)
 
 

@@ -1,8 +1,10 @@
-// tests/sim/programs/worlds.cpp: checks the C++ interface of worlds. The argument is the program of the machines.
+// tests/sim/programs/worlds.cpp: checks the C++ interface of worlds. The arguments are programs of machines: one
+// that uses the network, and one that uses a disk.
 #include <braid/sim.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -45,6 +47,38 @@ auto run_crashes(const std::string& program, std::uint64_t seed) -> std::uint64_
   check(world.end() && !server.is_running(), "the end ends all machines");
   check(is_in(world.report(), "started 3 times"), "the report counts starts");
   return world.hash();
+}
+
+/// Runs a log on a disk through a slow sync, a crash and a full disk. `program` writes records and syncs them.
+void run_disk(const std::string& program) {
+  namespace fs = std::filesystem;
+  braid::sim::world world({.seed = 3});
+  auto store = world.machine("store", {program, "append", "sync"}, {.disk = true});
+  check(store.disk_folder().empty(), "a disk exists while the world runs");
+  world.at(1s, [&] { store.slow_disk(10s, "log"); });
+  world.at(3s, [&] {
+    check(fs::file_size(store.disk_folder() + "/log") > 7000, "a test can look at the disk");
+    store.crash();
+  });
+  check(world.run_for(4s), "no program has failed");
+  const auto kept = fs::file_size(store.disk_folder() + "/log") / 700;
+  check(is_in(store.output(), "wrote " + std::to_string(kept)) ||
+            is_in(store.output(), "wrote " + std::to_string(kept - 1)),
+        "a crash keeps what was synced");
+  store.heal_disk();
+  store.restart();
+  check(world.run_for(1s) && is_in(store.output(), "found " + std::to_string(kept)), "the program finds its records");
+  const std::string folder = store.disk_folder();
+  check(world.end() && !fs::exists(folder), "a disk is deleted at the end of the world");
+
+  braid::sim::world full;
+  auto writer = full.machine("writer", {program, "append", "sync"}, {.disk = true});
+  full.at(1s, [&] { writer.fill_disk(); });
+  check(!full.run_for(1min) && is_in(writer.output(), "No space left on device"), "a disk may be full");
+  braid::sim::world broken;
+  auto other = broken.machine("writer", {program, "append", "sync"}, {.disk = true});
+  broken.at(1s, [&] { other.fail_disk("l*"); });
+  check(!broken.run_for(1min) && is_in(other.output(), "Input/output error"), "a disk may fail");
 }
 
 void run_late_start(const std::string& program) {
@@ -94,19 +128,26 @@ void run_refusals(const std::string& program) {
   });
   check_refused("max_latency must not be below min_latency",
                 [] { braid::sim::world({.min_latency = 2s, .max_latency = 1s}); });
+  check_refused("the machine `a` has no disk that can fail",
+                [&] { braid::sim::world().machine("a", {program}).fill_disk(); });
+  check_refused("a slow sync must take more than 0 ns, got -1",
+                [&] { braid::sim::world().machine("a", {program}, {.disk = true}).slow_disk(-1ns); });
+  check_refused("the folder `/nowhere` of the machine `a` does not exist",
+                [&] { braid::sim::world().machine("a", {program}, {.folder = "/nowhere", .disk = true}); });
   check_refused("must not be 0", [] { braid::sim::world({.fault_rate = 0}); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   const std::string program = argv[1];
   const std::uint64_t first = run_crashes(program, 1);
   check(run_crashes(program, 1) == first, "a seed repeats");
   check(run_crashes(program, 2) != first, "another seed gives another run");
   run_late_start(program);
   run_failure(program);
+  run_disk(argv[2]);
   run_refusals(program);
   return failures == 0 ? 0 : 1;
 }
