@@ -479,6 +479,7 @@ using braid::execution::stop_token_of_t;
 export namespace braid::sim {
 using braid::sim::machine;
 using braid::sim::machine_options;
+using braid::sim::sometimes;
 using braid::sim::world;
 using braid::sim::world_options;
 }  // namespace braid::sim

@@ -62,6 +62,16 @@ auto links::latency() -> std::int64_t {
   return static_cast<std::int64_t>(wanted_.min_latency_ns + chances_.below(span));
 }
 
+/// Returns the time at which a packet arrives: after the packets that the link carries now, the time for its own bytes,
+/// and the latency.
+auto links::travel(machine_number from, machine_number to, const packet& sent) -> std::int64_t {
+  if (wanted_.bandwidth == 0 || from == to) return owner_.now() + latency();
+  const double seconds = static_cast<double>(sent.data.size()) / static_cast<double>(wanted_.bandwidth);
+  link& used = links_[{from, to}];
+  used.busy_until = std::max(used.busy_until, owner_.now()) + static_cast<std::int64_t>(seconds * 1e9);
+  return used.busy_until + latency();
+}
+
 void links::maybe_partition(machine_number from, machine_number to) {
   if (!happens(fault::partition)) return;
   const std::uint64_t kind = chances_.below(4);  // half of the partitions stop one direction only
@@ -116,7 +126,8 @@ void links::route_datagram(machine_number from, packet sent) {
   maybe_partition(from, *to);
   if (!is_open(from, *to) || happens(fault::loss)) return;
   const std::int64_t delay = happens(fault::delay) ? static_cast<std::int64_t>(chances_.below(second)) : 0;
-  owner_.schedule(owner_.now() + latency() + delay, [this, from, to = *to, sent = std::move(sent)]() mutable {
+  const std::int64_t arrival = travel(from, *to, sent) + delay;
+  owner_.schedule(arrival, [this, from, to = *to, sent = std::move(sent)]() mutable {
     if (owner_.is_running(to)) return owner_.deliver(to, std::move(sent));
     if (!owner_.has_power(to) || sent.head.what != word::datagram) return;
     std::swap(sent.head.source, sent.head.target);
@@ -159,7 +170,8 @@ void links::transmit(std::uint64_t number, std::size_t side, packet sent) {
     return;
   }
   const std::int64_t delay = happens(fault::delay) ? static_cast<std::int64_t>(chances_.below(second)) : 0;
-  sender.last_arrival = std::max(sender.last_arrival, owner_.now() + latency() + delay);
+  const std::int64_t arrival = travel(sender.machine, of.sides[1 - side].machine, sent) + delay;
+  sender.last_arrival = std::max(sender.last_arrival, arrival);
   owner_.schedule(sender.last_arrival,
                   [this, number, side, sent = std::move(sent)]() mutable { arrive(number, side, std::move(sent)); });
 }

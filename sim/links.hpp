@@ -86,12 +86,14 @@ class links {
   };
   struct link {
     bool is_cut = false;
-    std::uint32_t partitions = 0;  ///< the number of the seed's partitions that have not ended
+    std::int64_t busy_until = 0;   ///< until then, earlier packets occupy the link
+    std::uint32_t partitions = 0;  ///< that the seed has chosen, and that have not ended
   };
 
   [[nodiscard]] auto is_open(machine_number from, machine_number to) const -> bool;
   auto happens(fault kind) -> bool;
   auto latency() -> std::int64_t;
+  auto travel(machine_number from, machine_number to, const packet& sent) -> std::int64_t;
   void maybe_partition(machine_number from, machine_number to);
   void end_partition(machine_number from, machine_number to);
 

@@ -55,6 +55,7 @@ Options of both:
   --max-switches N     ends a run after N switches
   --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees; default: 5
   --latency A..B       how long a packet travels, in microseconds; default: 10..200
+  --bandwidth N        kilobytes per second from one machine of a world to another; default: no limit
   --splits N           splits up to N packets of TCP at any byte
   --delays N           delays up to N packets by up to 1 s; later datagrams overtake a delayed one
   --resets N           resets up to N connections while they carry data
@@ -157,6 +158,9 @@ class reader {
       line_.options.stuck_after = std::chrono::seconds(number(option, 1, 86'400));
     } else if (option == "--latency") {
       read_latency(value(option, "a range of microseconds such as 10..200"));
+    } else if (option == "--bandwidth") {
+      wanted.bandwidth = 1000 * number(option, 1, 1'000'000'000);
+      if (!has_world_ && line_.problem.empty()) line_.problem = "--bandwidth is for worlds; a program has no links";
     } else if (const auto fault = fault_of(option)) {
       wanted.budgets[*fault] = static_cast<std::uint32_t>(number(option, 0, 1'000'000));
     } else if (option == "--fault-rate") {

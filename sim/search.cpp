@@ -136,29 +136,39 @@ class searcher {
 
 }  // namespace
 
+auto option_words(const run_options& options, std::uint64_t seed) -> std::vector<std::string> {
+  const settings defaults;
+  const settings& wanted = options.wanted;
+  std::vector<std::string> words;
+  const auto add = [&words](const char* option, const std::string& value) {
+    words.insert(words.end(), {std::string("--") + option, value});
+  };
+  const auto add_if_changed = [&](const char* option, std::uint64_t value, std::uint64_t usual) {
+    if (value != usual) add(option, number(value));
+  };
+  add("seed", number(seed));
+  if (wanted.kind == order::pct) add("order", "pct");
+  add_if_changed("changes", wanted.changes, defaults.changes);
+  add_if_changed("reach", wanted.reach, defaults.reach);
+  add_if_changed("every", wanted.every, defaults.every);
+  add_if_changed("cpus", wanted.cpus, defaults.cpus);
+  if (wanted.min_latency_ns != defaults.min_latency_ns || wanted.max_latency_ns != defaults.max_latency_ns)
+    add("latency", number(wanted.min_latency_ns / 1000) + ".." + number(wanted.max_latency_ns / 1000));
+  add_if_changed("bandwidth", wanted.bandwidth / 1000, 0);
+  for (std::size_t at = 0; at < fault_count; ++at) add_if_changed(fault_names[at], wanted.budgets[at], 0);
+  add_if_changed("fault-rate", wanted.fault_rate, defaults.fault_rate);
+  add_if_changed("calm-from", wanted.calm_from_ns / 1'000'000'000, 0);
+  std::istringstream names(wanted.names.data());
+  for (std::string name; std::getline(names, name);) add("name", name);
+  add_if_changed("max-switches", wanted.max_switches, 0);
+  return words;
+}
+
 auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
     -> std::string {
-  const settings defaults;
-  std::string text = "braid-sim run --seed " + number(seed);
-  if (is_twice) text += " --twice";
-  if (options.wanted.kind == order::pct) text += " --order pct";
-  if (options.wanted.changes != defaults.changes) text += " --changes " + number(options.wanted.changes);
-  if (options.wanted.reach != defaults.reach) text += " --reach " + number(options.wanted.reach);
-  if (options.wanted.every != defaults.every) text += " --every " + number(options.wanted.every);
-  if (options.wanted.cpus != defaults.cpus) text += " --cpus " + number(options.wanted.cpus);
-  if (options.wanted.min_latency_ns != defaults.min_latency_ns ||
-      options.wanted.max_latency_ns != defaults.max_latency_ns)
-    text += " --latency " + number(options.wanted.min_latency_ns / 1000) + ".." +
-            number(options.wanted.max_latency_ns / 1000);
-  for (std::size_t at = 0; at < fault_count; ++at)
-    if (options.wanted.budgets[at] != 0)
-      text += std::string(" --") + fault_names[at] + " " + number(options.wanted.budgets[at]);
-  if (options.wanted.fault_rate != defaults.fault_rate) text += " --fault-rate " + number(options.wanted.fault_rate);
-  if (options.wanted.calm_from_ns != 0) text += " --calm-from " + number(options.wanted.calm_from_ns / 1'000'000'000);
-  std::istringstream names(options.wanted.names.data());
-  for (std::string name; std::getline(names, name);) text += " --name " + quoted({name});
-  if (options.wanted.max_switches != 0) text += " --max-switches " + number(options.wanted.max_switches);
-  return text + " " + subject;
+  std::vector<std::string> words = option_words(options, seed);
+  if (is_twice) words.insert(words.begin() + 2, "--twice");
+  return "braid-sim run " + quoted(words) + " " + subject;
 }
 
 auto run_once(const run_options& options) -> int {

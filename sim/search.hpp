@@ -26,6 +26,9 @@ struct search_options {
 };
 auto search(run_options options, const search_options& wanted) -> int;
 
+/// Returns the options of the command line that differ from the defaults, with the seed.
+auto option_words(const run_options& options, std::uint64_t seed) -> std::vector<std::string>;
+
 /// Returns the command that repeats a failing seed of a program or a world.
 auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
     -> std::string;

@@ -118,8 +118,9 @@ struct settings {
   std::uint32_t keeps_stacks = 0;
   std::uint64_t min_latency_ns = 10'000;  ///< the minimum latency of a packet between internet sockets
   std::uint64_t max_latency_ns = 200'000;
-  std::array<std::uint32_t, fault_count> budgets{};  ///< the maximum number of faults of each kind
-  std::uint32_t fault_rate = 20;                     ///< on average one of this many packets has a fault
+  std::uint64_t bandwidth = 0;  ///< bytes per second from one machine of a world to another; 0: no limit
+  std::array<std::uint32_t, fault_count> budgets{};  ///< the most faults of each kind
+  std::uint32_t fault_rate = 20;                     ///< one of so many packets has a fault, on average
   std::uint64_t calm_from_ns = 0;                    ///< no faults begin after it; 0: no limit
   std::array<char, 4096> names{};                    ///< host names: NAME=ADDRESS lines
   std::uint32_t is_machine = 0;                      ///< 1 if a coordinator passes a token among several processes

@@ -138,6 +138,18 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
   return bound < 2 ? 0 : static_cast<std::uint32_t>(entropy() % bound);
 }
 
+/// Decides for braid::sim::sometimes, which finds this function by its name. A name is true for a quarter of the seeds,
+/// and then at a quarter of the calls, so that a seed has a few such places and not all of them.
+extern "C" __attribute__((visibility("default"))) auto braid_sim_sometimes(const char* place) -> int {
+  if (!on()) return 0;
+  const auto calm_from = static_cast<nanoseconds>(page->wanted.calm_from_ns);
+  if (calm_from != 0 && now() - start_time >= calm_from) return 0;
+  std::uint64_t mixed = page->wanted.seed;
+  for (const char each : std::string_view(place))
+    mixed = (mixed ^ static_cast<unsigned char>(each)) * 0x9e3779b97f4a7c15U;
+  return (mixed >> 60U) % 4 == 0 && entropy() % 4 == 0 ? 1 : 0;
+}
+
 // --- opening files: entropy devices, and folders of threads in /proc ---
 
 namespace {

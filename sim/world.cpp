@@ -30,6 +30,7 @@ auto to_run_options(const world_options& from) -> ::sim::run_options {
   made.wanted.max_latency_ns = to_number(from.max_latency);
   made.wanted.budgets = {from.splits, from.delays, from.resets, from.refusals, from.losses, from.partitions};
   made.wanted.fault_rate = from.fault_rate;
+  made.wanted.bandwidth = from.bandwidth;
   made.wanted.calm_from_ns = to_number(from.calm_from);
   return made;
 }

@@ -39,8 +39,6 @@ constexpr std::array event_kinds = {"cut",       "heal",      "crash",     "kill
                                     "fill_disk", "fail_disk", "slow_disk", "heal_disk"};
 /// The faults of the last kinds of events, which are about a disk.
 constexpr std::array disk_faults = {disk_fault::full, disk_fault::error, disk_fault::slow, disk_fault::none};
-
-auto is_about_disk(world_event::kind what) -> bool { return what >= world_event::kind::fill_disk; }
 constexpr std::int64_t longest = 1'000'000'000'000'000'000;  // 31 years
 
 auto parse_duration(std::string_view text) -> std::optional<std::int64_t> {
@@ -89,11 +87,12 @@ class world_reader {
       return std::move(problems_);
     }
     const toml::table& whole = parsed.table();
-    check_keys(whole, "", std::array{"duration", "options", "machines", "events"});
+    check_keys(whole, "", std::array{"duration", "options", "machines", "events", "faults"});
     plan_.duration_ns = read_duration(whole, "duration", true, 1);
     if (const toml::node* options = whole.get("options")) plan_.options = read_words(*options, "options");
     read_machines(whole);
     read_events(whole);
+    read_faults(whole);
     std::ranges::sort(problems_, {}, [](const world_problem& each) { return std::pair(each.line, each.sentence); });
     return std::move(problems_);
   }
@@ -289,14 +288,70 @@ class world_reader {
     if (table.contains("delay") && !is_slow)
       add(line_of(*table.get("delay")), "`delay` belongs to `slow_disk`, not to `" + kind + "`");
     if (!is_about_disk(made.what)) return;
-    made.failure.fault =
-        disk_faults[static_cast<std::size_t>(made.what) - static_cast<std::size_t>(world_event::kind::fill_disk)];
+    made.failure.fault = fault_of(made.what);
     if (has_paths && table.contains("paths")) made.failure.paths = read_text(table, "paths");
     if (made.failure.paths.starts_with('/'))
       add(line_of(*table.get("paths")),
           "`paths` must be a pattern below the folder of the machine, such as \"events/*\", got \"" +
               made.failure.paths + "\"");
     if (is_slow) made.failure.delay_ns = read_duration(table, "delay", true, 1);
+  }
+
+  /// Reads the budgets of the faults that a seed chooses. Those of the network are stored as words of the command line.
+  void read_faults(const toml::table& whole) {
+    const toml::node* found = whole.get("faults");
+    if (found == nullptr) return;
+    const toml::table* table = found->as_table();
+    if (table == nullptr) return add(line_of(*found), "`faults` must be a table: write [faults]");
+    std::vector<const char*> keys(budget_names.begin(), budget_names.end());
+    keys.insert(keys.end(), fault_names.begin(), fault_names.end());
+    keys.insert(keys.end(), {"calm_from", "machines"});
+    check_keys(*table, "faults.", keys);
+    for (std::size_t at = 0; at < budget_names.size(); ++at)
+      plan_.faults.budgets[at] = read_budget(*table, budget_names[at]);
+    for (const char* each : fault_names)
+      if (const std::uint32_t budget = read_budget(*table, each); budget != 0)
+        plan_.options.insert(plan_.options.begin(), {std::string("--") + each, std::to_string(budget)});
+    plan_.faults.calm_from_ns = read_duration(*table, "calm_from", false, 1);
+    if (plan_.faults.calm_from_ns > plan_.duration_ns && plan_.duration_ns > 0)
+      add(line_of(*table->get("calm_from")), "`calm_from` must not be after the end of the world, its `duration`");
+    if (const toml::node* machines = table->get("machines")) read_targets(*machines);
+    check_targets(*table);
+  }
+
+  auto read_budget(const toml::table& table, const char* key) -> std::uint32_t {
+    constexpr std::int64_t largest = 1'000'000;
+    const toml::node* found = table.get(key);
+    if (found == nullptr) return 0;
+    const auto value = found->value_exact<std::int64_t>();
+    if (value && *value >= 0 && *value <= largest) return static_cast<std::uint32_t>(*value);
+    add(line_of(*found), std::string("`") + key + "` must be an integer from 0 to 1000000" +
+                             (value ? ", got " + std::to_string(*value) : ""));
+    return 0;
+  }
+
+  void read_targets(const toml::node& node) {
+    plan_.faults.machines = read_words(node, "machines");
+    if (node.is_array() && plan_.faults.machines.empty())
+      add(line_of(node), "`machines` must name at least one machine; leave the key out for faults of all machines");
+    for (const std::string& name : plan_.faults.machines)
+      if (std::ranges::find(names_, name) == names_.end())
+        add(line_of(node), "the machine `" + name + "` does not exist; the world has " + machine_names());
+  }
+
+  /// Reports budgets of faults that no machine of the world can have.
+  void check_targets(const toml::table& table) {
+    for (std::size_t at = 0; at < budget_names.size(); ++at) {
+      if (plan_.faults.budgets[at] == 0) continue;
+      const std::size_t targets = fault_targets(plan_, fault_kinds[at]).size();
+      const bool is_cut = fault_kinds[at] == world_event::kind::cut;
+      if (targets < (is_cut ? 2U : 1U))
+        add(line_of(*table.get(budget_names[at])),
+            std::string("`") + budget_names[at] + "` needs " +
+                (is_cut                           ? "two machines that may have faults"
+                 : is_about_disk(fault_kinds[at]) ? "a machine with `disk = true` that may have faults"
+                                                  : "a machine that may have faults; name it in `machines`"));
+    }
   }
 
   [[nodiscard]] auto has_disk(const std::string& name) const -> bool {
@@ -318,9 +373,25 @@ class world_reader {
 
 }  // namespace
 
+auto name(world_event::kind what) -> const char* { return event_kinds.at(static_cast<std::size_t>(what)); }
+
+auto fault_of(world_event::kind what) -> disk_fault {
+  return disk_faults.at(static_cast<std::size_t>(what) - static_cast<std::size_t>(world_event::kind::fill_disk));
+}
+
 auto read_world(const std::string& file, world_plan& plan) -> std::vector<world_problem> {
   plan.file = file;
   return world_reader(plan).read();
+}
+
+auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const machine_plan& each : plan.machines) {
+    const bool is_named = std::ranges::find(plan.faults.machines, each.name) != plan.faults.machines.end();
+    const bool is_default = plan.faults.machines.empty() && (fault == world_event::kind::cut || !each.must_end);
+    if ((is_named || is_default) && (!is_about_disk(fault) || each.has_disk)) names.push_back(each.name);
+  }
+  return names;
 }
 
 auto build_world(const world_plan& plan, coordinator& world) -> std::string {

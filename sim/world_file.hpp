@@ -3,6 +3,7 @@
 
 #include <sim/coordinator.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +27,28 @@ struct world_event {
   std::vector<std::string> machines;
   bool is_one_way = false;
   disk_failure failure;
+  unsigned number = 0;  ///< of the fault that the seed has chosen, whose begin and end have the same; 0: of the file
+};
+
+/// Returns the key of a kind of events.
+auto name(world_event::kind what) -> const char*;
+constexpr auto is_about_disk(world_event::kind what) -> bool { return what >= world_event::kind::fill_disk; }
+/// Returns the fault of the disk that a kind of events begins.
+auto fault_of(world_event::kind what) -> disk_fault;
+
+/// The kinds of events that a seed can choose, and their keys.
+inline constexpr std::array fault_kinds = {world_event::kind::crash,     world_event::kind::kill,
+                                           world_event::kind::cut,       world_event::kind::fill_disk,
+                                           world_event::kind::fail_disk, world_event::kind::slow_disk};
+inline constexpr std::array<const char*, fault_kinds.size()> budget_names = {
+    "crashes", "kills", "cuts", "full_disks", "failing_disks", "slow_disks"};
+
+/// The most faults of each kind that a seed chooses.
+struct fault_budgets {
+  std::array<std::uint32_t, fault_kinds.size()> budgets{};
+  std::int64_t calm_from_ns = 0;      ///< no fault begins or lasts after it; 0: no limit
+  std::vector<std::string> machines;  ///< that may have faults: see `fault_targets`
+  unsigned drawn = 0;                 ///< the number of faults that were chosen
 };
 
 /// The content of a world file. Options are stored as words of the command line.
@@ -35,7 +58,12 @@ struct world_plan {
   std::int64_t duration_ns = 0;
   std::vector<machine_plan> machines;
   std::vector<world_event> events;
+  fault_budgets faults;
 };
+
+/// Returns the names of the machines that may have a fault of this kind. Unless the file names machines, those that
+/// must end have faults of the network only.
+auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string>;
 
 /// An error in a line of a world file.
 struct world_problem {

@@ -1,8 +1,10 @@
 // sim/world_run.cpp: runs a world with one seed, twice with one seed, or with many seeds.
+#include <sim/faults.hpp>
 #include <sim/world_run.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +14,8 @@ namespace {
 auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, output where)
     -> std::unique_ptr<coordinator> {
   options.wanted.seed = seed;
+  if (options.wanted.calm_from_ns == 0)
+    options.wanted.calm_from_ns = static_cast<std::uint64_t>(plan.faults.calm_from_ns);
   auto world = std::make_unique<coordinator>(options, where);
   if (const std::string problem = build_world(plan, *world); !problem.empty()) throw std::runtime_error(problem);
   world->run_until(plan.duration_ns);
@@ -52,13 +56,25 @@ void print_outputs(const coordinator& world, const world_plan& plan) {
   }
 }
 
+/// Prints the world with the fewest faults with which a seed still fails.
+void print_smallest(const world_plan& plan, run_options options, std::uint64_t seed) {
+  const bool has_faults = plan.faults.drawn != 0 || std::ranges::any_of(options.wanted.budgets, std::identity());
+  if (!has_faults) return;
+  const world_plan smallest = shrink(plan, options, [seed](const world_plan& fewer, const run_options& tried) {
+    return run_seed(fewer, tried, seed, output::kept)->has_failed();
+  });
+  std::fputs("braid-sim: the smallest world that still fails is on the standard output\n", stderr);
+  std::fputs(to_toml(smallest, option_words(options, seed)).c_str(), stdout);
+}
+
 }  // namespace
 
 auto run_world(const world_plan& plan, const run_options& options, bool is_twice) -> int {
-  const auto first = run_seed(plan, options, options.wanted.seed, output::shown);
+  const world_plan events = with_faults(plan, options, options.wanted.seed);
+  const auto first = run_seed(events, options, options.wanted.seed, output::shown);
   std::fputs(first->summary().c_str(), stderr);
   if (!is_twice) return first->exit_status();
-  const auto second = run_seed(plan, options, options.wanted.seed, output::kept);
+  const auto second = run_seed(events, options, options.wanted.seed, output::kept);
   if (!are_equal(*first, *second, plan, options.wanted.seed)) return 1;
   std::fputs("braid-sim: the second run was the same\n", stderr);
   return first->exit_status();
@@ -67,16 +83,18 @@ auto run_world(const world_plan& plan, const run_options& options, bool is_twice
 auto search_world(const world_plan& plan, const run_options& options, const search_options& wanted) -> int {
   std::uint64_t switches = 0;
   for (std::uint64_t seed = wanted.seeds.first;; ++seed) {
-    const auto world = run_seed(plan, options, seed, output::kept);
+    const world_plan events = with_faults(plan, options, seed);
+    const auto world = run_seed(events, options, seed, output::kept);
     switches += world->switches();
     bool is_failed = world->has_failed();
     if (is_failed) {
       print_outputs(*world, plan);
       std::fputs(world->summary().c_str(), stderr);
     } else if (wanted.is_twice) {
-      is_failed = !are_equal(*world, *run_seed(plan, options, seed, output::kept), plan, seed);
+      is_failed = !are_equal(*world, *run_seed(events, options, seed, output::kept), plan, seed);
     }
     if (is_failed) {
+      if (world->has_failed()) print_smallest(events, options, seed);
       std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", std::to_string(seed).c_str(),
                    repeat_command(options, seed, wanted.is_twice, quoted({plan.file})).c_str());
       return 1;

@@ -10,7 +10,20 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
+
 namespace braid::sim {
+
+/// Returns true at some calls in a simulation, as the seed decides, and false otherwise. Use it in production code to
+/// reach a rare path: `if (cache.is_full() || braid::sim::sometimes("cache is full"))`. In a quarter of the seeds, a
+/// name is true at a quarter of its calls. It is false after `calm_from`.
+///
+/// Cost: one load if the program is not simulated. It needs no library. Threads: any.
+[[nodiscard]] inline auto sometimes(const char* name) -> bool {
+  using decide = int (*)(const char*);
+  static const auto found = reinterpret_cast<decide>(::dlsym(RTLD_DEFAULT, "braid_sim_sometimes"));
+  return found != nullptr && found(name) != 0;
+}
 
 /// The seed of a world, and the faults that the network may have. For each kind of fault, a number limits how many
 /// happen; with the default 0, no fault of that kind happens.
@@ -18,6 +31,7 @@ struct world_options {
   std::uint64_t seed = 1;
   std::chrono::nanoseconds min_latency = std::chrono::microseconds(10);
   std::chrono::nanoseconds max_latency = std::chrono::microseconds(200);
+  std::uint64_t bandwidth = 0;            ///< bytes per second from one machine to another; 0: no limit
   std::uint32_t splits = 0;               ///< packets of TCP that are split at any byte
   std::uint32_t delays = 0;               ///< packets that are delayed by up to 1 s
   std::uint32_t resets = 0;               ///< connections that are reset while they carry data

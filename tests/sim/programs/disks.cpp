@@ -52,6 +52,17 @@ auto make_record(int number) -> std::string {
   return text + "\n";
 }
 
+/// Returns the number of the last record that any process of the machine has acknowledged, from its own output.
+auto acknowledged() -> int {
+  std::string output(1'000'000, '\0');
+  const ssize_t size = ::pread(STDOUT_FILENO, output.data(), output.size(), 0);
+  output.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  const std::size_t last = output.rfind("wrote ");
+  return last == std::string::npos ? 0 : std::atoi(output.c_str() + last + 6);
+}
+
+bool is_checked = false;  // the program fails if acknowledged records are lost
+
 /// Appends records to a log. At the start, prints how many of them are there.
 auto append(std::string_view variant) -> int {
   const std::string before = read_all("log");
@@ -59,6 +70,7 @@ auto append(std::string_view variant) -> int {
   while (before.substr(static_cast<std::size_t>(whole) * record_size, record_size) == make_record(whole)) ++whole;
   const bool is_torn = before.size() != static_cast<std::size_t>(whole) * record_size;
   print("found " + std::to_string(whole) + (is_torn ? " torn" : ""));
+  if (is_checked && whole < acknowledged()) return 1;
   if (!before.empty()) return 0;
   int flags = O_WRONLY | O_CREAT | O_APPEND;
   if (variant == "dsync") flags |= O_DSYNC;
@@ -82,6 +94,7 @@ auto replace(std::string_view variant) -> int {
   print(version > 0 && before == make_record(version) ? "found " + std::to_string(version)
         : before.empty()                              ? "found 0"
                                                       : "found damage");
+  if (is_checked && (version < acknowledged() || before != (version > 0 ? make_record(version) : ""))) return 1;
   if (::access("state", F_OK) == 0) return 0;
   for (int at = 1; at < 100; ++at) {
     const std::string record = make_record(at);
@@ -263,6 +276,7 @@ auto show_calls() -> int {
 int main(int argc, char** argv) {
   const std::string_view kind = argc > 1 ? argv[1] : "";
   const char* variant = argc > 2 ? argv[2] : "";
+  is_checked = argc > 3;
   if (kind == "append") return append(variant);
   if (kind == "replace") return replace(variant);
   if (kind == "overwrite") return overwrite();

@@ -1,4 +1,6 @@
 // tests/sim/programs/machines.cpp: programs of machines in worlds. The first argument chooses one.
+#include <braid/sim.hpp>
+
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -220,6 +222,18 @@ auto show_clocks(int seconds) -> int {
   return 0;
 }
 
+/// Prints how many of 40 names are true at some of 100 calls.
+auto count_rare_paths() -> int {
+  int names = 0;
+  for (int name = 0; name < 40; ++name) {
+    int count = 0;
+    for (int at = 0; at < 100; ++at) count += braid::sim::sometimes(("path " + std::to_string(name)).c_str()) ? 1 : 0;
+    names += count > 0 ? 1 : 0;
+  }
+  std::printf("%d names\n", names);
+  return 0;
+}
+
 [[gnu::noinline]] void spin_without_a_call() {
   volatile int turns = 0;
   while (turns >= 0) turns = turns == 1'000'000 ? 0 : turns + 1;
@@ -234,6 +248,7 @@ auto run(std::string_view kind, const char* name, int count) -> int {
   if (kind == "echo") return echo();
   if (kind == "ping") return ping(name, count);
   if (kind == "clocks") return show_clocks(count);
+  if (kind == "sometimes") return count_rare_paths();
   if (kind == "exit") return ::sleep(1) == 0 ? count : 0;
   if (kind == "wait") return ::pause();
   if (kind == "abort") std::abort();

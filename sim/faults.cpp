@@ -1,0 +1,156 @@
+// sim/faults.cpp: draws the faults of a world from its seed, removes those that a failure does not need, and writes
+// worlds as TOML.
+#include <sim/faults.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using kind = world_event::kind;
+
+constexpr std::int64_t millisecond = 1'000'000;
+constexpr std::int64_t min_length = 100 * millisecond;
+constexpr std::int64_t length_range = 9'900 * millisecond;
+
+auto end_of(kind fault) -> kind {
+  if (fault == kind::cut) return kind::heal;
+  return is_about_disk(fault) ? kind::heal_disk : kind::restart;
+}
+
+void draw_fault(world_plan& plan, kind fault, chances& seed) {
+  std::vector<std::string> names = fault_targets(plan, fault);
+  const std::size_t count = fault == kind::cut ? 2 : 1;
+  if (names.size() < count) return;
+  // Whole milliseconds, so that the file of a world can contain these times.
+  const std::int64_t limit = plan.faults.calm_from_ns != 0 ? plan.faults.calm_from_ns : plan.duration_ns;
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(
+               seed.below(static_cast<std::uint64_t>(std::max(bound, millisecond) / millisecond))) *
+           millisecond;
+  };
+  world_event begin;
+  begin.what = fault;
+  begin.at_ns = below(limit);
+  begin.is_one_way = fault == kind::cut && seed.below(2) == 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto chosen = names.begin() + static_cast<std::ptrdiff_t>(seed.below(names.size()));
+    begin.machines.push_back(*chosen);
+    names.erase(chosen);
+  }
+  if (is_about_disk(fault)) begin.failure.fault = fault_of(fault);
+  if (fault == kind::slow_disk) begin.failure.delay_ns = min_length + below(2'000 * millisecond);
+  world_event end;
+  end.what = end_of(fault);
+  end.machines = begin.machines;
+  end.at_ns = std::min(begin.at_ns + min_length + below(length_range), std::max(limit, begin.at_ns));
+  begin.number = end.number = ++plan.faults.drawn;
+  plan.events.push_back(std::move(begin));
+  plan.events.push_back(std::move(end));
+}
+
+auto without(const world_plan& plan, unsigned number) -> world_plan {
+  world_plan made = plan;
+  std::erase_if(made.events, [&](const world_event& each) { return each.number == number; });
+  return made;
+}
+
+auto quoted_text(const std::string& text) -> std::string {
+  std::string out = "\"";
+  for (const char each : text) {
+    std::array<char, 8> code{};
+    std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned char>(each));
+    if (each == '"' || each == '\\')
+      out.append({'\\', each});
+    else
+      out += static_cast<unsigned char>(each) < ' ' ? std::string(code.data()) : std::string(1, each);
+  }
+  return out + "\"";
+}
+
+auto quoted_list(const std::vector<std::string>& words) -> std::string {
+  std::string out;
+  for (const std::string& each : words) out += (out.empty() ? "" : ", ") + quoted_text(each);
+  return "[" + out + "]";
+}
+
+auto duration_text(std::int64_t time_ns) -> std::string {
+  return time_ns % millisecond == 0 ? "\"" + std::to_string(time_ns / millisecond) + "ms\""
+                                    : "\"" + std::to_string(time_ns) + "ns\"";
+}
+
+auto machine_text(const machine_plan& shown) -> std::string {
+  std::string out = "\n[machines." + quoted_text(shown.name) + "]\nprogram = " + quoted_list(shown.words) + "\n";
+  if (!shown.address.empty()) out += "address = " + quoted_text(shown.address) + "\n";
+  if (!shown.folder.empty()) out += "folder = " + quoted_text(shown.folder) + "\n";
+  if (shown.has_disk) out += "disk = true\n";
+  if (shown.starts_at_ns != 0) out += "starts_at = " + duration_text(shown.starts_at_ns) + "\n";
+  if (shown.clock_offset_ns != 0) out += "clock_offset = " + duration_text(shown.clock_offset_ns) + "\n";
+  if (shown.clock_drift_ppm != 0) out += "clock_drift_ppm = " + std::to_string(shown.clock_drift_ppm) + "\n";
+  if (shown.must_end) out += "must_end = true\n";
+  return out;
+}
+
+auto event_text(const world_event& shown) -> std::string {
+  const bool is_pair = shown.what == kind::cut || shown.what == kind::heal;
+  std::string out = "\n[[events]]\nat = " + duration_text(shown.at_ns) + "\n" + name(shown.what) + " = " +
+                    (is_pair ? quoted_list(shown.machines) : quoted_text(shown.machines.front())) + "\n";
+  if (shown.is_one_way) out += "one_way = true\n";
+  if (shown.failure.paths != "*") out += "paths = " + quoted_text(shown.failure.paths) + "\n";
+  if (shown.what == kind::slow_disk) out += "delay = " + duration_text(shown.failure.delay_ns) + "\n";
+  return out;
+}
+
+}  // namespace
+
+auto with_faults(const world_plan& plan, const run_options& options, std::uint64_t seed) -> world_plan {
+  world_plan made = plan;
+  if (options.wanted.calm_from_ns != 0)
+    made.faults.calm_from_ns = static_cast<std::int64_t>(options.wanted.calm_from_ns);
+  chances draws{seed ^ 0xbb67ae8584caa73bU};
+  for (std::size_t at = 0; at < fault_kinds.size(); ++at) {
+    const std::uint64_t count = std::exchange(made.faults.budgets[at], 0);
+    const std::uint64_t wanted = count == 0 ? 0 : draws.below(count + 1);
+    for (std::uint64_t each = 0; each < wanted; ++each) draw_fault(made, fault_kinds[at], draws);
+  }
+  return made;
+}
+
+auto shrink(world_plan plan, run_options& options,
+            const std::function<bool(const world_plan&, const run_options&)>& fails) -> world_plan {
+  for (bool is_smaller = true; is_smaller;) {
+    is_smaller = false;
+    for (unsigned number = 1; number <= plan.faults.drawn; ++number) {
+      world_plan fewer = without(plan, number);
+      if (fewer.events.size() == plan.events.size() || !fails(fewer, options)) continue;
+      plan = std::move(fewer);
+      is_smaller = true;
+    }
+    for (std::uint32_t& budget : options.wanted.budgets) {
+      // The first faults of a kind stay the same if its budget becomes smaller.
+      const std::uint32_t before = budget;
+      for (const std::uint32_t tried : {0U, before / 2, before - 1}) {
+        if (tried >= before) break;
+        budget = tried;
+        if (fails(plan, options)) break;
+        budget = before;
+      }
+      is_smaller = is_smaller || budget < before;
+    }
+  }
+  return plan;
+}
+
+auto to_toml(const world_plan& plan, const std::vector<std::string>& options) -> std::string {
+  std::string out = "duration = " + duration_text(plan.duration_ns) + "\n";
+  if (!options.empty()) out += "options = " + quoted_list(options) + "\n";
+  if (plan.faults.calm_from_ns != 0) out += "\n[faults]\ncalm_from = " + duration_text(plan.faults.calm_from_ns) + "\n";
+  for (const machine_plan& each : plan.machines) out += machine_text(each);
+  for (const world_event& each : plan.events) out += event_text(each);
+  return out;
+}
+
+}  // namespace sim
