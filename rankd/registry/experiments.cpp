@@ -4,6 +4,7 @@
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/utc_time.hpp>
 
 #include <braid/base/detail/number_in.hpp>
 
@@ -39,29 +40,10 @@ void for_each_item(object_reader& reader, std::string_view field, presence need,
   }
 }
 
-/// Parses a part of a date that consists of digits.
-auto digits(std::string_view text) -> std::optional<int> {
-  return text.starts_with('-') ? std::nullopt : braid::detail::number_in<int>(text);
-}
-
-/// Parses a time such as `2026-11-24T00:00:00Z`.
+/// Parses a time such as `2026-11-24T00:00:00Z`, without a fraction.
 auto parse_time(std::string_view text) -> std::optional<sys_seconds> {
-  constexpr std::string_view form = "0000-00-00T00:00:00Z";
-  if (text.size() != form.size()) return std::nullopt;
-  for (std::size_t at = 0; at < form.size(); ++at)
-    if (form[at] != '0' && text[at] != form[at]) return std::nullopt;
-  const auto year = digits(text.substr(0, 4));
-  const auto month = digits(text.substr(5, 2));
-  const auto day = digits(text.substr(8, 2));
-  const auto hour = digits(text.substr(11, 2));
-  const auto minute = digits(text.substr(14, 2));
-  const auto second = digits(text.substr(17, 2));
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day)));
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
-         std::chrono::seconds(*second);
+  const auto time = text.contains('.') ? std::nullopt : parse_utc_time(text);
+  return time ? std::optional(std::chrono::floor<std::chrono::seconds>(*time)) : std::nullopt;
 }
 
 auto read_time(object_reader& row, std::string_view field) -> std::optional<sys_seconds> {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
+#include <rankd/registry/utc_time.hpp>
 
 #include <braid/base/error.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -17,24 +21,39 @@ namespace rankd {
 
 class atomic_file;
 
+/// What to do with an exposure if events may still count for its labels.
+enum class open_windows : std::uint8_t {
+  wait,     ///< leave it out; a later run writes it
+  include,  ///< write it with the labels that it has so far
+};
+
 struct join_options {
-  std::filesystem::path exposures;  ///< a folder that `serve --exposures` has filled
-  std::filesystem::path events;     ///< one of `serve --events`
-  std::filesystem::path out;        ///< empty: standard output
+  std::filesystem::path exposures;      ///< a folder that `serve --exposures` has filled
+  std::filesystem::path events;         ///< one of `serve --events`
+  std::filesystem::path captures = {};  ///< one of `serve --captures`, for more features; empty: no captures
+  std::filesystem::path labels = {};    ///< a file of labels; empty: counts of the types of events
+  /// The time up to which the events are complete; nothing: the present.
+  std::optional<utc_time> until = {};
+  open_windows unfinished = open_windows::wait;  ///< applies to labels
+  std::filesystem::path out = {};                ///< empty: standard output
 };
 
 struct join_counts {
   std::uint64_t answers = 0;
   std::uint64_t rows = 0;
   std::uint64_t events = 0;   ///< each once
-  std::uint64_t matched = 0;  ///< of these, the events that belong to a row
+  std::uint64_t matched = 0;  ///< of these, the events that belong to a row; with labels: that count for a label
   std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
+  std::uint64_t open = 0;     ///< answers that were left out, because events may still count for them
+  /// Types of events that labels name, and that no event has.
+  std::vector<std::string> unseen_types = {};
 };
 
-/// Writes a line of CSV for each row that an answer has shown. The line contains the request, the position, the
-/// columns, and how many events of each type refer to this request and item. All events that name a request are kept in
-/// memory.
-/// Blocks: on the disk. Errors: unreadable_file, output_unwritable.
+/// Writes a line of CSV for each row that an answer has shown. The line contains the request, the position and the
+/// columns. It ends with the labels, or without a file of labels with how many events of each type refer to this
+/// request and item. All events that name a request are kept in memory, and all captured values of shown rows.
+/// Blocks: on the disk. Errors: unreadable_file, output_unwritable, unsupported_form if the captures are Arrow files,
+/// and those of `load_labels`.
 auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;
 
 auto join_command(const join_options& options) -> exit_status;

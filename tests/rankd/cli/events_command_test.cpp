@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -315,6 +316,186 @@ TEST_CASE("a damaged event is no training data, and those behind it are") {
   CHECK(joined_in(folder.path(), counts).starts_with("request_id,time,plan,plan_digest,user_id,position,id,events.c"));
   CHECK(counts.events == 2);
   CHECK(counts.broken == 1);
+}
+
+namespace {
+
+/// A folder with two exposures of the same two items, a minute apart, and their events.
+class labelled_folder {
+ public:
+  labelled_folder() {
+    for (const char* line : {R"("request_id":"r","time":"2026-11-24T00:00:00.500000Z")",
+                             R"("request_id":"s","time":"2026-11-24T00:01:00Z")"})
+      shown_ += std::string("{") + line + R"(,"rows":{"id":[7,8],"rank":[1,2]},"shared":{"country":"FR"}})" + "\n";
+    folder_.write("shown/exposures-1.ndjson", shown_);
+    write_labels(label("clicked", "click", 10, "value = \"any\""));
+    fs::create_directories(folder_.path() / "events");
+  }
+
+  static auto label(const std::string& name, const std::string& event, int window_s, const std::string& more = "")
+      -> std::string {
+    return "[[label]]\nname = \"" + name + "\"\nevents = [\"" + event + "\"]\nwindow_s = " + std::to_string(window_s) +
+           "\n" + more + "\n";
+  }
+
+  void write_labels(const std::string& text) { folder_.write("labels.toml", text); }
+
+  /// Adds an event of the item 7, `ms` milliseconds after midnight.
+  void add(const std::string& request, const std::string& type, std::int64_t ms, const std::string& more = "") {
+    events_ += R"({"event_id":")" + std::to_string(++number_) + R"(","type":")" + type + R"(","time_ms":)" +
+               std::to_string(midnight + ms) + R"(,"request_id":")" + request + R"(","item_id":7)" + more + "}\n";
+    folder_.write("events/events-000001.ndjson", events_);
+  }
+
+  /// A member of an event that arrives `ms` milliseconds after midnight.
+  static auto received(std::int64_t ms) -> std::string { return ",\"received_ms\":" + std::to_string(midnight + ms); }
+
+  auto join(std::vector<std::string> options) -> process_end {
+    std::vector<std::string> all{"events",   "join",   "--exposures", "shown",
+                                 "--events", "events", "--labels",    "labels.toml"};
+    all.insert(all.end(), options.begin(), options.end());
+    return rankd_in(folder_.path(), all);
+  }
+
+  /// The labels of the four rows, when all windows are over.
+  auto labels() -> std::string {
+    const process_end done = join({"--until", "2026-12-24T00:00:00Z"});
+    std::string out;
+    for (std::size_t at = done.out.find('\n') + 1; at < done.out.size();) {
+      const std::size_t end = done.out.find('\n', at);
+      const std::string line = done.out.substr(at, end - at);
+      const std::string cells = "FR,";
+      out += line.substr(line.find(cells) + cells.size() + 2) + " ";
+      at = end + 1;
+    }
+    return out;
+  }
+
+  auto path() const -> const fs::path& { return folder_.path(); }
+
+ private:
+  static constexpr std::int64_t midnight = 1'795'478'400'000;  // 2026-11-24
+
+  scratch_folder folder_;
+  std::string shown_;
+  std::string events_;
+  int number_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("an event counts for a label only within its window") {
+  labelled_folder folder;
+  CHECK(folder.labels() == "0 0 0 0 ");
+  folder.add("r", "click", 499);     // before the exposure
+  folder.add("r", "click", 10'501);  // after its window
+  folder.add("r", "view", 1000);     // of another type
+  CHECK(folder.labels() == "0 0 0 0 ");
+  folder.add("r", "click", 10'500);
+  CHECK(folder.labels() == "1 0 0 0 ");
+  folder.add("s", "click", 60'000);
+  folder.add("s", "click", 60'001);
+  CHECK(folder.labels() == "1 0 1 0 ");
+  const process_end done = folder.join({"--until", "2026-12-24T00:00:00Z", "--out", "rows.csv"});
+  CHECK(done.out == "4 rows of 2 answers, with 3 of 6 events\n");
+  CHECK(read_text_file(folder.path() / "rows.csv").value() ==
+        "request_id,time,plan,plan_digest,user_id,position,id,country,rank,label.clicked\n"
+        "r,2026-11-24T00:00:00.500000Z,,,,1,7,FR,1,1\nr,2026-11-24T00:00:00.500000Z,,,,2,8,FR,2,0\n"
+        "s,2026-11-24T00:01:00Z,,,,1,7,FR,1,1\ns,2026-11-24T00:01:00Z,,,,2,8,FR,2,0\n");
+}
+
+TEST_CASE("an event must arrive within the delay of its label") {
+  labelled_folder folder;
+  folder.write_labels(folder.label("clicked", "click", 10, "delay_s = 5"));
+  folder.add("r", "click", 1000, folder.received(15'501));
+  CHECK(folder.labels() == "0 0 0 0 ");
+  folder.add("r", "click", 1000, folder.received(15'500));
+  CHECK(folder.labels() == "1 0 0 0 ");
+  // The clock of this client is fast: the event has happened when it was received.
+  folder.add("r", "click", 3'600'000, folder.received(9000));
+  CHECK(folder.labels() == "2 0 0 0 ");
+}
+
+TEST_CASE("one run computes several labels, each with its types, its window and its value") {
+  labelled_folder folder;
+  folder.write_labels(folder.label("clicks", "click", 10) + folder.label("clicked", "click", 100, "value = \"any\"") +
+                      folder.label("spent", "purchase", 100, "value = \"sum\"\nby = \"price\"") +
+                      "[[label]]\nname = \"both\"\nevents = [\"click\", \"purchase\"]\nwindow_s = 100\n");
+  folder.add("r", "click", 1000);
+  folder.add("r", "click", 2000);
+  folder.add("r", "purchase", 50'000, R"(,"fields":{"price":2.25})");
+  folder.add("r", "purchase", 60'000, R"(,"fields":{"price":4})");
+  folder.add("r", "purchase", 60'000, R"(,"fields":{"price":"9"})");
+  folder.add("r", "purchase", 60'000);
+  folder.add("s", "click", 90'000);
+  CHECK(folder.labels() == "2,1,6.25,6 0,0,0,0 0,1,0,1 0,0,0,0 ");
+}
+
+TEST_CASE("an answer is left out until its windows are over, unless the command is told otherwise") {
+  labelled_folder folder;
+  folder.write_labels(folder.label("a", "click", 10, "delay_s = 7") + folder.label("b", "click", 12, "delay_s = 1"));
+  folder.add("r", "click", 1000);
+  // The first answer is complete 17 s after it was shown, at 17.5 s, and the second one a minute later.
+  const process_end none = folder.join({"--until", "2026-11-24T00:00:17.499999Z", "--out", "rows.csv"});
+  CHECK(none.out ==
+        "0 rows of 0 answers, with 0 of 1 event\n"
+        "2 answers were left out, because events may still count for them\n");
+  const process_end first = folder.join({"--until", "2026-11-24T00:00:17.5Z", "--out", "rows.csv"});
+  CHECK(first.out ==
+        "2 rows of 1 answer, with 1 of 1 event\n1 answer was left out, because events may still count for it\n");
+  const process_end all = folder.join({"--until", "2026-11-24T00:00:17.5Z", "--include-open", "--out", "rows.csv"});
+  CHECK(all.out == "4 rows of 2 answers, with 1 of 1 event\n");
+  const process_end wrong = folder.join({"--until", "yesterday"});
+  CHECK(wrong.status == 2);
+  CHECK(has(wrong.err, "`yesterday` is not a time in UTC, such as 2026-11-24T00:00:00Z"));
+  const process_end alone =
+      rankd_in(folder.path(), {"events", "join", "--exposures", "shown", "--events", "events", "--include-open"});
+  CHECK(alone.status == 2);
+  CHECK(has(alone.err, "--include-open requires --labels"));
+}
+
+TEST_CASE("a type that a label names and no event has is reported, and so is a wrong file of labels") {
+  labelled_folder folder;
+  folder.write_labels(folder.label("a", "clik", 10));
+  folder.add("r", "click", 1000);
+  CHECK(has(folder.join({}).err, "no event has the type `clik`, which a label names"));
+  folder.write_labels(folder.label("a", "click", -5));
+  const process_end wrong = folder.join({});
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.err, "out_of_range"));
+  CHECK(has(wrong.err, "/label/0/window_s"));
+}
+
+TEST_CASE("captured values of shown rows are columns of training data") {
+  const scratch_folder folder;
+  folder.write("shown/exposures-1.ndjson", R"({"request_id":"r","rows":{"id":[8,7]},"shared":{"price":3}})"
+                                           "\n");
+  fs::create_directories(folder.path() / "events");
+  folder.write("rows/captures-1.ndjson",
+               R"({"request_id":"r","node":"score","side":"out","state":"done","rows":{"id":[7,8,9],"price":[1,2,3]}})"
+               "\n"
+               R"({"request_id":"r","node":"score","side":"in","of":"a","rows":{"id":[7],"price":[100]}})"
+               "\n"
+               R"({"request_id":"r","node":"first","side":"out","state":"done","rows":{"id":[7],"likes":[true]}})"
+               "\n"
+               R"({"request_id":"r","node":"first","side":"out","state":"failed"})"
+               "\n"
+               R"({"request_id":"s","node":"score","side":"out","state":"done","rows":{"id":[7],"price":[50]}})"
+               "\n"
+               R"({"request_id":"r","node":"score","side":"out","rows":{"id":[7,8],"price":[1]}})"
+               "\n");
+  const std::vector<std::string> call{"events",   "join",   "--exposures", "shown",
+                                      "--events", "events", "--captures",  "rows"};
+  const process_end done = rankd_in(folder.path(), call);
+  CHECK(done.out ==
+        "request_id,time,plan,plan_digest,user_id,position,id,price,first.likes,score.price\n"
+        "r,,,,,1,8,3,,2\nr,,,,,2,7,3,true,1\n");
+  CHECK(has(done.err, "1 line was skipped"));
+  folder.write("rows/captures-2.arrows", "");
+  const process_end arrow = rankd_in(folder.path(), call);
+  CHECK(arrow.status == 1);
+  CHECK(has(arrow.err, "unsupported_form"));
+  CHECK(has(arrow.err, "run `rankd serve` with `--captures-form ndjson`"));
 }
 
 TEST_CASE("a request on the command line captures the rows of nodes") {
