@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/capture_rows.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/registry/digest.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/json_text.hpp>
 
 #include <algorithm>
@@ -89,32 +90,70 @@ class capturer {
   std::vector<captured_rows> out_;
 };
 
+void append_cell(std::string& out, const column& values, std::uint32_t row) {
+  if (values.is_null(row))
+    out += "null";
+  else
+    detail::append_value(out, values, row);
+}
+
 void append_column(std::string& out, const column& values, const row_set& rows) {
   out += '[';
   bool is_first = true;
   rows.for_each_row([&](std::uint32_t row) {
     if (!std::exchange(is_first, false)) out += ',';
-    if (values.is_null(row))
-      out += "null";
-    else
-      detail::append_value(out, values, row);
+    append_cell(out, values, row);
   });
   out += ']';
+}
+
+/// Returns the value that all rows have, as JSON. Returns an empty text if the values differ, or if there are fewer
+/// than two rows.
+auto find_shared_value(const column& values, const row_set& rows) -> std::string {
+  std::string first;
+  std::string other;
+  bool is_shared = rows.size() > 1;
+  rows.for_each_row([&](std::uint32_t row) {
+    if (!is_shared) return;
+    std::string& text = first.empty() ? first : other;
+    text.clear();
+    append_cell(text, values, row);
+    is_shared = &text == &first || text == first;
+  });
+  return is_shared ? first : std::string();
+}
+
+void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys,
+                 std::string* shared) {
+  out += "\"rows\":{\"id\":";
+  append_column(out, *rows.table().find(registries::id_key), rows);
+  for (const key_entry* key : keys) {
+    const auto values = rows.table().find(key->key_id);
+    if (!values) continue;
+    if (shared != nullptr)
+      if (const std::string value = find_shared_value(*values, rows); !value.empty()) {
+        append_json_name(*shared, key->name);
+        *shared += value;
+        continue;
+      }
+    out += ',';
+    append_json_string(out, key->name);
+    out += ':';
+    append_column(out, *values, rows);
+  }
+  out += '}';
 }
 
 }  // namespace
 
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys) {
-  append_json_name(out, "rows");
-  out += "{\"id\":";
-  append_column(out, *rows.table().find(registries::id_key), rows);
-  for (const key_entry* key : keys) {
-    const auto values = rows.table().find(key->key_id);
-    if (!values) continue;
-    append_json_name(out, key->name);
-    append_column(out, *values, rows);
-  }
-  out += '}';
+  append_rows(out, rows, keys, nullptr);
+}
+
+void append_compact_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys) {
+  std::string shared = "{";
+  append_rows(out, rows, keys, &shared);
+  if (shared.size() > 1) out += ",\"shared\":" + shared + "}";
 }
 
 void append_members(std::string& out, const captured_rows& rows) {

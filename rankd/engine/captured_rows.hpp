@@ -55,6 +55,10 @@ void append_members(std::string& out, const captured_rows& rows);
 /// row without a value has null.
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
 
+/// Appends `"rows":{"id":[…],…}`, and then `"shared":{…}` with each column that has the same value in all of at least
+/// two rows. Such a value is written once. If no column is shared, there is no member `shared`.
+void append_compact_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
+
 /// Parses a capture from a command line, `NODE` or `NODE:key,key`. Errors: bad_value, unknown_key, blocked_key,
 /// unreadable_key, duplicate_value.
 auto parse_capture(std::string_view text, const registries& declared) -> braid::checked<asked_capture>;

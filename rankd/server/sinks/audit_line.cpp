@@ -34,6 +34,8 @@ class request_writer {
     if (shows("request_id")) append_json_unless_empty(text_, "request_id", request_->request_id);
     if (request_->user_id && shows("user_id")) append_id(text_, "user_id", *request_->user_id);
     append_json_unless_empty(text_, "plan", request_->plan);
+    out.rest = text_.size();
+    out.names_keys = request_->output_keys.has_value();
     write_params("context", with_times());
     write_params("param_overrides", request_->overridden);
     if (!request_->forced.empty() && shows("experiments")) write_forced();

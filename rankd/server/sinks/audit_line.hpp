@@ -45,6 +45,8 @@ class redaction {
 /// A request that can be sent again, except for its redacted values.
 struct audited_request {
   std::string json;                   ///< the object to send; empty if the request could not be read
+  std::size_t rest = 0;               ///< where `json` continues after request_id, user_id and plan
+  bool names_keys = false;            ///< the request has `output_keys`
   std::vector<std::string> redacted;  ///< names whose values the request has and `json` does not
   std::string engine_request_id;      ///< distinguishes its bytes from those of other requests
   std::size_t candidates = 0;         ///< rows of the request, which are not in `json`

@@ -4,6 +4,9 @@
 #include <rankd/registry/json_members.hpp>
 #include <rankd/server/files/serve_log.hpp>
 
+#include <algorithm>
+#include <vector>
+
 namespace rankd {
 namespace {
 
@@ -14,6 +17,23 @@ auto begin_line(const line_origin& origin) -> std::string {
   append_json_member(out, "plan", origin.plan);
   append_json_member(out, "plan_digest", origin.digest);
   return out;
+}
+
+/// Returns the columns of an answer that its exposure has. Vectors are left out unless the request names its keys.
+auto logged_fields(const audited_request& asked, const ranking& shown) -> std::vector<const key_entry*> {
+  std::vector<const key_entry*> out = shown.fields;
+  if (!asked.names_keys) std::erase_if(out, [](const key_entry* key) { return key->type == value_type::vector; });
+  return out;
+}
+
+/// Appends the fields of a request that the line does not have yet; nothing if there are none.
+void append_rest_of_request(std::string& out, const audited_request& asked) {
+  std::string_view rest = asked.json;
+  rest.remove_prefix(std::min(asked.rest, rest.size()));
+  if (rest.starts_with(',')) rest.remove_prefix(1);
+  if (rest.size() <= 1) return;  // only the end of the object
+  out += ",\"request\":{";
+  out += rest;
 }
 
 }  // namespace
@@ -36,8 +56,9 @@ auto exposure_line(const line_origin& origin, const ranking& shown) -> std::stri
     out += ',';
     append_degraded(out, shown.degraded);
   }
-  append_rows(out, shown.rows, shown.fields);
-  if (!origin.record.asked.json.empty()) out += ",\"request\":" + origin.record.asked.json;
+  out += ',';
+  append_compact_rows(out, shown.rows, logged_fields(origin.record.asked, shown));
+  append_rest_of_request(out, origin.record.asked);
   return out + "}";
 }
 

@@ -25,8 +25,10 @@ struct line_origin {
 /// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
 [[nodiscard]] auto capture_line(const line_origin& origin, const captured_rows& rows) -> std::string;
 
-/// Returns a line with the candidates of an answer, in order, and their values:
-/// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"request":{…}}`.
+/// Returns a line with the candidates of an answer, in order, and their values: `{"time":…,"request_id":…,"plan":…,
+/// "plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"shared":{…},"request":{…}}`. Each value is written once:
+/// `shared` has the columns with one value in all rows, and `request` has only what the line does not have elsewhere.
+/// Vectors are left out, unless the request has `output_keys`.
 /// Requires an answer without an error.
 [[nodiscard]] auto exposure_line(const line_origin& origin, const ranking& shown) -> std::string;
 
