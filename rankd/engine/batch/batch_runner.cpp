@@ -21,10 +21,18 @@ struct batch_runner::worker_loop {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
   const registries* declared = nullptr;
+  // Used only by tasks of the loop:
+  piece* current = nullptr;          // the piece that was begun last
+  braid::scope* children = nullptr;  // of the lanes
+  std::size_t lanes = 0;             // tasks that each answer one line after the other
 };
 
 struct batch_runner::piece {
   std::vector<batch_line> lines;
+  std::vector<std::string> texts;  // the answer to each line
+  std::size_t begun = 0;           // lines that a lane has begun
+  std::size_t answered = 0;
+  std::size_t bytes = 0;  // of the lines; once they are answered, of the answers
   batch_answers answers;
   bool done = false;
 };
@@ -59,90 +67,135 @@ batch_runner::~batch_runner() {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
+  submitted_.notify_all();
   if (!pieces_.empty())  // some may be waiting for a store
     for (const auto& each : loops_) static_cast<void>(each->on->shutdown(braid::shutdown_mode::stop_now));
   threads_.clear();  // joins them
 }
 
-auto batch_runner::wants_more() const noexcept -> bool {
-  constexpr std::size_t pieces_of_each = 4;  // pieces take different times; the slowest must not starve the others
-  return pieces_.size() < pieces_of_each * loops_.size();
+auto batch_runner::wants_more() const -> bool {
+  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. So short pieces
+  // fill a longer queue, in which each loop finds enough work while that thread waits for the disk or for a CPU. Large
+  // pieces are limited by their bytes.
+  constexpr std::size_t min_pieces = 4;
+  constexpr std::size_t max_pieces = 256;
+  constexpr std::size_t max_bytes = std::size_t{4} << 20U;
+  const std::scoped_lock lock(mutex_);
+  return pieces_.size() < (bytes_ < max_bytes * loops_.size() ? max_pieces : min_pieces) * loops_.size();
 }
 
 void batch_runner::submit(std::vector<batch_line> lines) {
-  BRAID_EXPECTS(lines.size() <= max_lines, "a piece of a batch has at most max_lines lines");
+  BRAID_EXPECTS(!lines.empty() && lines.size() <= max_lines, "a piece of a batch has 1 to max_lines lines");
   auto added = std::make_unique<piece>();
   added->lines = std::move(lines);
+  added->texts.resize(added->lines.size());
+  for (const batch_line& each : added->lines) added->bytes += each.text.size();
   {
     const std::scoped_lock lock(mutex_);
+    bytes_ += added->bytes;
     pieces_.push_back(std::move(added));
   }
-  changed_.notify_all();
+  submitted_.notify_one();
 }
 
 auto batch_runner::wait_for(braid::duration limit) -> bool {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [this] { return pieces_.empty() || pieces_.front()->done; });
+  return answered_.wait_for(lock, limit, [this] { return pieces_.empty() || pieces_.front()->done; });
 }
 
 auto batch_runner::next() -> std::optional<batch_answers> {
   std::unique_lock lock(mutex_);
   if (pieces_.empty()) return std::nullopt;
-  changed_.wait(lock, [this] { return pieces_.front()->done; });
+  answered_.wait(lock, [this] { return pieces_.front()->done; });
   batch_answers answers = std::move(pieces_.front()->answers);
+  bytes_ -= pieces_.front()->bytes;
   pieces_.pop_front();
   --begun_;
   return answers;
 }
 
-/// Returns the oldest piece of the batch that no thread has started. Returns null if there is none.
-auto batch_runner::take() -> piece* {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });
-  return ending_ ? nullptr : pieces_[begun_++].get();
-}
+/// Returns the oldest piece of the batch that no thread has started. Returns null if there is none. Requires the lock.
+auto batch_runner::take() -> piece* { return !ending_ && begun_ < pieces_.size() ? pieces_[begun_++].get() : nullptr; }
 
 void batch_runner::serve(worker_loop& on) {
-  while (piece* work = take()) {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      submitted_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });
+      on.current = take();
+    }
+    if (on.current == nullptr) return;
     try {
-      on.on->run(answer_all(*this, on, *work));
+      on.on->run(answer_pieces(*this, on));
     } catch (const std::system_error&) {  // the destructor has stopped the loop, or the answers are lost
       const std::scoped_lock lock(mutex_);
       if (ending_) return;
       throw;
     }
-    {
-      const std::scoped_lock lock(mutex_);
-      work->done = true;
-    }
-    changed_.notify_all();
   }
 }
 
-auto batch_runner::answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void> {
-  std::vector<std::string> texts(work.lines.size());
-  const std::size_t most = owner.options_.in_flight == 0 ? max_lines : owner.options_.in_flight;
-  std::size_t next = 0;
-  auto start_all = [&](braid::scope& children) -> braid::task<void> {
-    for (std::size_t lane = 0; lane < std::min(most, texts.size()); ++lane)
-      children.spawn(answer_next(owner, on, work, texts, next));
+/// Answers pieces until no piece is left that no thread has begun.
+auto batch_runner::answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void> {
+  auto start = [&](braid::scope& children) -> braid::task<void> {
+    on.children = &children;
+    owner.start_lanes(on);
     co_return;
   };
-  braid::task<void> all = braid::with_scope(std::ref(start_all));
-  co_await std::move(all);
-  for (const std::string& text : texts) work.answers.text += text + "\n";
-  work.answers.answered = texts.size();
+  co_await braid::with_scope(std::ref(start));
 }
 
-/// Answers the lines that no other task has begun, one after the other.
-auto batch_runner::answer_next(batch_runner& owner, worker_loop& on, piece& work, std::vector<std::string>& texts,
-                               std::size_t& next) -> braid::task<void> {
-  while (next < texts.size()) {
-    const std::size_t at = next++;
-    auto answering = answer_one(owner, on, work.lines[at], texts[at], work.answers.failed);
-    co_await std::move(answering);
+/// Starts lanes for the lines of the current piece, up to the allowed number of lanes.
+void batch_runner::start_lanes(worker_loop& on) {
+  const std::size_t most = options_.in_flight == 0 ? max_lines : std::min(options_.in_flight, max_lines);
+  while (on.current != nullptr && on.lanes < most) {  // a lane begins a line at once, perhaps the last one
+    ++on.lanes;
+    on.children->spawn(answer_lines(*this, on));
   }
+}
+
+/// Returns the piece with the next line that no lane has begun. Begins the next piece if necessary. Returns null if
+/// there is no such line.
+auto batch_runner::find_line(worker_loop& on) -> piece* {
+  while (on.current == nullptr) {
+    {
+      const std::scoped_lock lock(mutex_);
+      on.current = take();
+    }
+    if (on.current == nullptr) return nullptr;
+    start_lanes(on);  // some lanes may have ended when there was no piece
+  }
+  return on.current;
+}
+
+/// A lane: answers one line after the other that no other lane has begun.
+auto batch_runner::answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void> {
+  while (piece* const work = owner.find_line(on)) {
+    const std::size_t at = work->begun++;
+    // Once all lines are answered, another thread may destroy the piece.
+    if (work->begun == work->lines.size()) on.current = nullptr;
+    co_await answer_one(owner, on, work->lines[at], work->texts[at], work->answers.failed);
+    if (++work->answered == work->lines.size()) owner.finish(*work);
+  }
+  --on.lanes;
+}
+
+/// Makes the answers of a piece available to the thread that writes them.
+void batch_runner::finish(piece& work) {
+  std::size_t bytes = 0;
+  for (const std::string& text : work.texts) bytes += text.size() + 1;
+  work.answers.text.reserve(bytes);
+  for (const std::string& text : work.texts) (work.answers.text += text) += '\n';
+  work.answers.answered = work.lines.size();
+  bool is_next = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    bytes_ += bytes - work.bytes;
+    work.bytes = bytes;
+    work.done = true;
+    is_next = pieces_.front().get() == &work;
+  }
+  if (is_next) answered_.notify_one();
 }
 
 auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,

@@ -47,7 +47,8 @@ struct batch_options {
 
 /// Answers the lines of a batch on several threads. Each thread has its own loop, worker and engine, and shares only
 /// stores and plans with the others. So an answer depends only on its line, and more threads answer more lines per
-/// second.
+/// second. A loop begins the next piece while the last lines of the previous one still run, so it does not wait between
+/// pieces.
 /// Threads: one thread calls it. Lifetime: registries and stores outlive it.
 class batch_runner {
  public:
@@ -62,9 +63,9 @@ class batch_runner {
   ~batch_runner();
 
   /// Returns whether the threads can use more queued lines.
-  [[nodiscard]] auto wants_more() const noexcept -> bool;
+  [[nodiscard]] auto wants_more() const -> bool;
 
-  /// Queues lines for one thread. Requires at most `max_lines` lines.
+  /// Queues lines for one thread. Requires 1 to `max_lines` lines.
   void submit(std::vector<batch_line> lines);
 
   /// Waits until `next` can return without blocking, but at most for `limit`. Returns whether `next` can then return
@@ -84,19 +85,23 @@ class batch_runner {
 
   void serve(worker_loop& on);
   auto take() -> piece*;
-  static auto answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void>;
-  static auto answer_next(batch_runner& owner, worker_loop& on, piece& work, std::vector<std::string>& texts,
-                          std::size_t& next) -> braid::task<void>;
+  auto find_line(worker_loop& on) -> piece*;
+  void finish(piece& work);
+  void start_lanes(worker_loop& on);
+  static auto answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void>;
+  static auto answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void>;
   static auto answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
                          std::uint64_t& failed) -> braid::task<void>;
 
   batch_options options_;
   std::vector<std::unique_ptr<worker_loop>> loops_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;            // a piece was submitted or answered, or the runner is being destroyed
+  mutable std::mutex mutex_;
+  std::condition_variable submitted_;          // a piece was submitted, or the runner is being destroyed
+  std::condition_variable answered_;           // the next piece to return was answered
   std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to return
   std::size_t begun_ = 0;                      // pieces in pieces_ that a thread has begun
+  std::size_t bytes_ = 0;                      // of the lines and the answers of these pieces
   bool ending_ = false;
   std::vector<braid::thread> threads_;
 };

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -157,6 +158,30 @@ TEST_CASE("what nobody waits for any more is dropped") {
   const auto runner = world.runner(1, "slow");
   for (std::uint64_t number = 1; number <= 50; ++number) runner->submit({line(number, R"({"user_id":1})")});
   CHECK(runner->next().has_value());
+}
+
+TEST_CASE("a thread begins the next lines, as many as it may, while earlier lines wait") {
+  const batch_world world;
+  const bound_plan asleep =
+      value_of(bind_plan(value_of(parse_plan(artifact_of(source("a", 3) + "," + sleep("b", "a", 600'000), R"("b")"),
+                                             "asleep", {all_op_shapes(), world.project.declared})),
+                         world.project.declared));
+  std::latch submitted(1);
+  std::atomic<int> begun{0};
+  const auto find = [&](std::string_view name) -> braid::checked<const bound_plan*> {
+    if (name == "follow") submitted.wait();  // so the thread does not run out of lines
+    ++begun;
+    return name == "follow" ? &world.follow : &asleep;
+  };
+  auto runner = value_of(batch_runner::create(world.project.declared, world.project.stores,
+                                              {.workers = 1, .given_plan = {}, .find_plan = find}));
+  const std::string waits = R"({"plan":"asleep"})";
+  const std::string ends = R"({"user_id":1,"plan":"follow"})";
+  runner->submit({line(1, waits), line(2, ends)});
+  runner->submit({line(3, waits), line(4, waits), line(5, ends)});
+  submitted.count_down();
+  CHECK(braid::testing::eventually([&begun] { return begun == 5; }));
+  runner.reset();
 }
 
 TEST_CASE("the threads of a batch can be told by their names") {
