@@ -9,6 +9,10 @@
 #include <rankd/server/studio/page.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,36 +32,82 @@ auto left_out_json(const known_plan& plan) -> std::string {
   return out + "}";
 }
 
-/// Returns the damage of the first damaged store; empty if no store is damaged.
-auto store_damage(const endpoint_context& context) -> std::string {
-  for (std::size_t at = 0; at < context.stores.size(); ++at) {
-    if (!context.stores[at]) continue;
-    if (const std::string damage = context.stores[at]->damage(); !damage.empty())
-      return "endpoint `" + context.serving().declared->endpoints()[at].endpoint_id + "`: " + damage;
-  }
-  return {};
-}
+/// The state of one check in an answer about health or readiness.
+enum class check_state : std::uint8_t {
+  ok,
+  failed,     ///< the server is not ready
+  warning,    ///< something is wrong that does not make this replica unready
+  unchecked,  ///< nothing is known, on purpose
+};
 
-/// Returns the stores for the answer about readiness: embedded stores with their generations, and remote stores by
-/// name. Embedded stores are checked for damage; remote stores are not contacted.
-auto stores_json(const endpoint_context& context) -> std::string {
-  std::string checked;
-  std::string unchecked;
+constexpr std::array<std::string_view, 4> check_state_names{"ok", "failed", "warning", "unchecked"};
+
+/// The checks of an answer, and the error for the first one that failed.
+class check_list {
+ public:
+  /// Adds a check. `members` are further members, such as `,"endpoint":"ep_0001"`, or empty.
+  void add(std::string_view name, check_state state, std::string_view message, std::string_view members = {}) {
+    if (!text_.empty()) text_ += ',';
+    text_ += '{';
+    append_json_member(text_, "name", name);
+    text_ += members;
+    append_json_member(text_, "state", check_state_names[static_cast<std::size_t>(state)]);
+    append_json_member(text_, "message", message);
+    text_ += '}';
+  }
+
+  /// Adds a check that failed. The first one decides the error of the answer.
+  void add_failure(std::string_view name, std::string code, std::string_view message, std::string_view members = {}) {
+    add(name, check_state::failed, message, members);
+    if (!error_) error_ = answer_error(http_status::service_unavailable, std::move(code), message);
+  }
+
+  [[nodiscard]] auto error() const -> const std::optional<error_answer>& { return error_; }
+  [[nodiscard]] auto member() const -> std::string { return ",\"checks\":[" + text_ + "]"; }
+
+ private:
+  std::string text_;
+  std::optional<error_answer> error_;
+};
+
+/// Checks the stores. A damaged embedded store makes this replica unready, because other replicas are not damaged.
+/// Stores on other machines are not asked, because a failure of such a store would affect all replicas.
+void check_stores(const endpoint_context& context, check_list& out) {
   const auto& declared = context.serving().declared->endpoints();
   for (std::size_t at = 0; at < context.stores.size(); ++at) {
     if (!context.stores[at]) continue;
+    std::string members;
+    append_json_member(members, "endpoint", declared[at].endpoint_id);
     const std::uint64_t generation = context.stores[at]->generation();
-    std::string& to = generation == 0 ? unchecked : checked;
-    to += (to.empty() ? "" : ",");
-    if (generation == 0)
-      append_json_string(to, declared[at].endpoint_id);
-    else {
-      to += '{';
-      append_json_member(to, "endpoint", declared[at].endpoint_id);
-      to += ",\"generation\":" + std::to_string(generation) + "}";
-    }
+    if (generation != 0) members += ",\"generation\":" + std::to_string(generation);
+    if (const std::string damage = context.stores[at]->damage(); !damage.empty())
+      out.add_failure("store", "store_corrupt", "endpoint `" + declared[at].endpoint_id + "`: " + damage, members);
+    else if (generation == 0)
+      out.add("store", check_state::unchecked, "servers that all replicas use are not asked", members);
+    else
+      out.add("store", check_state::ok, "no damage was found in the embedded store", members);
   }
-  return ",\"stores\":[" + checked + "],\"unchecked\":[" + unchecked + "]";
+}
+
+/// Checks the plans. Plans that were left out do not make the replica unready: all replicas have the same plans, so the
+/// whole service would stop. Returns a member that describes these plans, or an empty text.
+auto check_plans(const endpoint_context& context, check_list& out) -> std::string {
+  std::string left_out;
+  std::size_t wrong = 0;
+  const auto plans = context.serving().plans->list();
+  for (const known_plan& each : plans) {
+    if (each.problems.empty()) continue;
+    left_out += (wrong++ == 0 ? "" : ",") + left_out_json(each);
+  }
+  const std::string all = std::to_string(plans.size());
+  if (wrong == 0) {
+    out.add("plans", check_state::ok, "the newest artifact of each plan is served (plans: " + all + ")");
+    return {};
+  }
+  out.add("plans", check_state::warning,
+          "the newest artifacts of " + std::to_string(wrong) + " of " + all +
+              " plans are wrong, so they are left out; `left_out` lists them");
+  return ",\"left_out\":[" + left_out + "]";
 }
 
 auto find_page_file(std::string_view path) -> const page_file& {
@@ -67,31 +117,31 @@ auto find_page_file(std::string_view path) -> const page_file& {
 }  // namespace
 
 auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
-  reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\",\"checks\":[\"loop\"]}\n");
+  check_list checks;
+  checks.add("loop", check_state::ok, "the thread that serves this connection answers");
+  reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"" + checks.member() + "}\n");
   return {};
 }
 
 auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
-  if (context.shared->stopping.load(braid::relaxed)) {
+  check_list checks;
+  if (const bool stops = context.shared->stopping.load(braid::relaxed); stops) {
     static_cast<void>(x.set_field("Retry-After", "1"));
-    reply(context, x, endpoint::ready,
-          answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
+    checks.add_failure("stopping", "stopping", "the server is about to stop");
+  } else {
+    checks.add("stopping", check_state::ok, "no stop of the server is announced");
+  }
+  check_stores(context, checks);
+  const std::string left_out = check_plans(context, checks);
+  if (checks.error()) {
+    error_answer answer = *checks.error();
+    answer.body.resize(answer.body.size() - std::string_view("}\n").size());
+    answer.body += ",\"status\":\"not_ready\"" + checks.member() + left_out + "}\n";
+    reply(context, x, endpoint::ready, answer);
     return {};
   }
-  // A damaged store makes this replica unready, because other replicas are not damaged. An unreachable store server
-  // would affect all replicas.
-  if (const std::string damage = store_damage(context); !damage.empty()) {
-    reply(context, x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
-    return {};
-  }
-  // Plans that were left out do not make the replica unready: all replicas have the same plans, so the whole service
-  // would stop.
-  std::string left_out;
-  for (const known_plan& each : context.serving().plans->list())
-    if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
-  const std::string more = left_out.empty() ? "" : ",\"left_out\":[" + left_out + "]";
-  const std::string checks = R"(,"checks":["stopping","store_damage"])" + stores_json(context);
-  reply(context, x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + checks + more + "}\n");
+  reply(context, x, endpoint::ready, http_status::ok, json_type,
+        "{\"status\":\"ready\"" + checks.member() + left_out + "}\n");
   return {};
 }
 

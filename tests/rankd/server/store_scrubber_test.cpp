@@ -143,7 +143,14 @@ TEST_CASE("a server whose store turns out to be damaged is not ready, and says s
   CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);  // which asks no store
   const auto ready = world.ask("GET", "/readyz");
   CHECK(ready.status == 503);
-  CHECK(json::parse(ready.body).at("error").at("code") == "store_corrupt");
+  const json not_ready = json::parse(ready.body);
+  CHECK(not_ready.at("error").at("code") == "store_corrupt");
+  CHECK(not_ready.at("status") == "not_ready");
+  REQUIRE(not_ready.at("checks").size() == 3);
+  CHECK(not_ready.at("checks")[0].at("state") == "ok");
+  CHECK(not_ready.at("checks")[1].at("state") == "failed");
+  CHECK(not_ready.at("checks")[1].at("message") == not_ready.at("error").at("message"));
+  CHECK(not_ready.at("checks")[2].at("name") == "plans");
   CHECK(world.ask("GET", "/healthz").status == 200);
   metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
   CHECK(metrics.at(R"(rankd_store_damaged{endpoint="ep_0001"})") == 1);
