@@ -72,6 +72,14 @@ add_test(NAME rankd/shop_walk
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 set_tests_properties(rankd/shop_walk PROPERTIES LABELS test TIMEOUT 120)
 
+# The commands of docs/train_deploy_compare.md.
+file(GLOB training_transcripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/training/shown/*.txt)
+add_test(NAME rankd/training_walk
+         COMMAND ${Python3_EXECUTABLE} -B tests/rankd/transcripts.py --rankd $<TARGET_FILE:rankd>
+                 --project examples/training ${training_transcripts}
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(rankd/training_walk PROPERTIES LABELS test TIMEOUT 120)
+
 # An interpreter of plans that shares nothing with the engine, and random plans on which both must agree.
 add_test(NAME oracle/interpreter
          COMMAND ${Python3_EXECUTABLE} -B -m unittest discover -s tests/oracle -t tests

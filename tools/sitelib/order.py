@@ -13,7 +13,7 @@ SECTIONS = (
                         "docs/beside_asio.md")),
     ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/simulation.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",
                                 "docs/stalls.md", "docs/observing.md")),
-    ("rankd", ("docs/tutorial_rankd.md", "docs/shop.md", "docs/rankd.md", "docs/plans.md", "docs/registry.md",
+    ("rankd", ("docs/tutorial_rankd.md", "docs/shop.md", "docs/train_deploy_compare.md", "docs/rankd.md", "docs/plans.md", "docs/registry.md",
                "docs/operators.md", "docs/vectors.md", "docs/remote_models.md", "docs/plan_tests.md",
                "docs/serving.md", "docs/grpc.md", "docs/replay.md", "docs/compare.md", "docs/experiments.md", "docs/page.md",
                "docs/scale_out.md", "docs/python.md")),
