@@ -91,6 +91,48 @@ test("tests compile to records, requests, faults and expectations, each with its
   for (const place of ["3:9", "4:3", "5:11", "9:5", "11:12", "13:3", "15:12"]) assert.ok(places.includes(place), place);
 });
 
+test("stubs of models and vectors compile to their data, and wrong ones are refused", async () => {
+  const stubs = (body: string): string => `${head}export default defineTests("feed", ({ model, vectors, test }) => {
+  ${body}
+  test("one", ({ request, expect }) => { request({}); expect.count(1); });
+});
+`;
+  const good = await compile(
+    stubs('model("buys", { final_score: 2, id: -0.5 }, { intercept: 1 });\n  model("other", {});'),
+  );
+  assert.deepEqual(good.diagnostics, []);
+  const document = withoutPlaces(JSON.parse(good.artifact!), []) as Record<string, unknown>;
+  assert.deepEqual(document["models"], [
+    {
+      name: "buys",
+      intercept: 1,
+      weights: [
+        { key: "final_score", weight: 2, when_null: 0 },
+        { key: "id", weight: -0.5, when_null: 0 },
+      ],
+    },
+    { name: "other", intercept: 0, weights: [] },
+  ]);
+  const cases = [
+    'model("a", {}); model(/*!duplicate_value*/"a", {});',
+    'model("a", { /*!type_error*/nothing: 1 });',
+    'model(/*!wrong_type*/"", {});',
+    'model("a", { id: /*!wrong_type*/1 / 0 });',
+    'model("a", {}, /*!wrong_type*/{ intercept: 0 / 0 });',
+    "/*!wrong_endpoint_kind*/vectors(EP.redis_default, { 7: [0.5, -1], [-3]: [1, 0] });",
+    "vectors(EP.redis_default, /*!wrong_type*/{});",
+    "vectors(EP.redis_default, /*!wrong_type*/{ 1: [1 / 0] });",
+    "vectors(EP.redis_default, /*!wrong_type*/{ 1.5: [1] });",
+    "vectors(EP.redis_default, { 1: [1] }); vectors(/*!duplicate_value*/EP.redis_default, { 1: [1] });",
+  ];
+  for (const each of cases) {
+    const text = stubs(each);
+    const { diagnostics } = await compile(text);
+    const said = diagnostics.map(({ code, place }) => `${code} ${place.line}:${place.column}`);
+    assert.deepEqual(said, expectedIn(text), `${text}\n${JSON.stringify(diagnostics, null, 1)}`);
+  }
+});
+
 test("what is wrong with tests is said with its code and place", async () => {
   const one = (body: string): string =>
     `${head}export default defineTests("feed", ({ store, test }) => {\n  test("one", ({ store, request, fault, expect }) => {\n    ${body}\n  });\n});\n`;

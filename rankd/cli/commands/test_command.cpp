@@ -7,10 +7,12 @@
 #include <rankd/cli/plan_tests/plan_tests.hpp>
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
+#include <rankd/cli/plan_tests/stub_files.hpp>
 #include <rankd/cli/plan_tests/test_run.hpp>
 #include <rankd/embed/workspace.hpp>
 #include <rankd/registry/json_members.hpp>
 #include <rankd/engine/ranking.hpp>
+#include <rankd/op/models.hpp>
 #include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
@@ -72,12 +74,40 @@ auto find_files(const workspace& workspace, const test_options& options) -> brai
   return out;
 }
 
-auto load_tested(const workspace& workspace, const artifact& file, const std::string& only)
-    -> braid::checked<tested_plan> {
+/// Returns an error for the first model that tests replace and the plan does not call. Such a test would use the model
+/// of the project.
+auto find_unused_stub(const bound_plan& plan, const plan_tests& tests) -> braid::diagnostics {
+  std::vector<std::string> called = list_models(*plan.stated);
+  if (plan.substitute != nullptr)
+    for (std::string& each : list_models(*plan.substitute->stated)) called.push_back(std::move(each));
+  const std::vector<std::string_view> names(called.begin(), called.end());
+  for (const stub_model& each : tests.models)
+    if (std::ranges::find(called, each.name) == called.end())
+      return make_diagnostic("unknown_model",
+                             "the tests replace the model " + quote_name(each.name) + ", which the plan does not call",
+                             braid::did_you_mean(each.name, names));
+  return {};
+}
+
+/// Loads the plan of tests, with the models and vectors that the tests define.
+auto load_with_stubs(workspace& workspace, const plan_tests& tests) -> braid::checked<bound_plan> {
+  if (tests.models.empty() && tests.vectors.empty()) return workspace.load_named_plan(tests.plan);
+  const auto files = stub_files::create(workspace.where, workspace.declared, tests);
+  if (!files) return std::unexpected(files.error());
+  // The plan refers to the registries of this workspace, so a copy of the workspace could not load it.
+  const project own = std::exchange(workspace.where, files->where());
+  auto plan = workspace.load_named_plan(tests.plan);
+  workspace.where = own;
+  if (plan)
+    if (auto problems = find_unused_stub(*plan, tests); !problems.empty()) return std::unexpected(std::move(problems));
+  return plan;
+}
+
+auto load_tested(workspace& workspace, const artifact& file, const std::string& only) -> braid::checked<tested_plan> {
   auto tests = load_plan_tests(file.file, workspace.declared);
   if (!tests) return std::unexpected(std::move(tests.error()));
   std::erase_if(tests->tests, [&](const plan_test& each) { return each.name.find(only) == std::string::npos; });
-  auto plan = workspace.load_named_plan(tests->plan);
+  auto plan = load_with_stubs(workspace, *tests);
   if (!plan) {
     plan.error().set_source(file.file.string());  // if a plan is gone, nothing else says whose tests these are
     return std::unexpected(std::move(plan.error()));
@@ -97,7 +127,7 @@ void run_all(const std::deque<tested_plan>& all, test_runner& runner, test_repor
   }
 }
 
-auto run_tests(const workspace& workspace, const test_options& options) -> test_report {
+auto run_tests(workspace& workspace, const test_options& options) -> test_report {
   test_report out;
   const auto files = find_files(workspace, options);
   if (!files) {
@@ -189,7 +219,7 @@ auto report_json(const test_report& what) -> std::string {
 }  // namespace
 
 auto test_command(const test_options& options) -> exit_status {
-  const auto in = workspace::open(options.project);
+  auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
   const test_report found = run_tests(*in, options);
   if (options.form == output_form::programs)

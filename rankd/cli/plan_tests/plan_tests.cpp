@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -98,6 +99,8 @@ class tests_reader {
   void read_files(object_reader& top);
   auto read_records(object_reader& reader) -> std::vector<test_record>;
   auto read_record(const located& from) -> std::optional<test_record>;
+  auto read_models(object_reader& top) -> std::vector<stub_model>;
+  auto read_vectors(object_reader& top) -> std::vector<stub_vectors>;
   auto read_test(const located& from, const std::vector<test_record>& shared) -> plan_test;
   void read_request(object_reader& reader, plan_test& test);
   void read_faults(object_reader& reader, plan_test& test);
@@ -358,6 +361,53 @@ auto tests_reader::read_test(const located& from, const std::vector<test_record>
   return out;
 }
 
+auto tests_reader::read_models(object_reader& top) -> std::vector<stub_model> {
+  std::vector<stub_model> out;
+  for (const located& each : list_items(top.array("models", presence::optional), "/models")) {
+    object_reader in(*each.value, each.pointer, problems_);
+    const std::string* name = in.text("name", presence::required);
+    const json* intercept = in.value("intercept", presence::required);
+    const json* weights = in.array("weights", presence::required);
+    in.value("source_span", presence::optional);
+    in.refuse_unknown_fields();
+    if (name == nullptr || intercept == nullptr || weights == nullptr) continue;
+    const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    if (name->empty() || !std::ranges::all_of(*name, fits))
+      in.report("name", "bad_name", quote_name(*name) + " must consist of letters, digits and `_`");
+    else if (std::ranges::find(out, *name, &stub_model::name) != out.end())
+      in.report("name", "duplicate_value", "the model " + quote_name(*name) + " is already replaced");
+    else
+      out.push_back(
+          {.name = *name,
+           .text = json{{"schema_version", 1}, {"kind", "linear"}, {"intercept", *intercept}, {"weights", *weights}}
+                       .dump()});
+  }
+  return out;
+}
+
+auto tests_reader::read_vectors(object_reader& top) -> std::vector<stub_vectors> {
+  std::vector<stub_vectors> out;
+  for (const located& each : list_items(top.array("vectors", presence::optional), "/vectors")) {
+    object_reader in(*each.value, each.pointer, problems_);
+    const std::string* endpoint = in.text("endpoint", presence::required);
+    const json* items = in.array("items", presence::required);
+    in.value("source_span", presence::optional);
+    in.refuse_unknown_fields();
+    if (endpoint == nullptr || items == nullptr) continue;
+    const endpoint_entry* found = declared_.find_endpoint(*endpoint);
+    if (found == nullptr)
+      in.report("endpoint", "unknown_endpoint", "no endpoint has the id " + quote_name(*endpoint));
+    else if (std::get_if<file_resolver>(&found->resolver) == nullptr)
+      in.report("endpoint", "wrong_endpoint_kind", "the endpoint " + quote_name(*endpoint) + " has no file of vectors");
+    else if (std::ranges::find(out, *endpoint, &stub_vectors::endpoint_id) != out.end())
+      in.report("endpoint", "duplicate_value",
+                "the vectors of the endpoint " + quote_name(*endpoint) + " are already replaced");
+    stub_vectors& made = out.emplace_back(stub_vectors{.endpoint_id = *endpoint, .lines = {}});
+    for (const json& item : *items) made.lines += item.dump() + "\n";
+  }
+  return out;
+}
+
 auto tests_reader::run() -> braid::checked<plan_tests> {
   object_reader top(document_, "", problems_);
   const auto version = top.integer("schema_version", presence::required);
@@ -370,7 +420,7 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   // Checks that the registries have not changed. Predicates contain the numbers of keys and params, and after a change
   // a number could mean another key or param.
   read_registry_digests(top, "the tests were", declared_, problems_);
-  plan_tests out{.plan = plan_, .tests = {}};
+  plan_tests out{.plan = plan_, .models = read_models(top), .vectors = read_vectors(top), .tests = {}};
   const std::vector<test_record> shared = read_records(top);
   const json* tests = top.array("tests", presence::required);
   if (tests != nullptr && tests->empty()) top.report("tests", "no_tests", "the file has no test");

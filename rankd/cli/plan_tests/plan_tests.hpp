@@ -106,9 +106,23 @@ struct plan_test {
   std::vector<expectation> expected;  ///< at least one
 };
 
+/// A linear model that tests use instead of a model of the project.
+struct stub_model {
+  std::string name;
+  std::string text;  ///< as a file of the folder of models has it
+};
+
+/// Vectors that tests use instead of the file of an endpoint.
+struct stub_vectors {
+  std::string endpoint_id;
+  std::string lines;  ///< as `rankd vectors build` reads them
+};
+
 /// The tests of one plan.
 struct plan_tests {
   std::string plan;
+  std::vector<stub_model> models = {};
+  std::vector<stub_vectors> vectors = {};
   std::vector<plan_test> tests;  ///< at least one, each with a name of its own
 };
 
@@ -123,7 +137,8 @@ auto load_plan_tests(const std::filesystem::path& file, const registries& declar
 /// Parses the tests of a plan from a text. Diagnostics end with the location in the author's file, if that is known.
 /// Errors: all diagnostics at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
 /// `compile_pred` and of records; unsupported_schema, registry_changed, unknown_key, unreadable_key, unknown_endpoint,
-/// duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests, too_many_expectations, plan_mismatch.
+/// wrong_endpoint_kind, bad_name, duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests,
+/// too_many_expectations, plan_mismatch.
 auto parse_plan_tests(std::string_view text, std::string_view source_name, const registries& declared)
     -> braid::checked<plan_tests>;
 

@@ -2,6 +2,7 @@
 #include <rankd/cli/plan_tests/test_run.hpp>
 
 #include <rankd/cli/output/explain_tables.hpp>
+#include <rankd/cli/plan_tests/test_folder.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/requests/page_cursors.hpp>
 #include <rankd/engine/plans/plan_needs.hpp>
@@ -14,45 +15,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace rankd {
 namespace fs = std::filesystem;
 
-/// A temporary folder, which is deleted with all of its contents.
-class test_folder {
- public:
-  explicit test_folder(fs::path path) : path_(std::move(path)) {}
-  test_folder(const test_folder&) = delete;
-  auto operator=(const test_folder&) -> test_folder& = delete;
-  ~test_folder() {
-    std::error_code ignored;  // nothing better can be done than to leave it
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] auto path() const -> const fs::path& { return path_; }
-
- private:
-  fs::path path_;
-};
-
 namespace {
-
-auto make_folder() -> braid::checked<std::unique_ptr<test_folder>> {
-  std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  std::string name = (parent / "rankd-test-XXXXXX").string();
-  if (!error && ::mkdtemp(name.data()) == nullptr) error = {errno, std::system_category()};
-  if (error)
-    return refused("store_write_failed", "there is no folder for the stores of the tests: " + error.message(),
-                   "TMPDIR names the folder for temporary files", parent);
-  return std::make_unique<test_folder>(name);
-}
 
 /// Returns an answer without candidates for a request that its plan refuses.
 auto failed_by(const braid::diagnostics& problems) -> ranking {
@@ -187,7 +158,7 @@ test_runner::test_runner(test_runner&&) noexcept = default;
 test_runner::~test_runner() = default;
 
 auto test_runner::create(const registries& declared) -> braid::checked<test_runner> {
-  auto folder = make_folder();
+  auto folder = test_folder::create();
   if (!folder) return std::unexpected(std::move(folder.error()));
   auto made = std::make_unique<state>(declared, std::move(*folder));
   if (auto started = made->start(); !started) return std::unexpected(std::move(started.error()));

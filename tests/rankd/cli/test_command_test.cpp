@@ -131,3 +131,67 @@ TEST_CASE("new projects have tests, which pass") {
         rankd::read_text_file(all_capabilities).value());
   CHECK(rankd_in(folder.path() / "empty", {"test"}).out.ends_with("3 tests: 3 passed, 0 failed\n"));
 }
+
+TEST_CASE("tests may replace a model, so that they need no model of the project") {
+  const braid::testing::scratch_folder folder;
+  REQUIRE(rankd_in(folder.path(), {"init", "shop", "shop"}).status == 0);
+  const fs::path shop = folder.path() / "shop";
+  fs::remove(shop / "models/buys.json");
+  const fs::path file = shop / "plans/for_you.tests.json";
+  json tests = json::parse(rankd::read_text_file(file).value());
+  tests["tests"] = json::array({tests["tests"][0]});
+  const auto run = [&] {
+    folder.write("shop/plans/for_you.tests.json", tests.dump());
+    return rankd_in(shop, {"test", "for_you"});
+  };
+  CHECK(has(run().err, "unknown_model"));
+  // The most expensive product comes first, and of two with one price the one that does not suit the taste.
+  tests["models"] = json::parse(R"([{"name": "buys", "intercept": 0, "weights": [
+      {"key": "price", "weight": 1, "when_null": 0}, {"key": "likes", "weight": -1, "when_null": 0}]}])");
+  tests["tests"][0]["expect"][0]["ids"] = {"tent", "boots", "socks"};
+  const process_end done = run();
+  CHECK(done.err.empty());
+  CHECK(done.out == "ok    for_you: what fits taste and budget comes first\n1 test: 1 passed, 0 failed\n");
+  tests["models"][0]["name"] = "buyz";
+  const process_end misspelt = run();
+  CHECK(misspelt.status == 1);
+  CHECK(has(misspelt.err, "unknown_model"));
+  tests["models"].push_back(tests["models"][0]);
+  tests["models"][0]["name"] = "buys";
+  folder.write("shop/models/buyz.json", "{}");  // a model of the project that the plan does not call
+  CHECK(has(run().err, "the tests replace the model `buyz`, which the plan does not call"));
+  tests["models"][1]["name"] = "../buys";
+  CHECK(has(run().err, "bad_name"));
+  tests["models"].erase(1);
+  tests["models"][0]["weights"][0]["key"] = "prize";
+  CHECK(has(run().err, "unknown_key"));
+}
+
+TEST_CASE("tests may have a few vectors, so that they need no file of vectors") {
+  const braid::testing::scratch_folder folder;
+  fs::copy("examples/similar", folder.path() / "similar", fs::copy_options::recursive);
+  json tests = json::parse(R"({"schema_version": 1, "tests_of": "similar",
+      "vectors": [{"endpoint": "ep_0002", "items": [{"id": 1, "vector": [1, 0, 0, 0]},
+          {"id": 2, "vector": [0.9, 0.1, 0, 0]}, {"id": 3, "vector": [0, 0, 1, 0]}]}],
+      "tests": [{"name": "near products", "request": {"candidates": {"id": [1]}},
+                 "expect": [{"kind": "same_ids", "ids": [2, 3]}]}]})");
+  for (const char* id : {"1", "2", "3"}) {
+    const json fields{{"title", id}, {"embedding", {1, 0, 0, 0}}};
+    tests["records"].push_back({{"record", {{"hash", std::string("product:") + id}, {"fields", fields}}}});
+  }
+  const auto run = [&] {
+    folder.write("similar/plans/similar.tests.json", tests.dump());
+    return rankd_in(folder.path() / "similar", {"test"});
+  };
+  const process_end done = run();
+  CHECK(done.err.empty());
+  CHECK(done.out == "ok    similar: near products\n1 test: 1 passed, 0 failed\n");
+  tests["vectors"][0]["items"][1]["vector"].push_back(1);
+  CHECK(has(run().err, "wrong_length"));
+  tests["vectors"][0]["endpoint"] = "ep_0001";
+  CHECK(has(run().err, "wrong_endpoint_kind"));
+  tests["vectors"][0]["endpoint"] = "ep_0009";
+  CHECK(has(run().err, "unknown_endpoint"));
+  tests.erase("vectors");
+  CHECK(has(run().err, "vectors_missing"));
+}

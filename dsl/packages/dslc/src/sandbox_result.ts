@@ -126,6 +126,8 @@ const located = objectOf({ $span: span }, {}, "allow others");
 const tests = objectOf({
   tests_of: text,
   records: listOf(located),
+  models: listOf(located),
+  vectors: listOf(located),
   tests: listOf(
     objectOf({
       name: text,

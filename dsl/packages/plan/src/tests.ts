@@ -95,10 +95,31 @@ export interface PlanTest {
   readonly expect: Expectations;
 }
 
+/** Keys whose values a stub of a model can weigh. */
+type WeighedKeys = {
+  [Name in keyof typeof Key]: (typeof Key)[Name] extends KeyToken<"int" | "float" | "bool", { read: true }>
+    ? Name
+    : never;
+}[keyof typeof Key];
+
 /** What the tests of a plan are defined with. */
 export interface PlanTests {
   /** Records of all tests. */
   readonly store: TestStore;
+  /**
+   * Replaces a model of the plan in all tests of the file. The score is the sum of `intercept` and, for each key, the
+   * weight times the value of the row; a row without a value counts as 0.
+   */
+  readonly model: (
+    name: string,
+    weights: { readonly [Name in WeighedKeys]?: number },
+    options?: { readonly intercept?: number },
+  ) => void;
+  /** Replaces the file of vectors of an endpoint in all tests of the file: a vector for each id, all of one length. */
+  readonly vectors: (
+    endpoint: (typeof EP)[keyof typeof EP],
+    vectors: Readonly<Record<number, readonly number[]>>,
+  ) => void;
   /** Defines a test. Its name is a sentence that says what the plan does. */
   readonly test: (name: string, define: (test: PlanTest) => void) => void;
 }
@@ -139,13 +160,23 @@ export function buildTests(exported: unknown): unknown {
   const { plan, define, span } = exported as Definition;
   return inFrame(span, [], () => {
     const records: unknown[] = [];
+    const models: unknown[] = [];
+    const vectors: unknown[] = [];
     const tests: TestJson[] = [];
     const test = (name: unknown, body: unknown): void => {
       tests.push(defineTest(name, body, tests));
     };
-    refusePromise(define({ store: storeOf(records), test: test as PlanTests["test"] }), span);
+    refusePromise(
+      define({
+        store: storeOf(records),
+        model: stubsOf(models),
+        vectors: vectorsOf(vectors),
+        test: test as PlanTests["test"],
+      }),
+      span,
+    );
     if (tests.length === 0) throw new PlanError("no_tests", "the file has no test", { span });
-    return { tests_of: plan, records, tests, $span: span };
+    return { tests_of: plan, records, models, vectors, tests, $span: span };
   });
 }
 
@@ -225,6 +256,56 @@ function storeOf(records: unknown[]): TestStore {
   };
 }
 
+/** Adds linear models in place of models of the project. */
+function stubsOf(models: unknown[]): PlanTests["model"] {
+  const names = new Set<string>();
+  return (name: unknown, weights: unknown, options?: { intercept?: unknown }) => {
+    if (typeof name !== "string" || name === "") throw wrongType("the name of a model", name, argumentSpan(0));
+    if (names.has(name))
+      throw new PlanError("duplicate_value", `the model \`${name}\` is already replaced`, { span: argumentSpan(0) });
+    names.add(name);
+    const weighed = Object.entries(mapped(weights, finite) as Record<string, unknown>);
+    const intercept = finite(options?.intercept ?? 0, argumentSpan(2));
+    models.push({
+      name,
+      intercept,
+      weights: weighed.map(([key, weight]) => ({ key, weight, when_null: 0 })),
+      $span: currentSpan(),
+    });
+  };
+}
+
+/** Adds vectors in place of files of vectors. */
+function vectorsOf(all: unknown[]): PlanTests["vectors"] {
+  const endpoints = new Set<string>();
+  return (endpoint: unknown, vectors: unknown) => {
+    if (!(endpoint instanceof NameToken) || endpoint.sort !== "endpoint")
+      throw wrongType("an endpoint", endpoint, argumentSpan(0));
+    const id = String(endpoint.id);
+    if (endpoints.has(id))
+      throw new PlanError("duplicate_value", "the vectors of this endpoint are already replaced", {
+        span: argumentSpan(0),
+      });
+    endpoints.add(id);
+    const items = Object.entries(mapped(vectors, numbers) as Record<string, unknown>).map(([key, vector]) => {
+      if (!/^(0|-?[1-9]\d*)$/.test(key)) throw wrongType("an id, which must be a whole number", key, argumentSpan(1));
+      return { id: literal(BigInt(key), argumentSpan(1)), vector };
+    });
+    if (items.length === 0) throw wrongType("at least one vector", vectors, argumentSpan(1));
+    all.push({ endpoint: id, items, $span: currentSpan() });
+  };
+}
+
+function finite(value: unknown, span: SpanId): unknown {
+  if (typeof value !== "number" || !Number.isFinite(value)) throw wrongType("a finite number", value, span);
+  return plain(value, span);
+}
+
+function numbers(value: unknown, span: SpanId): unknown {
+  if (!Array.isArray(value)) throw wrongType("an array of numbers", value, span);
+  return value.map((number: unknown) => finite(number, span));
+}
+
 /** The fields of an object, each made by `convert`. */
 function mapped(given: unknown, convert: (value: unknown, span: SpanId) => unknown): unknown {
   if (typeof given !== "object" || given === null || Array.isArray(given))
@@ -237,10 +318,7 @@ function mapped(given: unknown, convert: (value: unknown, span: SpanId) => unkno
 
 function storedField(value: unknown, span: SpanId): unknown {
   if (!Array.isArray(value)) return storedText(value, span);
-  return value.map((number: unknown) => {
-    if (typeof number !== "number" || !Number.isFinite(number)) throw wrongType("a finite number", number, span);
-    return plain(number, span);
-  });
+  return numbers(value, span);
 }
 
 function storedText(value: unknown, span: SpanId): string {
