@@ -12,11 +12,12 @@ namespace rankd::detail {
 /// Answers one request. A handler that does not need to wait returns an empty task.
 using endpoint_handler = braid::task<void>(endpoint_context& context, braid::http_exchange& x);
 
-endpoint_handler answer_rank;                // rank_endpoint.cpp
-endpoint_handler answer_batch;               // batch_endpoint.cpp
-endpoint_handler answer_events;              // event_endpoint.cpp
-endpoint_handler answer_records;             // record_endpoint.cpp
-endpoint_handler answer_plan, answer_plans;  // plan_endpoints.cpp
+endpoint_handler answer_rank;                                                                 // rank_endpoint.cpp
+endpoint_handler answer_batch;                                                                // batch_endpoint.cpp
+endpoint_handler answer_events;                                                               // event_endpoint.cpp
+endpoint_handler answer_grpc_batch, answer_grpc_events, answer_grpc_other, answer_grpc_rank;  // grpc_endpoints.cpp
+endpoint_handler answer_records;                                                              // record_endpoint.cpp
+endpoint_handler answer_plan, answer_plans;                                                   // plan_endpoints.cpp
 endpoint_handler answer_health, answer_limits, answer_openapi, answer_page, answer_ready,
     answer_shadow;                            // state_endpoints.cpp
 endpoint_handler answer_metrics;              // metrics_endpoint.cpp

@@ -1,6 +1,6 @@
 // rankd/server/grpc/grpc_endpoints.cpp: the methods of the service rankd.v1.Ranking. They pass requests to the
 // functions of the HTTP endpoints.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/grpc/grpc_call.hpp>

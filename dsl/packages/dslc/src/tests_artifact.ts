@@ -37,6 +37,8 @@ export function testsArtifact(built: Built["tests"], places: Places, declared: R
     source_files: places.sourceFiles(),
     tests_of: built.tests_of,
     ...(built.records.length === 0 ? {} : { records: list(built.records, "/records") }),
+    ...(built.models.length === 0 ? {} : { models: list(built.models, "/models") }),
+    ...(built.vectors.length === 0 ? {} : { vectors: list(built.vectors, "/vectors") }),
     tests,
   };
 }
