@@ -169,14 +169,14 @@ TEST_CASE("a thread begins the next lines, as many as it may, while earlier line
   std::latch submitted(1);
   std::atomic<int> begun{0};
   const auto find = [&](std::string_view name) -> braid::checked<const bound_plan*> {
-    if (name == "follow") submitted.wait();  // so the thread does not run out of lines
+    if (name == "slow") submitted.wait();  // so the thread does not run out of lines
     ++begun;
-    return name == "follow" ? &world.follow : &asleep;
+    return name == "slow" ? &world.slow : &asleep;
   };
   auto runner = value_of(batch_runner::create(world.project.declared, world.project.stores,
                                               {.workers = 1, .given_plan = {}, .find_plan = find}));
   const std::string waits = R"({"plan":"asleep"})";
-  const std::string ends = R"({"user_id":1,"plan":"follow"})";
+  const std::string ends = R"({"plan":"slow"})";
   runner->submit({line(1, waits), line(2, ends)});
   runner->submit({line(3, waits), line(4, waits), line(5, ends)});
   submitted.count_down();
