@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -45,6 +47,21 @@ auto sync_folder(const fs::path& folder) -> braid::result<void> {
 
 auto sync_parent_folder(const fs::path& file) -> braid::result<void> {
   return sync_folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
+}
+
+auto create_durable_folder(const fs::path& folder) -> braid::result<bool> {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  fs::path last = fs::absolute(folder, error).lexically_normal();
+  if (!last.has_filename()) last = last.parent_path();
+  for (fs::path at = last; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path())
+    missing.push_back(at);
+  const bool is_new = fs::create_directories(folder, error);
+  if (error) return braid::fail(error);
+  if (missing.empty()) static_cast<void>(sync_parent_folder(last));  // may be forbidden for a folder of somebody else
+  for (const fs::path& each : missing)
+    if (const auto done = sync_parent_folder(each); !done) return braid::fail(done.error());
+  return is_new;
 }
 
 auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {

@@ -24,6 +24,11 @@ auto sync_folder(const std::filesystem::path& folder) -> braid::result<void>;
 /// Makes the name of `file` durable by syncing its folder.
 auto sync_parent_folder(const std::filesystem::path& file) -> braid::result<void>;
 
+/// Creates a folder and the missing folders above it, and makes their names durable. The last folder may exist, also
+/// if the process that has created it was killed before its name was durable. Returns whether it was created.
+/// Blocks: on the disk.
+auto create_durable_folder(const std::filesystem::path& folder) -> braid::result<bool>;
+
 /// Replaces a file atomically: writes FILE.new and renames it. After a crash at any point, the file is the old or the
 /// new one. After the return, it is the new one.
 /// Blocks: on the disk.

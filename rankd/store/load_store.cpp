@@ -1,6 +1,7 @@
 // rankd/store/load_store.cpp: the steps of a load: read, merge, sync, switch, clean.
 #include <rankd/store/load_store.hpp>
 
+#include <rankd/registry/write_file.hpp>
 #include <rankd/store/data_writer.hpp>
 #include <rankd/store/detail/load_mark.hpp>
 #include <rankd/store/embedded.hpp>
@@ -394,9 +395,8 @@ void load_job::report(load_stage stage, std::uint64_t bytes_done) const {
 
 /// Creates the folder, if necessary, and locks it for writing.
 auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folder_lock> {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  auto lock = error ? braid::result<folder_lock>(braid::fail(error)) : folder_lock::acquire(folder, wait);
+  const auto created = create_durable_folder(folder);
+  auto lock = created ? folder_lock::acquire(folder, wait) : braid::result<folder_lock>(braid::fail(created.error()));
   if (lock) return std::move(*lock);
   if (lock.error() == std::errc::operation_would_block)
     return std::unexpected(

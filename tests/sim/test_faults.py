@@ -4,9 +4,10 @@ BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
 from tests.sim import test_worlds as worlds
-from tests.sim.test_worlds import machine
+from tests.sim.test_worlds import event, machine
 
 
 def store(*words):
@@ -69,6 +70,21 @@ class Faults(worlds.World):
             status, _, errors = self.simulate(text, "--seed", seed, "--twice", duration="10s")
             self.assertEqual(status, 0, errors)
             self.assertIn("a: ran until the end\n", errors)
+
+
+class Events(worlds.World):
+    RANKD = Path(worlds.SIMULATOR).parent / "rankd"
+
+    @unittest.skipUnless(RANKD.exists(), "rankd was not built")
+    def test_rankd_loses_no_acknowledged_event(self):
+        server = ", ".join(f'"{word}"' for word in (self.RANKD, "serve", "--listen", "0.0.0.0:80", "--loops", "1", "--events",
+                                                    "new/events"))
+        text = f'[machines.server]\nprogram = [{server}]\nfolder = "{Path("examples/books").resolve()}"\ndisk = true\n'
+        text += f'[machines.client]\nprogram = ["{worlds.PROGRAMS}/events", "server"]\nmust_end = true\n'
+        for at, what in ((5, "crash"), (7, "restart"), (20, "kill"), (21, "restart"), (30, "crash"), (33, "restart")):
+            text += event(f"{at}s", f'{what} = "server"')
+        status, _, errors = self.simulate(text, "--seeds", "1..4", "--every", "16", command="search", duration="5min")
+        self.assertEqual(status, 0, errors)
 
 
 class Links(worlds.World):

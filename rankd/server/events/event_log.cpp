@@ -4,6 +4,7 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/write_file.hpp>
 #include <rankd/server/files/file_series.hpp>
 #include <rankd/store/crc32c.hpp>
 
@@ -144,8 +145,10 @@ auto event_log::open(event_log_options options) -> braid::checked<std::unique_pt
 }
 
 auto event_log::start() -> braid::checked<void> {
+  const auto created = create_durable_folder(options_.folder);
+  if (!created) return unwritable_file(options_.folder, created.error().value());
   std::error_code why;
-  if (fs::create_directories(options_.folder, why)) fs::permissions(options_.folder, folder_for_owner_and_group, why);
+  if (*created) fs::permissions(options_.folder, folder_for_owner_and_group, why);
   if (why) return unwritable_file(options_.folder, why.value());
   const fs::path lock = options_.folder / "lock";
   lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));

@@ -98,3 +98,15 @@ TEST_CASE("a folder that is not there cannot be made durable") {
   CHECK(rankd::sync_folder(folder.path() / "absent").error() == std::errc::no_such_file_or_directory);
   CHECK(rankd::sync_folder(folder.write("file", "")).error() == std::errc::not_a_directory);
 }
+
+TEST_CASE("a folder is created with the missing ones above it, and may exist") {
+  const scratch_folder folder;
+  const fs::path inner = folder.path() / "outer" / "inner";
+  CHECK(*rankd::create_durable_folder(inner));
+  CHECK(fs::is_directory(inner));
+  CHECK_FALSE(*rankd::create_durable_folder(inner));
+  CHECK(*rankd::create_durable_folder(inner / "last" / ""));
+  CHECK(fs::is_directory(inner / "last"));
+  const fs::path file = folder.write("file", "");
+  CHECK_FALSE(rankd::create_durable_folder(file / "below").has_value());
+}
