@@ -125,7 +125,8 @@ auto find_shared_value(const column& values, const row_set& rows) -> std::string
 
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys,
                  std::string* shared) {
-  out += "\"rows\":{\"id\":";
+  append_json_name(out, "rows");
+  out += "{\"id\":";
   append_column(out, *rows.table().find(registries::id_key), rows);
   for (const key_entry* key : keys) {
     const auto values = rows.table().find(key->key_id);
@@ -136,9 +137,7 @@ void append_rows(std::string& out, const row_set& rows, const std::vector<const 
         *shared += value;
         continue;
       }
-    out += ',';
-    append_json_string(out, key->name);
-    out += ':';
+    append_json_name(out, key->name);
     append_column(out, *values, rows);
   }
   out += '}';

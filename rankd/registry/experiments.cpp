@@ -6,8 +6,6 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/utc_time.hpp>
 
-#include <braid/base/detail/number_in.hpp>
-
 #include <algorithm>
 #include <array>
 #include <map>

@@ -42,8 +42,8 @@ auto find_all(void* library, nghttp2_calls& calls) -> bool {
          BRAID_FIND(session_get_stream_user_data) && BRAID_FIND(session_set_stream_user_data) &&
          BRAID_FIND(session_set_local_window_size) && BRAID_FIND(session_terminate_session) &&
          BRAID_FIND(submit_settings) && BRAID_FIND(submit_headers) && BRAID_FIND(submit_response) &&
-         BRAID_FIND(submit_rst_stream) && BRAID_FIND(submit_goaway) && BRAID_FIND(submit_shutdown_notice) &&
-         BRAID_FIND(submit_ping);
+         BRAID_FIND(submit_trailer) && BRAID_FIND(submit_rst_stream) && BRAID_FIND(submit_goaway) &&
+         BRAID_FIND(submit_shutdown_notice) && BRAID_FIND(submit_ping);
 #undef BRAID_FIND
 }
 

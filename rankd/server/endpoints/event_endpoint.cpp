@@ -1,6 +1,6 @@
 // rankd/server/endpoints/event_endpoint.cpp: POST /v1/events: writes events about users' actions to the disk, and then
 // answers.
-#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/events/event_rules.hpp>

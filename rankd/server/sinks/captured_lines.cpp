@@ -56,7 +56,6 @@ auto exposure_line(const line_origin& origin, const ranking& shown) -> std::stri
     out += ',';
     append_degraded(out, shown.degraded);
   }
-  out += ',';
   append_compact_rows(out, shown.rows, logged_fields(origin.record.asked, shown));
   append_rest_of_request(out, origin.record.asked);
   return out + "}";
