@@ -433,7 +433,7 @@ TEST_CASE("one run computes several labels, each with its types, its window and 
 
 TEST_CASE("an answer is left out until its windows are over, unless the command is told otherwise") {
   labelled_folder folder;
-  folder.write_labels(folder.label("a", "click", 10, "delay_s = 7") + folder.label("b", "click", 12, "delay_s = 1"));
+  folder.write_labels(folder.label("a", "click", 12, "delay_s = 1") + folder.label("b", "click", 10, "delay_s = 7"));
   folder.add("r", "click", 1000);
   // The first answer is complete 17 s after it was shown, at 17.5 s, and the second one a minute later.
   const process_end none = folder.join({"--until", "2026-11-24T00:00:17.499999Z", "--out", "rows.csv"});
