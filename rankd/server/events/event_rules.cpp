@@ -144,9 +144,9 @@ class rule_reader {
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
       row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
                    other->kind == rule_kind::counter
-                       ? "the counter " + quote_name(other->name) + " ends the same hash otherwise"
+                       ? "the counter " + quote_name(other->name) + " sets another expiry for the same hash"
                        : "another rule of kind " + quote_name(find_step_kind(other->kind).table) +
-                             " ends the same value otherwise",
+                             " sets another expiry for the same value",
                    "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
