@@ -517,7 +517,7 @@ auto coordinator::address_of(machine_number machine) const -> const std::string&
   return machines_[machine]->plan.address;
 }
 
-auto coordinator::disk_of(machine_number machine) const -> const std::string& { return machines_[machine]->disk; }
+auto coordinator::find_disk(machine_number machine) const -> const std::string& { return machines_[machine]->disk; }
 
 auto coordinator::output_of(machine_number machine) const -> std::string {
   return read_file(machines_[machine]->output, 0);

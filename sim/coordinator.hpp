@@ -88,7 +88,7 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto output_of(machine_number machine) const -> std::string;
   [[nodiscard]] auto address_of(machine_number machine) const -> const std::string&;
   /// Returns the folder of a machine's disk while the world runs; empty if the machine has no disk.
-  [[nodiscard]] auto disk_of(machine_number machine) const -> const std::string&;
+  [[nodiscard]] auto find_disk(machine_number machine) const -> const std::string&;
   /// Returns the report of the program that failed, and a line for each machine and for the run.
   [[nodiscard]] auto summary() const -> std::string;
 

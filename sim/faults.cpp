@@ -16,7 +16,7 @@ constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t min_length = 100 * millisecond;
 constexpr std::int64_t length_range = 9'900 * millisecond;
 
-auto end_of(kind fault) -> kind {
+auto find_end(kind fault) -> kind {
   if (fault == kind::cut) return kind::heal;
   return is_about_disk(fault) ? kind::heal_disk : kind::restart;
 }
@@ -44,7 +44,7 @@ void draw_fault(world_plan& plan, kind fault, chances& seed) {
   if (is_about_disk(fault)) begin.failure.fault = fault_of(fault);
   if (fault == kind::slow_disk) begin.failure.delay_ns = min_length + below(2'000 * millisecond);
   world_event end;
-  end.what = end_of(fault);
+  end.what = find_end(fault);
   end.machines = begin.machines;
   end.at_ns = std::min(begin.at_ns + min_length + below(length_range), std::max(limit, begin.at_ns));
   begin.number = end.number = ++plan.faults.drawn;

@@ -65,7 +65,7 @@ BRAID_SIM_EXPORT void machine::slow_disk(std::chrono::nanoseconds delay, const s
   place_->fail({.fault = ::sim::disk_fault::slow, .paths = paths, .delay_ns = delay.count()});
 }
 BRAID_SIM_EXPORT void machine::heal_disk() { place_->fail({}); }
-BRAID_SIM_EXPORT auto machine::disk_folder() const -> std::string { return place_->world->disk_of(place_->number); }
+BRAID_SIM_EXPORT auto machine::disk_folder() const -> std::string { return place_->world->find_disk(place_->number); }
 BRAID_SIM_EXPORT auto machine::is_running() const -> bool { return place_->world->runs(place_->number); }
 BRAID_SIM_EXPORT auto machine::status() const -> std::optional<int> { return place_->world->status(place_->number); }
 BRAID_SIM_EXPORT auto machine::output() const -> std::string { return place_->world->output_of(place_->number); }

@@ -55,8 +55,8 @@ struct signatures_of<S, Env> {
 
 namespace braid::execution {
 
-// The tag of a sender. A type declares its kind by such a tag, in a member type such as `sender_concept` or
-// `receiver_concept` (P2300R10).
+/// The tag of a sender. A type declares its kind by such a tag, in a member type such as `sender_concept` or
+/// `receiver_concept` (P2300R10).
 struct sender_t {};
 /// The tag of a receiver.
 struct receiver_t {};

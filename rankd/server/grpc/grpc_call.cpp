@@ -123,7 +123,7 @@ void grpc_call::answer(served_request& /*request*/, const ranking& ranked) { rep
 
 /// Answers with a head that has the status, and no body.
 void grpc_call::fail(served_request& /*request*/, const error_answer& error) {
-  const grpc_failure failure = grpc_failure_of(error);
+  const grpc_failure failure = to_grpc_failure(error);
   static_cast<void>(exchange_->set_field("grpc-status", std::to_string(static_cast<unsigned>(failure.code))));
   static_cast<void>(exchange_->set_field("grpc-message", grpc_message_text(failure.message)));
   static_cast<void>(exchange_->set_field("grpc-status-details-bin", grpc_binary_text(failure.details)));

@@ -318,7 +318,7 @@ auto to_message(const ranking& answer) -> v1::RankResponse {
 
 auto to_message(const error_answer& error) -> v1::Error {
   v1::Error out;
-  out.set_status(static_cast<int>(grpc_code_of(error.status)));
+  out.set_status(static_cast<int>(to_grpc_code(error.status)));
   out.set_code(error.code);
   const nlohmann::json body = nlohmann::json::parse(error.body, nullptr, false);
   if (!body.is_object() || !body.contains("error")) return out;

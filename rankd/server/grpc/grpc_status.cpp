@@ -43,7 +43,7 @@ constexpr std::size_t max_message = 1024;
 constexpr std::size_t max_details = 3072;
 
 /// Returns the beginning of a text in UTF-8, without a part of a character at its end.
-auto beginning_of(std::string_view text, std::size_t max_bytes) -> std::string_view {
+auto cut_text(std::string_view text, std::size_t max_bytes) -> std::string_view {
   if (text.size() <= max_bytes) return text;
   while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xC0U) == 0x80U) --max_bytes;
   return text.substr(0, max_bytes);
@@ -51,7 +51,7 @@ auto beginning_of(std::string_view text, std::size_t max_bytes) -> std::string_v
 
 }  // namespace
 
-auto grpc_code_of(http_status status) noexcept -> grpc_code {
+auto to_grpc_code(http_status status) noexcept -> grpc_code {
   const auto* const found = std::ranges::find(grpc_codes, status, &status_code::status);
   return found == grpc_codes.end() ? grpc_code::unknown : found->code;
 }
@@ -87,9 +87,9 @@ auto grpc_binary_text(std::string_view bytes) -> std::string {
   return out;
 }
 
-auto grpc_failure_of(const error_answer& error) -> grpc_failure {
+auto to_grpc_failure(const error_answer& error) -> grpc_failure {
   v1::Error detail = to_message(error);
-  detail.set_message(std::string(beginning_of(detail.message(), max_message)));
+  detail.set_message(std::string(cut_text(detail.message(), max_message)));
   if (detail.ByteSizeLong() > max_details) detail.clear_diagnostics_json();
   rankd::grpc::Status status;
   status.set_code(detail.status());
@@ -97,7 +97,7 @@ auto grpc_failure_of(const error_answer& error) -> grpc_failure {
   rankd::grpc::Any& any = *status.add_details();
   any.set_type_url("type.googleapis.com/rankd.v1.Error");
   any.set_value(detail.SerializeAsString());
-  return {.code = grpc_code_of(error.status), .message = detail.message(), .details = status.SerializeAsString()};
+  return {.code = to_grpc_code(error.status), .message = detail.message(), .details = status.SerializeAsString()};
 }
 
 }  // namespace rankd

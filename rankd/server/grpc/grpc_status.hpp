@@ -28,7 +28,7 @@ enum class grpc_code : std::uint8_t {
 };
 
 /// Returns the code of gRPC for the status of an HTTP answer.
-[[nodiscard]] auto grpc_code_of(braid::http_status status) noexcept -> grpc_code;
+[[nodiscard]] auto to_grpc_code(braid::http_status status) noexcept -> grpc_code;
 
 /// Encodes a message for the field grpc-message. Bytes that are not printable ASCII, and `%`, become `%XX`.
 [[nodiscard]] auto grpc_message_text(std::string_view message) -> std::string;
@@ -44,6 +44,6 @@ struct grpc_failure {
 };
 
 /// Returns the status for an answer that reports an error.
-[[nodiscard]] auto grpc_failure_of(const error_answer& error) -> grpc_failure;
+[[nodiscard]] auto to_grpc_failure(const error_answer& error) -> grpc_failure;
 
 }  // namespace rankd

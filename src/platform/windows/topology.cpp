@@ -11,16 +11,16 @@ namespace {
 
 constexpr unsigned group_cpus = 64;
 
-auto cpus_of(const GROUP_AFFINITY& group) -> cpu_set {
+auto read_cpus(const GROUP_AFFINITY& group) -> cpu_set {
   cpu_set cpus;
   for (unsigned bit = 0; bit < group_cpus; ++bit)
     if (((group.Mask >> bit) & 1U) != 0) cpus.add(group.Group * group_cpus + bit);
   return cpus;
 }
 
-auto cpus_of(const PROCESSOR_RELATIONSHIP& part) -> cpu_set {
+auto read_cpus(const PROCESSOR_RELATIONSHIP& part) -> cpu_set {
   cpu_set cpus;
-  for (WORD at = 0; at < part.GroupCount; ++at) cpus |= cpus_of(part.GroupMask[at]);
+  for (WORD at = 0; at < part.GroupCount; ++at) cpus |= read_cpus(part.GroupMask[at]);
   return cpus;
 }
 
@@ -37,25 +37,25 @@ auto read_records() -> std::vector<std::byte> {
 
 void add_cache(const CACHE_RELATIONSHIP& cache, topology_draft& draft) {
   if ((cache.Level != 2 && cache.Level != 3) || cache.Type == CacheInstruction) return;
-  const cpu_set cpus = cpus_of(cache.GroupMask);
+  const cpu_set cpus = read_cpus(cache.GroupMask);
   for (const unsigned cpu : cpus) (cache.Level == 2 ? draft.cpus[cpu].l2 : draft.cpus[cpu].l3) = cpus;
 }
 
 void add_record(const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX& record, unsigned& packages, topology_draft& draft) {
   switch (record.Relationship) {
     case RelationProcessorCore: {
-      const cpu_set cpus = cpus_of(record.Processor);
+      const cpu_set cpus = read_cpus(record.Processor);
       draft.online |= cpus;
       for (const unsigned cpu : cpus) draft.cpus[cpu].core = cpus;
       break;
     }
     case RelationProcessorPackage: {
-      for (const unsigned cpu : cpus_of(record.Processor)) draft.cpus[cpu].package = packages;
+      for (const unsigned cpu : read_cpus(record.Processor)) draft.cpus[cpu].package = packages;
       ++packages;
       break;
     }
     case RelationNumaNode:
-      draft.nodes.push_back({record.NumaNode.NodeNumber, cpus_of(record.NumaNode.GroupMask), {}});
+      draft.nodes.push_back({record.NumaNode.NodeNumber, read_cpus(record.NumaNode.GroupMask), {}});
       break;
     case RelationCache: add_cache(record.Cache, draft); break;
     default: break;

@@ -13,21 +13,21 @@ TEST_CASE("messages and binary values are written as gRPC defines them") {
   CHECK(grpc_binary_text("a") == "YQ");
   CHECK(grpc_binary_text("ab") == "YWI");
   CHECK(grpc_binary_text("abc") == "YWJj");
-  CHECK(grpc_code_of(braid::http_status::too_many_requests) == grpc_code::resource_exhausted);
-  CHECK(grpc_code_of(braid::http_status::service_unavailable) == grpc_code::unavailable);
-  CHECK(grpc_code_of(braid::http_status::bad_gateway) == grpc_code::internal);
-  CHECK(grpc_code_of(braid::http_status::gone) == grpc_code::unknown);
+  CHECK(to_grpc_code(braid::http_status::too_many_requests) == grpc_code::resource_exhausted);
+  CHECK(to_grpc_code(braid::http_status::service_unavailable) == grpc_code::unavailable);
+  CHECK(to_grpc_code(braid::http_status::bad_gateway) == grpc_code::internal);
+  CHECK(to_grpc_code(braid::http_status::gone) == grpc_code::unknown);
 }
 
 TEST_CASE("the fields of a status are so small that clients accept them") {
   std::string message(1023, 'x');
   for (int i = 0; i < 300; ++i) message += "\xc3\xa9";
-  const grpc_failure cut = grpc_failure_of(answer_error(braid::http_status::bad_request, "code", message));
+  const grpc_failure cut = to_grpc_failure(answer_error(braid::http_status::bad_request, "code", message));
   CHECK(cut.code == grpc_code::invalid_argument);
   CHECK(cut.message == std::string(1023, 'x'));
   braid::diagnostics many;
   for (int i = 0; i < 100; ++i) many.add({"c", "/p", std::string(100, 'm'), "", "", ""});
-  const grpc_failure few = grpc_failure_of(answer_error(braid::http_status::bad_request, many, "me"));
+  const grpc_failure few = to_grpc_failure(answer_error(braid::http_status::bad_request, many, "me"));
   CHECK(few.message == std::string(100, 'm'));
   CHECK(few.details.size() < 1024);
 }
