@@ -65,7 +65,7 @@ class links {
   void reset_process(machine_number machine);
   /// Drops the connections of a machine that has lost its power, without a notice to their other sides.
   void lose_machine(machine_number machine);
-  /// Lets a machine that has power again answer packets of old connections with resets.
+  /// Is called when a machine gets its power back. It then answers packets of its old connections with resets.
   void return_machine(machine_number machine);
 
   [[nodiscard]] auto faults() const -> const std::array<std::uint32_t, fault_count>& { return faults_; }

@@ -102,7 +102,7 @@ auto spelling_hint(value_type type) -> std::string {
   switch (type) {
     case value_type::integer: return "write digits alone: \"15\"";
     case value_type::boolean: return "write \"true\", \"false\", \"1\" or \"0\"";
-    case value_type::vector: return "write the number of items that keys.toml declares: [0.5, 1]";
+    case value_type::vector: return "write a list with as many numbers as keys.toml declares, such as [0.5, 1]";
     default: return "write a number with a point: \"1.5\"";
   }
 }

@@ -372,7 +372,7 @@ class own_binder {
 
 auto bind_own(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   const own_operator* const of = find_own(node.op);
-  BRAID_EXPECTS(of != nullptr, "the operator of a node is known when it is bound");
+  BRAID_EXPECTS(of != nullptr, "a node can be bound only if its operator is known");
   return own_binder(*of, node, context).bind();
 }
 

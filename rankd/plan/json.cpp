@@ -69,7 +69,7 @@ class builder : public nlohmann::json_sax<json> {
   ~builder() override { dismantle(root_); }
 
   enum class special_form : std::uint8_t { number, null };
-  /// Replaces the numbers at the positions of `specials` by their values, or by nulls.
+  /// Replaces the placeholder numbers at the positions of `specials` by the values in `specials`, or by nulls.
   void replace(std::span<const special_number> specials, special_form form) {
     specials_ = specials;
     form_ = form;

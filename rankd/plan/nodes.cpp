@@ -18,7 +18,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// The plan and the errors for reading one node.
+/// The objects that a reader of a node fills: the draft of the plan, and the errors of the node.
 struct node_context {
   draft& into;
   braid::diagnostics& problems;  ///< of this node

@@ -31,7 +31,8 @@ class counted_values {
  public:
   using clock = std::function<std::chrono::milliseconds()>;
 
-  /// Constructs an empty set of values. Readers call `now`; if it is empty, they use the system's time.
+  /// Constructs an empty set of values. Readers get the time from `now`, or from the system if no
+  /// function is given.
   explicit counted_values(std::size_t max_bytes, clock now = {});
 
   enum class outcome : std::uint8_t {

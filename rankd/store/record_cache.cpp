@@ -161,7 +161,7 @@ auto with_question(const store_question& question, const Use& use) {
 
 }  // namespace
 
-/// The value that one kind of question has read of a key.
+/// The cached answer to one kind of question about a key.
 struct record_cache::value {
   head* what = nullptr;
   block content;

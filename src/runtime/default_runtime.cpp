@@ -118,8 +118,8 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-/// Returns the pool of the default runtime. Throws if the runtime has ended: the object still exists then and refuses
-/// jobs, but a parallel algorithm would run on the calling thread unnoticed.
+/// Returns the pool of the default runtime. Throws if the runtime has ended. Its pool still exists then, but refuses
+/// jobs. Without the exception, a parallel algorithm would run on the calling thread alone, and nobody would notice.
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
   if (found == nullptr) return default_runtime().workers();  // throws the reason why there is no runtime

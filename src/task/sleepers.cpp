@@ -129,9 +129,9 @@ auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// Returns whether all workers were idle during the whole poll of the queues. Without the second check, a worker that
-/// has announced its sleep could take a job before the poll reaches its queue. It could then post another job to a
-/// queue that was already polled.
+/// Returns whether all workers were idle during the whole poll of the queues. Therefore it checks that they are idle
+/// before and after the poll. Without the check after the poll, a worker that has announced its sleep could take a job
+/// before the poll reaches its queue, and could post another job to a queue that was already polled.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;

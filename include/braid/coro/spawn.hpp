@@ -149,9 +149,9 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// scope of the calling thread, the task begins at once, and the scope does not end before the task.
 ///
 /// Threads: any; for a scope, the thread of its home.
-/// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,
-/// errc::stopped if the task ended as stopped, or did not begin because of a stop. std::bad_alloc. Cost: one block of
-/// memory for jobs; if the task gets a home of its own, another one for that.
+/// Blocks: never. Errors: std::bad_alloc. The future gets what `work` throws, errc::closed if the executor accepts no
+/// more work, or errc::stopped if the task ended as stopped or did not begin because of a stop.
+/// Cost: one block of memory for jobs, and a second block if the task gets its own home.
 template <typename T>
 auto spawn(home& home, spawn_options options, task<T> work) -> future<T> {
   return detail::task_state<T>::post(home, &detail::task_state<T>::begin_at_home, std::move(options), std::move(work))

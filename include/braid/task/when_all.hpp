@@ -279,9 +279,10 @@ class any_state final : public future_state<typename Rule::result> {
   }
 
   inputs inputs_;
-  // The number of inputs that have not settled, plus one for `begin`, plus one for all references to the result. The
-  // last of them frees the object. The bit `won` is set once an input with a value has settled. The counts and the bit
-  // are in one word, because another thread may free the object as soon as a thread has subtracted its count.
+  // The number of holders of the object: each input that has not settled, `begin`, and all references to the result
+  // together. The last holder frees the object. The bit `won` is set once an input with a value has settled. The counts
+  // and the bit are in one word, because another thread may free the object as soon as a thread has subtracted its
+  // count.
   atomic<std::size_t> holds_;
 };
 

@@ -27,8 +27,9 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
-      .add_option("--client-in-flight", server.client_in_flight,
-                  "Requests in flight of each client of --token-file; more get 429; default: no such limit")
+      .add_option(
+          "--client-in-flight", server.client_in_flight,
+          "The maximum number of requests in flight of one client of --token-file; more get 429; default: no limit")
       ->check(whole_number(1, 1'000'000));
   command
       .add_option("--time-nodes-of", server.engine.timed_of,

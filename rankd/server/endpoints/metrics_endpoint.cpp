@@ -88,7 +88,8 @@ void write_records(exposition& out, const std::vector<std::pair<std::string_view
   family("rankd_record_cache_bytes", kind::gauge, "Bytes of the values in the record cache, and of their keys.",
          &record_cache_counts::bytes);
   family("rankd_record_cache_entries", kind::gauge, "Keys in the record cache.", &record_cache_counts::entries);
-  out.family("rankd_record_cache_tracked", kind::gauge, "1 if servers report changes to every record cache.");
+  out.family("rankd_record_cache_tracked", kind::gauge,
+             "1 if each record cache is told by its servers which keys change, otherwise 0.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, sum.tracked == sum.caches ? 1.0 : 0.0);
 }
 
@@ -252,7 +253,7 @@ void write_lines(exposition& out, const serve_shared& shared) {
   };
   if (!has_captures && to.exposures == nullptr) return;
   out.family("rankd_data_lines_total", kind::counter,
-             "Lines in the files of captures and exposures; row sets in Arrow files.");
+             "Lines written to the files of captures and exposures. For Arrow files, row sets are counted.");
   sample([](const auto& file) { return file.written(); });
   out.family(
       "rankd_data_lines_lost_total", kind::counter,

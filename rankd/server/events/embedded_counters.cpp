@@ -155,7 +155,8 @@ auto embedded_counters::count_log() -> braid::checked<void> {
   const event_position from = until_;
   const auto next = std::ranges::lower_bound(files, from.file, {}, event_file_number);
   if (from.file != 0 && next != files.end() && event_file_number(*next) != from.file)
-    note_file(options_.log, "counters_gap", *next, "files are missing that the snapshot may not have counted");
+    note_file(options_.log, "counters_gap", *next,
+              "files before this one are missing, and the snapshot may not include their events");
   recent_ids seen(options_.window);
   for (const fs::path& file : std::ranges::subrange(next, files.end())) {
     const unsigned number = event_file_number(file);

@@ -207,15 +207,18 @@ TEST_CASE("a value that is none of its key's type is named with its record, file
                "{\"hash\":\"product:7\",\"fields\":{\"pric\":\"12 EUR\",\"stock\":\"2\"}}\n\n"
                "{\"hash\":\"product:8\",\"fields\":{\"pric\":\"-1e3\",\"stock\":\"2.0\",\"is_new\":\"yes\"}}\n"
                "{\"hash\":\"product:9\",\"fields\":{\"place\":\"[1,2]\",\"is_new\":\"0\",\"brand\":\"Fell\"}}\n");
-  CHECK((messages(check.malformed_values()) ==
-         texts{file + ": line 1: `product:7`: `pric` is `12 EUR`, no float, so that rows have null there "
-                      "[malformed_value]; write a number with a point: \"1.5\"",
-               file + ": line 3: `product:8`: `stock` is `2.0`, no int, so that rows have the default there "
-                      "[malformed_value]; write digits alone: \"15\"",
-               file + ": line 4: `product:9`: `place` is a value of 5 bytes, no vector of 2 numbers, so that rows have "
-                      "null there [malformed_value]; write the number of items that keys.toml declares: [0.5, 1]",
-               file + ": line 3: `product:8`: `is_new` is `yes`, no bool, so that rows have null there "
-                      "[malformed_value]; write \"true\", \"false\", \"1\" or \"0\""}));
+  CHECK((
+      messages(check.malformed_values()) ==
+      texts{
+          file + ": line 1: `product:7`: `pric` is `12 EUR`, no float, so that rows have null there "
+                 "[malformed_value]; write a number with a point: \"1.5\"",
+          file + ": line 3: `product:8`: `stock` is `2.0`, no int, so that rows have the default there "
+                 "[malformed_value]; write digits alone: \"15\"",
+          file +
+              ": line 4: `product:9`: `place` is a value of 5 bytes, no vector of 2 numbers, so that rows have "
+              "null there [malformed_value]; write a list with as many numbers as keys.toml declares, such as [0.5, 1]",
+          file + ": line 3: `product:8`: `is_new` is `yes`, no bool, so that rows have null there "
+                 "[malformed_value]; write \"true\", \"false\", \"1\" or \"0\""}));
   CHECK(check.missing_columns().empty());
 }
 

@@ -132,8 +132,8 @@ class split_deque {
     return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
   }
 
-  /// Returns whether at least `count - no_entries()` entries are private and there is no request.
-  /// Threads: the owner.
+  /// Returns whether there is no request and at least N entries are private. `count` is the sum of N and
+  /// `no_entries()`. Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
