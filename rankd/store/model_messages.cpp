@@ -323,7 +323,7 @@ auto column_in(std::string_view text) -> named_column {
   const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
   const auto column = braid::detail::number_in<std::size_t>(digits);
   if (!column) return {text};
-  return {text.substr(0, open), *column};
+  return {text.substr(0, open), column};
 }
 
 /// Returns whether a call requests a column of a tensor by its position.

@@ -47,7 +47,8 @@ class http_errors final : public std::error_category {
         return "the client has no resolver for the name of a host: set http_client::options::names";
       case http_errc::no_http2:
         return "libnghttp2 cannot be loaded, and HTTP/2 needs it: install it (Debian: libnghttp2-14)";
-      case http_errc::bad_frame: return "the peer violates HTTP/2, or sends many frames that request and answer nothing";
+      case http_errc::bad_frame:
+        return "the peer violates HTTP/2, or sends many frames that request and answer nothing";
       case http_errc::refused_stream: return "the server has refused the request before it processed any of it";
       case http_errc::reset_stream: return "the server has reset the stream before its answer was complete";
     }
