@@ -226,7 +226,10 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
 
 void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (is_refused_) return;
-  if (running_ >= service_->options.http2.streams) {  // including streams that the client has reset
+  // Streams that the client has reset count until their handlers end. When an answer was sent, the client may begin
+  // another stream, although the handler of the answer may still run.
+  const std::size_t limit = service_->options.http2.streams;
+  if (running_ - answered_ >= limit || running_ / 2 >= limit) {
     charge();
     static_cast<void>(calls_->submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM));
     return;
@@ -258,6 +261,7 @@ void http2_connection::begins(http2_stream& stream) noexcept {
 void http2_connection::ends(http2_stream& stream) noexcept {
   stream.unlink();
   wake();
+  if (stream.is_sent()) --answered_;
   if (--running_ > 0) return;
   if (is_linked()) unlink();
   idle_since_ = service_->on.now();

@@ -70,7 +70,10 @@ class http2_connection : public served_connection {
   void begins(http2_stream& stream) noexcept;
   void ends(http2_stream& stream) noexcept;
   /// Called if a request was answered, and the answer was sent.
-  void answered() noexcept { account_.add(); }
+  void answered() noexcept {
+    ++answered_;
+    account_.add();
+  }
 
  protected:
   http2_connection(http_service& service, const stream_socket& socket);
@@ -102,10 +105,11 @@ class http2_connection : public served_connection {
   http2_wait output_waits_;
   std::string output_;
   bool is_reading_over_ = false;
-  bool is_broken_ = false;   // bytes could not be sent or received
-  bool is_paced_ = false;    // an answer was a refusal, because the server is full
-  std::size_t running_ = 0;  // the number of streams whose task runs or is about to start
-  time_point now_;           // the time at which bytes last arrived
+  bool is_broken_ = false;    // bytes could not be sent or received
+  bool is_paced_ = false;     // an answer was a refusal, because the server is full
+  std::size_t running_ = 0;   // the number of streams whose task runs or is about to start
+  std::size_t answered_ = 0;  // the number of these streams whose answer was sent
+  time_point now_;            // the time at which bytes last arrived
 
  private:
   struct deadline_timer : timer {

@@ -31,11 +31,12 @@ class http2_account {
 
   /// Charges one frame. Returns false if the account is overdrawn.
   [[nodiscard]] auto charge(time_point now) noexcept -> bool;
-  void add() noexcept { saved_ = std::min(saved_ + 1, max_saved); }
+  void add() noexcept { saved_ = std::min(saved_ + gain_per_answer, max_saved); }
 
  private:
   static constexpr std::int64_t max_saved = 400;
   static constexpr std::int64_t gain_per_second = 100;
+  static constexpr std::int64_t gain_per_answer = 4;  // gRPC sends up to two updates of windows and a ping for each
 
   std::int64_t saved_ = max_saved;
   time_point refilled_;

@@ -223,8 +223,7 @@ void http2_stream::closed() noexcept {
 }
 
 void http2_stream::answer_sent() noexcept {
-  is_sent_ = true;
-  connection_->answered();
+  if (!std::exchange(is_sent_, true)) connection_->answered();
   if (ignores_input_ && !has_ended_) reset(NGHTTP2_NO_ERROR);  // the rest of the body is not needed
 }
 

@@ -72,6 +72,7 @@ class http2_stream final : public http_call, public list_hook {
   void closed() noexcept;
   /// Called if the whole answer was sent.
   void answer_sent() noexcept;
+  [[nodiscard]] auto is_sent() const noexcept -> bool { return is_sent_; }
   [[nodiscard]] auto id() const noexcept -> std::int32_t { return id_; }
 
   // Functions for `http_exchange`.

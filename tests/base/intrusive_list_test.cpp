@@ -126,6 +126,6 @@ TEST_CASE("checked builds refuse what would leave dangling links") {
     list all;
     all.splice_back(all);
   });
-  CHECK(itself.errors.find("behind itself") != std::string::npos);
+  CHECK(itself.errors.find("appended to itself") != std::string::npos);
 }
 #endif

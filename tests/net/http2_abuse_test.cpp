@@ -43,6 +43,12 @@ struct abused_server {
       --running;
       x.reply(http_status::ok);
     });
+    routes.get("/answer", [this](http_exchange& x) -> task<void> {
+      x.reply(http_status::ok);
+      ++running;
+      co_await go_on;
+      --running;
+    });
     routes.post("/read", [](http_exchange& x) -> task<void> {
       if (co_await x.read_all()) x.reply(http_status::ok);
     });
@@ -148,6 +154,34 @@ TEST_CASE("streams beyond the limit are refused, also if the client has given up
   REQUIRE(server.scene.here.run_until([&] { return server.running == 0; }));
   client.say(get_frame(9, "/wait"));
   CHECK(client.hears(9) == "200");
+}
+
+TEST_CASE("a stream may begin when an answer has ended, and twice as many handlers may run") {
+  if (!can_speak_http2()) return;
+  abused_server server({.http2 = {.streams = 2}});
+  http2_peer client(server.scene);
+  for (int i = 0; i < 4; ++i) {
+    client.say(get_frame(stream_number(i), "/answer"));
+    CHECK(client.hears(stream_number(i)) == "200");
+  }
+  CHECK(server.running == 4);
+  client.say(get_frame(9, "/answer"));
+  CHECK(client.hears(9) == "nothing reset " + std::to_string(refused_stream));
+  server.go_on.set();
+  REQUIRE(server.scene.here.run_until([&] { return server.running == 0; }));
+  client.say(get_frame(11, "/"));
+  CHECK(client.hears(11) == "200 hello");
+}
+
+TEST_CASE("a client that sends two small updates of windows and a ping for each request is served") {
+  if (!can_speak_http2()) return;
+  abused_server server;
+  http2_peer client(server.scene);
+  for (int i = 0; i < 1'000; ++i) {
+    client.say(get_frame(stream_number(i), "/") + window_frame(stream_number(i), 5) + window_frame(0, 5) +
+               frame(frame_type::ping, 0, 0, "12345678"));
+    REQUIRE(client.hears(stream_number(i)) == "200 hello");
+  }
 }
 
 TEST_CASE("a client that resets now and then, and asks much, is served") {
