@@ -41,6 +41,8 @@ def fit(rows, rounds=1500, rate=0.5):
 
 def main():
     rows = read(sys.argv[1])
+    if not rows:
+        sys.exit(f"{sys.argv[1]} has no rows: the windows of the labels are still open, or nothing was shown")
     weights = [round(each, 3) for each in fit(rows)]
     model = {"schema_version": 1, "kind": "linear", "sigmoid": True, "intercept": weights[0],
              "doc": "How likely a member buys a product of a page, fitted by train.py.",
