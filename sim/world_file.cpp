@@ -193,6 +193,9 @@ class world_reader {
     made.starts_at_ns = read_duration(*table, "starts_at", false, 0);
     made.clock_offset_ns = read_duration(*table, "clock_offset", false, -longest);
     made.must_end = read_flag(*table, "must_end");
+    if (made.must_end && made.starts_at_ns > plan_.duration_ns && plan_.duration_ns > 0)
+      add(line_of(*table->get("starts_at")),
+          "`starts_at` is after the end of the world, so a program that must end would not start");
     made.has_disk = read_flag(*table, "disk");
     if (const toml::node* drift = table->get("clock_drift_ppm")) {
       const auto value = drift->value_exact<std::int64_t>();

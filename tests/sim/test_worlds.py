@@ -245,6 +245,8 @@ class WrongFiles(World):
                 (4, "the address of the machine `server` must be one such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
                 (4, "`address` must be a string that is not empty", good + "address = 5\n"),
                 (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
+                (4, "`starts_at` is after the end of the world, so a program that must end would not start",
+                 good + 'starts_at = "5h"\nmust_end = true\n'),
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000", good + 'clock_drift_ppm = "fast"\n'),
                 (4, "`must_end` must be true or false", good + 'must_end = "yes"\n'),
                 (3, "the program `/nowhere/program` does not exist", '[machines.a]\nprogram = ["/nowhere/program"]\n'),
