@@ -123,7 +123,8 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
   DWORD wait_ms = INFINITE;
   if (until) {
     // Windows waits for whole milliseconds, so the time is rounded up; the caller checks its deadline itself.
-    const auto rest = std::max(*until - monotonic_now(), std::chrono::nanoseconds(0));
+    constexpr std::chrono::nanoseconds zero(0);
+    const auto rest = std::max(std::max(*until, zero) - monotonic_now(), zero);  // the smallest time must not overflow
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(rest).count();
     wait_ms = static_cast<DWORD>(std::min<std::int64_t>(ms, INFINITE - 1));
   }
