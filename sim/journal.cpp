@@ -62,7 +62,7 @@ void copy_file(int from, int to) {
 void restore(int folder, const std::string& name, std::uint32_t mode, const handle* content,
              const std::string& target) {
   if (S_ISDIR(mode)) ::mkdirat(folder, name.c_str(), mode & 07777);
-  if (S_ISLNK(mode)) ::symlinkat(target.c_str(), folder, name.c_str());
+  if (S_ISLNK(mode)) static_cast<void>(::symlinkat(target.c_str(), folder, name.c_str()) == 0);
   if (!S_ISREG(mode) || content == nullptr) return;
   const std::string path = "/proc/self/fd/" + std::to_string(content->number());
   if (::linkat(AT_FDCWD, path.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
