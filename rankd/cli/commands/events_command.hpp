@@ -21,7 +21,7 @@ namespace rankd {
 
 class atomic_file;
 
-/// What to do with an exposure if events may still count for its labels.
+/// The treatment of an exposure whose labels later events may still change.
 enum class open_windows : std::uint8_t {
   wait,     ///< leave it out; a later run writes it
   include,  ///< write it with the labels that it has so far

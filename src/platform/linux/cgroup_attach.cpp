@@ -2,6 +2,7 @@
 #include <braid/thread/cgroup.hpp>
 
 #include "../system.hpp"
+#include "owned_descriptor.hpp"
 
 #include <string>
 
@@ -14,21 +15,6 @@ namespace braid {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// An open folder. The destructor closes it.
-class folder_handle {
- public:
-  explicit folder_handle(int number) noexcept : number_(number) {}
-  folder_handle(const folder_handle&) = delete;
-  auto operator=(const folder_handle&) -> folder_handle& = delete;
-  ~folder_handle() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] auto number() const noexcept -> int { return number_; }
-
- private:
-  int number_;
-};
 
 /// Returns the name of the file that moves a single thread into a cgroup, or null if the file system is not a cgroup
 /// file system.
@@ -45,15 +31,15 @@ auto choose_thread_file(const struct ::statfs& facts) -> const char* {
 auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
   const std::error_code refused = errc::invalid_argument;
   if (thread < 1) return fail(refused);
-  const folder_handle group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (group.number() < 0) return fail(last_system_error());
+  const detail::owned_descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!group.is_open()) return fail(last_system_error());
   struct ::statfs facts{};
   if (::fstatfs(group.number(), &facts) != 0) return fail(last_system_error());
   const char* name = choose_thread_file(facts);
   if (name == nullptr) return fail(refused);
 
-  const folder_handle file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
-  if (file.number() < 0) return fail(last_system_error());
+  const detail::owned_descriptor file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) return fail(last_system_error());
   const std::string text = std::to_string(thread);
   if (::write(file.number(), text.data(), text.size()) < 0) return fail(last_system_error());
   return {};

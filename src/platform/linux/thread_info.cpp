@@ -3,6 +3,9 @@
 
 #include "../../thread/thread_calls.hpp"
 #include "../system.hpp"
+#include "owned_descriptor.hpp"
+
+#include <braid/base/detail/number_in.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,24 +24,9 @@
 namespace braid {
 namespace {
 
+using detail::owned_descriptor;
+
 auto no_such_thread() { return fail(std::make_error_code(std::errc::no_such_process)); }
-
-/// A file descriptor. The destructor closes it.
-class open_file {
- public:
-  explicit open_file(int descriptor) noexcept : descriptor_(descriptor) {}
-  open_file(open_file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  auto operator=(open_file&&) -> open_file& = delete;
-  ~open_file() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  [[nodiscard]] auto get() const noexcept -> int { return descriptor_; }
-  [[nodiscard]] auto is_open() const noexcept -> bool { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
 
 /// Returns the last system error. If a thread's file is missing although /proc is mounted, the thread has ended, and
 /// the error is no_such_process.
@@ -54,44 +42,38 @@ class thread_folder {
  public:
   static auto open(::pid_t id) -> result<thread_folder> {
     for (const char* parent : {"/proc/self/task/", "/proc/"}) {
-      open_file folder(::open((parent + std::to_string(id)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      owned_descriptor folder(::open((parent + std::to_string(id)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
       if (folder.is_open()) return thread_folder(std::move(folder));
     }
     return file_error();
   }
 
   [[nodiscard]] auto read(const char* name) const -> result<std::string> {
-    const open_file file(::openat(folder_.get(), name, O_RDONLY | O_CLOEXEC));
+    const owned_descriptor file(::openat(folder_.number(), name, O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return file_error();
     std::array<char, 2048> buffer{};
-    const ::ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    const ::ssize_t size = ::read(file.number(), buffer.data(), buffer.size());
     if (size < 0) return fail(last_system_error());
     return std::string(buffer.data(), static_cast<std::size_t>(size));
   }
 
   [[nodiscard]] auto write(const char* name, std::string_view text) const -> result<void> {
-    const open_file file(::openat(folder_.get(), name, O_WRONLY | O_CLOEXEC));
+    const owned_descriptor file(::openat(folder_.number(), name, O_WRONLY | O_CLOEXEC));
     if (!file.is_open()) return file_error();
-    if (::write(file.get(), text.data(), text.size()) < 0) return fail(last_system_error());
+    if (::write(file.number(), text.data(), text.size()) < 0) return fail(last_system_error());
     return {};
   }
 
  private:
-  explicit thread_folder(open_file folder) noexcept : folder_(std::move(folder)) {}
+  explicit thread_folder(owned_descriptor folder) noexcept : folder_(std::move(folder)) {}
 
-  open_file folder_;
+  owned_descriptor folder_;
 };
 
 /// Returns a field of the text of `stat`. The state of the thread has the number 0.
 auto field_of(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
-}
-
-auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
-  std::uint64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
 }
 
 /// Parses the start time of a thread from its `stat`, whose second field, the name, may contain any character. Returns
@@ -105,8 +87,8 @@ auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return std::nullopt;
   stat.remove_prefix(name_end + 2);
   if (stat.front() == 'Z' || stat.front() == 'X') return std::nullopt;
-  if (number_in(field_of(stat, flags_field)).value_or(exiting) & exiting) return std::nullopt;
-  return number_in(field_of(stat, start_field));
+  if (detail::number_in<std::uint64_t>(field_of(stat, flags_field)).value_or(exiting) & exiting) return std::nullopt;
+  return detail::number_in<std::uint64_t>(field_of(stat, start_field));
 }
 
 auto read_start(const thread_folder& folder) -> result<std::uint64_t> {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/thread/cpu_set.hpp>
 
 #include <chrono>
 #include <memory>
@@ -39,6 +40,14 @@ inline auto open_thread(DWORD rights, ::pid_t id) -> result<owned_handle> {
   if (id <= 0 || ::GetLastError() == ERROR_INVALID_PARAMETER)
     return fail(std::make_error_code(std::errc::no_such_process));
   return fail(last_windows_error());
+}
+
+inline constexpr unsigned group_cpus = 64;  // each group of Windows has room for as many CPUs
+
+/// Adds the CPUs of a mask of a group.
+inline void add_group(cpu_set& cpus, unsigned group, KAFFINITY mask) {
+  for (unsigned bit = 0; bit < group_cpus; ++bit)
+    if (((mask >> bit) & 1U) != 0) cpus.add(group * group_cpus + bit);
 }
 
 /// Converts a time of Windows to nanoseconds since the machine started.

@@ -13,19 +13,12 @@
 namespace braid::detail {
 namespace {
 
-constexpr unsigned group_cpus = 64;  // each group of Windows has room for as many CPUs
-
 /// Opens a thread; 0 is the calling thread.
 auto open(::pid_t id) -> result<owned_handle> {
   return open_thread(THREAD_QUERY_INFORMATION | THREAD_SET_INFORMATION, id == 0 ? own_thread_id() : id);
 }
 
 auto unsupported() { return fail(std::make_error_code(std::errc::operation_not_supported)); }
-
-void add_group(cpu_set& cpus, unsigned group, KAFFINITY mask) {
-  for (unsigned bit = 0; bit < group_cpus; ++bit)
-    if (((mask >> bit) & 1U) != 0) cpus.add(group * group_cpus + bit);
-}
 
 /// A range of nice values and the priority of Windows for it. `shown` is the nice value that such a thread reports.
 struct level {

@@ -9,12 +9,9 @@
 namespace braid::detail {
 namespace {
 
-constexpr unsigned group_cpus = 64;
-
 auto read_cpus(const GROUP_AFFINITY& group) -> cpu_set {
   cpu_set cpus;
-  for (unsigned bit = 0; bit < group_cpus; ++bit)
-    if (((group.Mask >> bit) & 1U) != 0) cpus.add(group.Group * group_cpus + bit);
+  add_group(cpus, group.Group, group.Mask);
   return cpus;
 }
 

@@ -55,7 +55,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   arena* memory;                            // stores replies; if null, only their types are kept
   std::uint32_t unsent;                     // commands that are not encoded yet
   std::uint32_t missing;                    // replies that have not arrived
-  resp_value* replies = nullptr;            // where the next reply is stored
+  resp_value* replies = nullptr;            // the place of the next reply
   duration timeout;                         // zero: the link's own
   time_point due{};                         // the deadline by the link's own timeout
   redis_shared_connection* link = nullptr;  // set while the request is submitted

@@ -30,7 +30,7 @@ enum class trace_kind : std::uint8_t {
   task_end,         ///< number of a task
   wait_begin,       ///< the name of a coroutine's wait; subject: the wait
   wait_due,         ///< nanoseconds until a timer ends the wait; subject: the wait
-  wait_ready,       ///< the wait whose coroutine was queued at its home; recorded where the wait became ready
+  wait_ready,       ///< the wait whose coroutine was queued at its home; recorded by the thread that made it ready
   wait_end,         ///< the wait that has ended without a slice of its coroutine
 };
 
