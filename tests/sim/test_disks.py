@@ -111,9 +111,13 @@ class Calls(Disk):
         self.assertEqual((folder / "log").read_text(), "x")
 
     def test_a_disk_is_deleted_at_the_end(self):
-        before = set(Path(tempfile.gettempdir()).glob("braid-sim-disks-*"))
-        self.simulate(machine("append", "none"))
-        self.assertLessEqual(set(Path(tempfile.gettempdir()).glob("braid-sim-disks-*")) - before, set())
+        folder = self.file.parent / "temporary"
+        variables = {"TMPDIR": str(folder)}
+        self.assertNotEqual(self.simulate(machine("append", "none"), variables=variables)[0], 0)  # there is no such folder
+        folder.mkdir()
+        status, _, errors = self.simulate(machine("append", "none"), variables=variables)
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(list(folder.iterdir()), [])
 
 
 class Faults(Disk):

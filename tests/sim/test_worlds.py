@@ -36,11 +36,11 @@ class World(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.file = Path(folder.name, "world.toml")
 
-    def simulate(self, text, *options, command="run", duration="1h"):
+    def simulate(self, text, *options, command="run", duration="1h", variables=None):
         """Runs a world. Returns the exit status, stdout and stderr."""
         self.file.write_text(f'duration = "{duration}"\n{text}' if duration else text)
         done = subprocess.run([SIMULATOR, command, *options, str(self.file)], capture_output=True, text=True, check=False,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, env={**os.environ, **(variables or {})})
         return done.returncode, done.stdout, done.stderr
 
 

@@ -54,8 +54,9 @@ class BRAID_API graph_shape {
  private:
   [[nodiscard]] auto sort() -> result<void>;
 
-  std::vector<std::uint32_t> first_;  // for each node, the index of its first edge in targets_; then the number of edges
-  std::vector<node_index> targets_;   // successors of node 0, of node 1, …
+  std::vector<std::uint32_t>
+      first_;                        // for each node, the index of its first edge in targets_; then the number of edges
+  std::vector<node_index> targets_;  // successors of node 0, of node 1, …
   std::vector<std::uint32_t> predecessors_;
   std::vector<node_index> order_;
   std::vector<std::uint32_t> position_;
