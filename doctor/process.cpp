@@ -2,10 +2,10 @@
 #include <doctor/findings.hpp>
 
 #include <braid/base/clock.hpp>
+#include <braid/base/detail/number_in.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/io/backend.hpp>
-#include <braid/runtime/detail/stall_watch.hpp>
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/trace/detail/settings.hpp>
 
@@ -69,7 +69,7 @@ auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: must be quit";
   if (name == "BRAID_TOP") return value == "1" ? "valid" : "ignored: must be 1";
   if (name == "BRAID_STALL")
-    return detail::parse_stall_limit(value) ? "valid" : "ignored: must be a duration such as 500ms or 2s";
+    return detail::duration_in(value) ? "valid" : "ignored: must be a duration such as 500ms or 2s";
   return "not a variable of the library";
 }
 

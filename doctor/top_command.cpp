@@ -4,7 +4,7 @@
 #include <doctor/escape.hpp>
 #include <doctor/top_table.hpp>
 
-#include <braid/runtime/detail/stall_watch.hpp>
+#include <braid/base/detail/number_in.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
     if (word == "--once") {
       options.is_once = true;
     } else if (word == "--interval") {
-      const auto interval = ++at < words.size() ? detail::parse_stall_limit(words[at]) : std::nullopt;
+      const auto interval = ++at < words.size() ? detail::duration_in(words[at]) : std::nullopt;
       if (!interval || *interval < 10ms || *interval > 1h) return "--interval must be a time from 10ms to 3600s";
       options.interval = *interval;
     } else if (const auto number = process_number(word); number && !options.process) {

@@ -7,10 +7,10 @@
 #include <braid/sync/detail/user_code.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/trace/detail/hooks.hpp>
+#include <braid/base/detail/number_in.hpp>
 #include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -115,20 +115,10 @@ auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target> { ret
 
 auto is_busy(const stall_target& target) noexcept -> bool { return metrics_reader::progress(target).is_busy; }
 
-auto parse_stall_limit(std::string_view text) -> std::optional<duration> {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number == 0) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (unit == "ms") return std::chrono::milliseconds(number);
-  if (unit == "s") return std::chrono::seconds(number);
-  return std::nullopt;
-}
-
 auto stall_limit_of_environment() -> std::optional<duration> {
   const char* const asked = ::secure_getenv("BRAID_STALL");
   if (asked == nullptr) return std::nullopt;
-  const auto limit = parse_stall_limit(asked);
+  const auto limit = duration_in(asked);
   if (!limit)
     std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is not a duration such as 500ms or 2s\n", asked);
   return limit;

@@ -3,7 +3,7 @@
 
 #include <braid/base/detail/number_in.hpp>
 
-#include <charconv>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -26,16 +26,11 @@ auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
   return number && *number != 0 && *number <= max_megabytes ? number : std::nullopt;
 }
 
-/// Parses a duration such as `8s` or `500ms`, up to ten minutes. Returns nanoseconds.
+/// Parses a time from 1ms to 600s. Returns nanoseconds.
 auto parse_span(std::string_view text) -> std::optional<std::uint64_t> {
-  constexpr std::uint64_t max_ns = 600'000'000'000;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (error != std::errc() || (unit != "s" && unit != "ms")) return {};
-  const std::uint64_t ns = unit == "s" ? 1'000'000'000 : 1'000'000;
-  if (number == 0 || number > max_ns / ns) return {};
-  return number * ns;
+  const auto span = duration_in(text);
+  if (!span || *span > std::chrono::minutes(10)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(*span).count());
 }
 
 auto group_named(std::string_view name) -> std::optional<trace_group> {

@@ -1,6 +1,7 @@
-// tests/base/number_in_test.cpp: numbers are read from whole texts only.
+// tests/base/number_in_test.cpp: numbers and durations are parsed from whole texts only.
 #include <braid/base/detail/number_in.hpp>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,9 @@
 
 #include <doctest/doctest.h>
 
+using namespace std::chrono_literals;
+
+using braid::detail::duration_in;
 using braid::detail::number_in;
 
 TEST_CASE("a number fills its text and fits into its type") {
@@ -29,5 +33,16 @@ TEST_CASE("a double is read to its last digit") {
   for (const std::string_view wrong : {"", " 1", "1 ", "+1", "1e999", "1e-999", "0x1p3", "1,5"}) {
     CAPTURE(wrong);
     CHECK(number_in<double>(wrong) == std::nullopt);
+  }
+}
+
+TEST_CASE("a duration is a positive number of milliseconds or seconds") {
+  CHECK(duration_in("500ms") == 500ms);
+  CHECK(duration_in("2s") == 2s);
+  CHECK(duration_in("4294967295s") == 4294967295s);
+  for (const std::string_view wrong :
+       {"", "0ms", "-1s", "+1s", "500", "s", "ms", "2 s", "2ss", "2sm", "1h", "4294967296s"}) {
+    CAPTURE(wrong);
+    CHECK(duration_in(wrong) == std::nullopt);
   }
 }

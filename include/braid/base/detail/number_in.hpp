@@ -1,10 +1,12 @@
-// braid/base/detail/number_in.hpp: parses numbers.
+// braid/base/detail/number_in.hpp: parses numbers and durations.
 #pragma once
 
 #include <braid/base/config.hpp>
 
 #include <charconv>
+#include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -33,6 +35,17 @@ auto number_in(std::string_view text) -> std::optional<T> {
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
   }
+}
+
+/// Parses a positive duration in seconds or milliseconds, such as `8s` or `500ms`.
+inline auto duration_in(std::string_view text) -> std::optional<std::chrono::milliseconds> {
+  if (!text.ends_with('s')) return std::nullopt;
+  text.remove_suffix(1);
+  const bool is_ms = text.ends_with('m');
+  if (is_ms) text.remove_suffix(1);
+  const auto number = number_in<std::uint32_t>(text);
+  if (!number || *number == 0) return std::nullopt;
+  return is_ms ? std::chrono::milliseconds(*number) : std::chrono::seconds(*number);
 }
 
 }  // namespace braid::detail

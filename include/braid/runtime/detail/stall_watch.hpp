@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -93,9 +92,6 @@ class BRAID_API stall_watch {
 /// Returns whether the target is running a job.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& target) noexcept -> bool;
-
-/// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.
-[[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
 
 /// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. If the value is invalid, ignores it and
 /// prints a warning on stderr.
