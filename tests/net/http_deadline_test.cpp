@@ -237,8 +237,11 @@ TEST_CASE("each of several answers to what came together has its own time to be 
   std::string room(1U << 16U, ' ');
   std::size_t heard = 0;
   REQUIRE(scene.here.run_until([&] {
-    const ::ssize_t got = ::recv(client.number(), room.data(), room.size(), MSG_DONTWAIT);
-    if (got > 0) heard += static_cast<std::size_t>(got);
+    ::ssize_t got = 1;
+    while (got > 0 && heard <= big + 1'000) {
+      got = ::recv(client.number(), room.data(), room.size(), MSG_DONTWAIT);
+      if (got > 0) heard += static_cast<std::size_t>(got);
+    }
     return heard > big + 1'000;  // the second one is on its way
   }));
   scene.here.advance(2s);
