@@ -1,13 +1,13 @@
 // tests/support/redis_server.hpp: a real redis-server, started for a test and ended with it, whatever happens.
 #pragma once
 
+#include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <braid/io/backend.hpp>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -130,19 +129,15 @@ class redis_server {
     ::_exit(127);
   }
 
-  /// Waits until it takes connections at both places. False: it has ended, or never does.
+  /// Waits until it takes connections at both places. Returns false if it ended before, or never does.
   auto answers() -> bool {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::chrono::steady_clock::now() < limit) {
-      if (connects()) return true;
-      int status = 0;
-      if (::waitpid(process_, &status, WNOHANG) == process_) {
-        process_ = 0;
-        return false;
-      }
-      std::this_thread::yield();
-    }
-    return false;
+    bool is_up = false;
+    const bool decided = eventually([&] {
+      is_up = connects();
+      return is_up || ::waitpid(process_, nullptr, WNOHANG) == process_;
+    });
+    if (decided && !is_up) process_ = 0;
+    return is_up;
   }
 
   [[nodiscard]] auto connects() const -> bool {

@@ -20,7 +20,8 @@ class rounds {
     const std::size_t complete = (begun_++ / workers_ + 1) * workers_;
     if (begun_ == complete) return changed_.notify_all();
     const auto is_over = [&] { return begun_ >= complete || gave_up_; };
-    if (changed_.wait_for(lock, std::chrono::seconds(20), is_over)) return;
+    for (int second = 0; second < 20; ++second)  // a process that gets hardly any time needs longer for each turn
+      if (changed_.wait_for(lock, std::chrono::seconds(1), is_over)) return;
     gave_up_ = true;
     changed_.notify_all();
   }
