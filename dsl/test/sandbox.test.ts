@@ -12,7 +12,6 @@ import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
 import { type Module, newInterpreter, type Setup, type Task } from "../packages/dslc/dist/interpreter.js";
 import { PlanProgram, ProgramCache } from "../packages/dslc/dist/program.js";
 import { Runner } from "../packages/dslc/dist/runner.js";
-import { SpanTable } from "../packages/dslc/dist/transform.js";
 import { compilerFor, project, scratchFolder, writeFiles } from "./support.js";
 
 const folder = scratchFolder();
@@ -26,15 +25,8 @@ const setup = (library: readonly Module[]): Setup => ({ limits: { timeMs: 20_000
 function modulesOf(text: string): { library: readonly Module[]; own: Module } {
   const file = join(folder, "own.plan.ts");
   const texts = new Map([[file, text]]);
-  const program = new PlanProgram(
-    folder,
-    [file],
-    bindings(project.declared),
-    new SpanTable(),
-    new ProgramCache(),
-    texts,
-  );
-  return { library: program.library(), own: program.emit(file).module };
+  const program = new PlanProgram(folder, [file], bindings(project.declared), new ProgramCache(), texts);
+  return { library: program.library(), own: program.emit(file) };
 }
 
 /** Each tries something, and would give a plan if it worked. */
@@ -193,7 +185,7 @@ test("after a plan that was stopped the next one compiles", async () => {
 test("a plan finds the same memory whatever ran before it", async () => {
   const { library, own } = modulesOf(plan("same", "return 1;"));
   const run = await newInterpreter(setup(library), variant as unknown as QuickJSSyncVariant);
-  const task = (text: string): Task => ({ number: 1, modules: [{ ...own, text }], entry: own.id });
+  const task = (text: string): Task => ({ modules: [{ ...own, text }], entry: own.id });
   // QuickJS hands out numbers and memory in order; what is left of another plan would change either.
   const looks = task(`const seen = Object.keys(globalThis).concat(Object.keys(Array.prototype));
     throw new Error(seen.join() + String(Symbol.for("left").description) + (globalThis.left ?? []).length);`);
@@ -215,7 +207,6 @@ test("a worker that is still starting keeps no process alive once it is closed",
   const timers = (): number => resources().filter((each) => each === "Timeout").length;
   const before = timers();
   const runner = new Runner(setup([]));
-  runner.begin();
   assert.equal(timers(), before + 1);
   await runner.close();
   assert.equal(timers(), before);

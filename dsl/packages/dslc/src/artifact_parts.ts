@@ -8,26 +8,20 @@ export const builtBy = "dslc 1";
 /** The fields of an object of an artifact. */
 export type JsonFields = { readonly [field: string]: Json };
 
-/** A source of a plan: its path as places name it, and its text. */
-export interface Source {
-  readonly shown: string;
-  readonly text: string;
-}
-
 /** The places of the parts of one artifact. */
 export class Places {
   /** Pointer into the artifact → the place of its text. */
   readonly byPointer = new Map<string, Place>();
 
-  /** `find` returns the place of a span number from the sandbox. */
+  /** `find` returns the place of a span number from the sandbox; `sources` are texts by their paths as in places. */
   constructor(
     private readonly find: (span: unknown) => Place | undefined,
-    private readonly sources: readonly Source[],
+    private readonly sources: ReadonlyMap<string, string>,
   ) {}
 
   /** The paths of the sources, each with the digest of its text. */
   sourceFiles(): string[] {
-    return this.sources.map(({ shown, text }) => `${shown}#sha256=${sha256(text)}`);
+    return [...this.sources].map(([shown, text]) => `${shown}#sha256=${sha256(text)}`);
   }
 
   /** Stores the place of a part. Returns the field `name` for the artifact; no field if the place is not known. */
@@ -35,7 +29,7 @@ export class Places {
     const place = this.find(span);
     if (place === undefined) return {};
     this.byPointer.set(pointer, place);
-    const file = this.sources.findIndex(({ shown }) => shown === place.file);
+    const file = [...this.sources.keys()].indexOf(place.file);
     const { line, column, endLine, endColumn } = place;
     return { [name]: { file: Math.max(0, file), line, column, end_line: endLine, end_column: endColumn } };
   }
@@ -53,6 +47,10 @@ export class Places {
     }
   }
 }
+
+/** A field that only some artifacts have: an empty array or object is left out. */
+export const unlessEmpty = (name: string, value: JsonFields | readonly Json[]): JsonFields =>
+  Object.keys(value).length === 0 ? {} : { [name]: value };
 
 /** A value that came out of the sandbox; integers that no number holds come as `{ $int }`. */
 export function fromSandbox(value: unknown): Json {

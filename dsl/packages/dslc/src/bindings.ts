@@ -22,59 +22,36 @@ function doc(sentences: readonly string[], indent: string): string {
   return text === "" ? "" : `${indent}/** ${text} */\n`;
 }
 
-function deprecated(entry: { status: string }, sort: string, by?: number): string {
-  if (entry.status !== "deprecated") return "";
-  return by === undefined ? "@deprecated" : `@deprecated use ${sort} ${by} instead`;
+function deprecated({ status, replacedBy }: Entry, sort: string): string {
+  if (status !== "deprecated") return "";
+  return replacedBy === undefined ? "@deprecated" : `@deprecated use ${sort} ${replacedBy} instead`;
 }
 
 const braced = (items: readonly string[]): string => (items.length === 0 ? "{}" : `{\n${items.join("")}}`);
 
-function keyType(key: Entry): string {
-  const uses = [key.read ? "read: true" : "", key.write ? "write: true" : ""].filter((use) => use !== "").join("; ");
-  return `<${string(key.type)}, { ${uses} }>`;
-}
-
 function keys(declared: Registries): string {
-  const items = declared.keys
-    .filter((key) => key.status !== "blocked")
-    .map(
-      (key) =>
-        doc(
-          [
-            key.doc,
-            `Key ${key.id}, ${key.type}${key.dimensions === 0 ? "" : ` of ${key.dimensions} dimensions`}${key.nullable ? ", may be null" : ""}.`,
-            deprecated(key, "key", key.replacedBy),
-          ],
-          "  ",
-        ) + `  ${key.name}: keyToken${keyType(key)}(${key.id}, ${string(key.name)}, ${string(key.type)}),\n`,
-    );
+  const known = declared.keys.filter((key) => key.status !== "blocked");
+  const items = known.map((key) => {
+    const size = key.dimensions === 0 ? "" : ` of ${key.dimensions} dimensions`;
+    const about = `Key ${key.id}, ${key.type}${size}${key.nullable ? ", may be null" : ""}.`;
+    const uses = (["read", "write"] as const).filter((use) => key[use]).map((use) => `${use}: true`);
+    const type = `${string(key.type)}, { ${uses.join("; ")} }`;
+    const token = `keyToken<${type}>(${key.id}, ${string(key.name)}, ${string(key.type)})`;
+    return doc([key.doc, about, deprecated(key, "key")], "  ") + `  ${key.name}: ${token},\n`;
+  });
   return `/** The keys that plans may name. */\nexport const Key = ${braced(items)} as const;\n`;
-}
-
-/** Whether options of nodes can be bound to a param. */
-const isBindable = (param: Entry): boolean =>
-  (param.type === "int" || param.type === "float") && param.standard !== undefined;
-
-/** Whether a request sets the param in `context`, and whether it must. */
-function contextOf(param: Entry): string {
-  if (!param.context) return "";
-  return param.required ? ", of the context, required" : ", of the context";
 }
 
 function params(declared: Registries): string {
   const known = declared.params.filter((param) => param.status !== "blocked" && param.read);
-  const items = known.map(
-    (param) =>
-      doc(
-        [
-          param.doc,
-          `Param ${param.id}, ${param.type}${contextOf(param)}.`,
-          deprecated(param, "param", param.replacedBy),
-        ],
-        "  ",
-      ) +
-      `  ${param.name}: paramToken<${string(param.type)}${isBindable(param) ? ', "default"' : ""}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
-  );
+  const items = known.map((param) => {
+    const { id, name, type, context } = param;
+    const about = `Param ${id}, ${type}${context ? ", of the context" : ""}${context && param.required ? ", required" : ""}.`;
+    // Options of nodes can be bound to a number that has a default.
+    const isBindable = (type === "int" || type === "float") && param.standard !== undefined;
+    const token = `paramToken<${string(type)}${isBindable ? ', "default"' : ""}>(${id}, ${string(name)}, ${string(type)})`;
+    return doc([param.doc, about, deprecated(param, "param")], "  ") + `  ${name}: ${token},\n`;
+  });
   const about = known.some((param) => param.context) ? "give or override" : "may override";
   return `/** The params that requests ${about}. */\nexport const P = ${braced(items)} as const;\n`;
 }
@@ -96,24 +73,26 @@ function optionOf(param: OpParam): string {
 }
 
 /** `core::busy_cpu` → "BusyCpu"; of other namespaces with the namespace in front. */
-function typeName(op: Op): string {
-  const [scope, name] = op.name.split("::") as [string, string];
-  const words = `${scope === "core" ? "" : `${scope}_`}${name}`;
-  return camel(`_${words}`);
-}
+const typeName = (op: Op): string => camel(`_${op.name.replace("core::", "").replace("::", "_")}`);
 
 const isWhole = (param: OpParam): boolean => param.kind === "int" && param.min !== undefined && param.min >= 0;
 const wholeName = (param: OpParam): string => camel(`_${param.name}`);
 const union = (items: readonly string[]): string => items.map(string).join(" | ");
 
 function paramType(param: OpParam): string {
-  const type = plainType(param);
+  const known = kindTypes[param.kind];
+  if (known === undefined) throw new Error(`the kind ${param.kind} of param ${param.name} has no type here`);
+  const type = typeof known === "string" ? known : known(param);
   if (param.bindable !== true) return type;
   return `${type.includes("&") ? `(${type})` : type} | BoundParam<${string(param.kind)}>`;
 }
 
-/** The types of the kinds of params whose types depend on nothing else. */
-const plainTypes: Readonly<Record<string, string>> = {
+const scalarTypes = ["int", "float", "string", "bool", "vector"];
+
+/** The types of params by their kinds. */
+const kindTypes: Readonly<Record<string, string | ((param: OpParam) => string)>> = {
+  int: (param) =>
+    isWhole(param) ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>` : "number | bigint",
   float: "number | bigint",
   bool: "boolean",
   string: "string",
@@ -126,24 +105,12 @@ const plainTypes: Readonly<Record<string, string>> = {
   texts: "readonly string[]",
   ascending: "readonly (number | bigint)[]",
   literals: "readonly (number | bigint)[] | readonly string[]",
+  choice: ({ choices: words = [] }) => union(words),
+  endpoint_ref: ({ endpoint_kinds: kinds = [] }) => `EndpointToken<${union(kinds)}>`,
+  key_id: ({ key_types: types = scalarTypes, use = "read" }) => `KeyToken<${union(types)}, { ${use}: true }>`,
+  key_ids: ({ key_types: types, use = "read" }) =>
+    `readonly KeyToken<${types === undefined ? "ValueType" : union(types)}, { ${use}: true }>[]`,
 };
-
-function plainType(param: OpParam): string {
-  const { name, kind, key_types: keyTypes, use = "read" } = param;
-  if (kind === "int")
-    return isWhole(param)
-      ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>`
-      : "number | bigint";
-  if (kind === "choice") return union(param.choices ?? []);
-  if (kind === "endpoint_ref") return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
-  if (kind === "key_id")
-    return `KeyToken<${union(keyTypes ?? ["int", "float", "string", "bool", "vector"])}, { ${use}: true }>`;
-  if (kind === "key_ids")
-    return `readonly KeyToken<${keyTypes === undefined ? "ValueType" : union(keyTypes)}, { ${use}: true }>[]`;
-  const type = plainTypes[kind];
-  if (type === undefined) throw new Error(`the kind ${kind} of param ${name} has no type here`);
-  return type;
-}
 
 function range(param: OpParam): string {
   if (param.kind === "key_template")
@@ -152,8 +119,8 @@ function range(param: OpParam): string {
   if (param.min_items !== undefined)
     return `At least ${param.min_items} of them${param.kind === "ascending" ? ", ascending" : ""}.`;
   if (param.kind !== "int" && param.kind !== "float") return "";
-  if (param.min !== undefined && param.max !== undefined) return `From ${param.min} to ${param.max}.`;
-  return param.min !== undefined ? `At least ${param.min}.` : param.max !== undefined ? `At most ${param.max}.` : "";
+  if (param.min === undefined) return param.max === undefined ? "" : `At most ${param.max}.`;
+  return param.max === undefined ? `At least ${param.min}.` : `From ${param.min} to ${param.max}.`;
 }
 
 function condition(param: OpParam): string {
@@ -249,9 +216,9 @@ export interface NodeFallback {
 }
 `;
 
-function methods(name: string, about: string, ops: readonly Op[], more = "", indent = "  "): string {
+function methods(name: string, about: string, ops: readonly Op[], more: string): string {
   const scopes = [...new Set(ops.map(scopeOf))].filter((scope) => scope !== "").sort();
-  const own = ops.filter((op) => scopeOf(op) === "").map((op) => method(op, indent));
+  const own = ops.filter((op) => scopeOf(op) === "").map((op) => method(op, "  "));
   const nested = scopes.map((scope) => {
     const inside = ops.filter((op) => scopeOf(op) === scope).map((op) => method(op, "    "));
     return `  /** Operators of \`${scope}\`. */\n  readonly ${scope}: {\n${inside.join("")}  };\n`;

@@ -40,7 +40,7 @@ function system(standard: string): object {
     newLine: "\n",
     useCaseSensitiveFileNames: true,
     write: () => undefined,
-    readFile: (file: string) => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined),
+    readFile: (file: string) => (fs.existsSync(file) ? fs.readFileSync(file) : undefined),
     fileExists: fs.existsSync,
     directoryExists: fs.existsSync,
     getDirectories: () => [],

@@ -11,33 +11,14 @@ export function mount(given: Readonly<Record<string, string>>): void {
 
 const encoder = new TextEncoder();
 
-class Bytes extends Uint8Array {
-  override toString(): string {
-    return new TextDecoder().decode(this);
-  }
-}
-
-function bytesOf(text: string): Bytes {
-  return new Bytes(encoder.encode(text));
-}
-
 /** As much of Node's as is used. */
 export const Buffer = {
-  from: bytesOf,
+  from: (text: string): Uint8Array => encoder.encode(text),
   byteLength: (text: string): number => encoder.encode(text).length,
   compare(a: Uint8Array, b: Uint8Array): number {
     const length = Math.min(a.length, b.length);
     for (let at = 0; at < length; ++at) if (a[at] !== b[at]) return a[at]! < b[at]! ? -1 : 1;
     return Math.sign(a.length - b.length);
-  },
-  concat(parts: readonly Uint8Array[]): Bytes {
-    const out = new Bytes(parts.reduce((sum, each) => sum + each.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      out.set(part, at);
-      at += part.length;
-    }
-    return out;
   },
 };
 
@@ -45,11 +26,12 @@ export const Buffer = {
 export const fs = {
   existsSync: (path: string): boolean =>
     files.has(path) || [...files.keys()].some((each) => each.startsWith(`${path}/`)),
-  readFileSync(path: string, encoding?: string): string | Bytes {
+  /** All of them are texts. */
+  readFileSync(path: string): string {
     const text = files.get(path);
     if (text === undefined)
       throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
-    return encoding === undefined ? bytesOf(text) : text;
+    return text;
   },
   /** There are no links. */
   realpathSync: (path: string): string => path,
@@ -137,19 +119,9 @@ export function sha256(bytes: Uint8Array): string {
   return [...state].map((word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-/** `node:crypto`, of its digests SHA-256. */
+/** `node:crypto`, of which the compiler uses the SHA-256 of one text. */
 export const crypto = {
-  createHash: () => {
-    let all = new Bytes();
-    const hash = {
-      update(bytes: string | Uint8Array) {
-        all = Buffer.concat([all, typeof bytes === "string" ? bytesOf(bytes) : bytes]);
-        return hash;
-      },
-      digest: () => sha256(all),
-    };
-    return hash;
-  },
+  createHash: () => ({ update: (text: string) => ({ digest: () => sha256(encoder.encode(text)) }) }),
 };
 
 /** `process`, of which the compiler asks how much it has computed. */

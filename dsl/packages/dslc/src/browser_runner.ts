@@ -6,8 +6,6 @@ import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
 import { failure } from "./failure.js";
 import { newInterpreter, type Outcome, type Setup, type Task } from "./interpreter.js";
 
-type Result = Omit<Outcome, "number">;
-
 const variant = {
   type: "sync",
   importFFI: () => Promise.resolve(QuickJSFFI),
@@ -23,18 +21,13 @@ export class Runner {
 
   constructor(private readonly setup: Setup) {}
 
-  /** There is no worker to start. */
-  begin(): void {
-    return;
-  }
-
-  async run(task: Omit<Task, "number">): Promise<Result> {
+  async run(task: Task): Promise<Outcome> {
     try {
       this.interpret ??= await newInterpreter(this.setup, variant, quickjsWasm);
-      const result: Result = this.interpret({ ...task, number: 0 });
+      const outcome = this.interpret(task);
       // A plan that was stopped may have left the interpreter in any state, so the next plan gets a new interpreter.
-      if (result.isSpoilt !== false) await this.close();
-      return result;
+      if (outcome.isSpoilt !== false) await this.close();
+      return outcome;
     } catch (error) {
       await this.close();
       return { error: failure("sandbox_failed", `the sandbox failed: ${(error as Error).message}`) };

@@ -1,7 +1,7 @@
 // capabilities.ts: finds the capabilities that a plan requires, from the features that it uses.
 import type { OpParam, Registries } from "./registries.js";
 import type { Built } from "./sandbox_result.js";
-import { isObject, type JsonObject, pointerTo } from "./values.js";
+import { isObject, type JsonObject, pointerTo } from "./json.js";
 
 /** Required by a plan that says which of its nodes come from fragments. */
 export const fragmentCapability = "cap.rfc.0002.fragments.v1";
@@ -65,27 +65,21 @@ function furtherParts(
 ): FurtherPart[] {
   const op = declared.ops.find((each) => each.name === name);
   const given = (op?.params ?? []).filter((param) => (params[param.name] ?? undefined) !== undefined);
-  const paramPointer = (param: OpParam): string => `${pointer}/params/${param.name}`;
-  return [
-    ...(fallback === undefined ? [] : [{ capability: fallbackCapability, pointer: `${pointer}/fallback` }]),
-    ...Object.keys(limits).flatMap((field) =>
-      field === "extensions" ? [] : [{ capability: fieldCapabilities[field]!, pointer: `${pointer}/${field}` }],
-    ),
-    ...Object.keys(limits.extensions ?? {}).map((capability) => ({
-      capability,
-      pointer: pointerTo(`${pointer}/extensions`, capability),
-    })),
-    ...given.flatMap((param) =>
-      param.kind === "pred_ids"
-        ? [{ capability: branchCapability, pointer: paramPointer(param) }]
-        : isBound(param, params[param.name])
-          ? [{ capability: boundParamsCapability, pointer: paramPointer(param) }]
-          : [],
-    ),
-    ...given.flatMap((param) =>
-      param.capability === undefined ? [] : [{ capability: param.capability, pointer: paramPointer(param) }],
+  const capabilityOf = (param: OpParam): string | undefined => {
+    if (param.kind === "pred_ids") return branchCapability;
+    return isBound(param, params[param.name]) ? boundParamsCapability : undefined;
+  };
+  const needed: [string | undefined, string][] = [
+    [fallback === undefined ? undefined : fallbackCapability, "fallback"],
+    ...Object.keys(limits).map((field): [string | undefined, string] => [fieldCapabilities[field], field]),
+    ...Object.keys(limits.extensions ?? {}).map((id): [string, string] => [id, pointerTo("extensions", id)]),
+    ...[capabilityOf, ({ capability }: OpParam) => capability].flatMap((of) =>
+      given.map((param): [string | undefined, string] => [of(param), `params/${param.name}`]),
     ),
   ];
+  return needed.flatMap(([capability, part]) =>
+    capability === undefined ? [] : [{ capability, pointer: `${pointer}/${part}` }],
+  );
 }
 
 /** The capabilities that a plan needs, each once and in order, with the first part that does. */

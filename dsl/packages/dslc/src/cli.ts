@@ -11,7 +11,7 @@ import { type Diagnostic, printable, startOf, toLine } from "./diagnostic.js";
 import { Engine, findEngine, type Side } from "./engine.js";
 import { artifactsIn, isIndexStale, leftIn, sourcesOf, testsOf } from "./folder.js";
 import { fragmentsOf, outdatedIn, publish, usesOf } from "./fragment_index.js";
-import type { Compiled } from "./plan_compilation.js";
+import { type Compiled, newCompiled } from "./plan_compilation.js";
 import { definesTests, planNameOf, testArtifact } from "./plan_names.js";
 import { findProject, loadProject, type Project } from "./project.js";
 import { ProjectError, TomlSyntaxError } from "./project_error.js";
@@ -51,9 +51,13 @@ export async function main(args: readonly string[], to: Output = standardOutput)
     const root = options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0]));
     const program = findEngine(options.engine, root);
     const engine = program === undefined ? undefined : new Engine(program, root);
+    let compiler: Compiler | undefined;
     try {
-      return await new Command(options, await openProject(root, engine), engine, to).run();
+      const project = await openProject(root, engine);
+      compiler = new Compiler(project, { limits: options.limits, root: options.root, checker: engine });
+      return await new Command(options, project, engine, compiler, to).run();
     } finally {
+      await compiler?.close();
       engine?.close();
     }
   } catch (error) {
@@ -97,27 +101,15 @@ const isFaulty = (compiled: readonly Compiled[]): boolean => compiled.some((each
 
 /** A command about one project. */
 class Command {
-  private readonly compiler: Compiler;
-
   constructor(
     private readonly options: Arguments,
     private readonly project: Project,
     private readonly engine: Engine | undefined,
+    private readonly compiler: Compiler,
     private readonly to: Output,
-  ) {
-    const { limits, root = project.root } = options;
-    this.compiler = new Compiler(project, { limits, root, checker: engine });
-  }
+  ) {}
 
   async run(): Promise<number> {
-    try {
-      return await this.runCommand();
-    } finally {
-      await this.compiler.close();
-    }
-  }
-
-  private async runCommand(): Promise<number> {
     const { engine, options, project } = this;
     const { command } = options;
     if (command === "bindings") {
@@ -194,13 +186,11 @@ class Command {
       place: startOf(file),
     });
     const diagnostics = (verdict?.problems ?? []).map(placed);
+    const warnings = (verdict?.warnings ?? []).map(placed);
     return {
-      file,
-      name: planNameOf(file),
+      ...newCompiled(file, diagnostics, [file]),
       artifact: diagnostics.length === 0 ? text : undefined,
-      diagnostics,
-      warnings: (verdict?.warnings ?? []).map(placed),
-      sources: [file],
+      warnings,
     };
   }
 
@@ -230,6 +220,7 @@ class Command {
     const good = artifactsOf(compiled, folder);
     const left = command === "build" && files.length === 0 ? leftIn(folder, root) : [];
     if (verify !== true) {
+      const kind = compiled.some(({ file }) => definesTests(file)) ? "files" : "plans";
       const isWhole = files.length === 0 && good.length === compiled.length;
       for (const { file, source } of left) {
         removeFile(file);
@@ -237,7 +228,7 @@ class Command {
       }
       writeArtifacts(compiled, folder, isWhole ? "all" : "some");
       if (command === "build" && good.length > 0)
-        this.to.err(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
+        this.to.err(`dslc: wrote ${good.length} of ${compiled.length} ${kind} to ${relative("", folder) || "."}\n`);
       return false;
     }
     let isStale = false;
@@ -296,9 +287,4 @@ class Command {
     for (const line of lines) this.to.out(`${printable(line)}\n`);
     return this.status(lines.length > 0 || isFaulty(compiled));
   }
-}
-
-/** "3 plans", or "4 files" if there are tests among them. */
-function wholeText(compiled: readonly Compiled[]): string {
-  return `${compiled.length} ${compiled.some(({ file }) => definesTests(file)) ? "files" : "plans"}`;
 }

@@ -1,19 +1,17 @@
 // compile.ts: compiles plans in TypeScript to artifacts, or to lists of all their errors.
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 
 import { bindings } from "./bindings.js";
 import { diagnostic, startOf } from "./diagnostic.js";
 import type { Limits } from "./interpreter.js";
-import { type Compiled, type CompilerOptions, PlanCompilation } from "./plan_compilation.js";
-import type { Texts } from "./plan_files.js";
-import { planNameOf } from "./plan_names.js";
+import { type Compiled, type CompilerOptions, newCompiled, PlanCompilation } from "./plan_compilation.js";
+import { placeName, type Texts } from "./plan_files.js";
 import { tooDeep } from "./plan_text.js";
 import { PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
 import { EngineError, ProjectError } from "./project_error.js";
 import { Runner } from "./runner.js";
 import { BadResult } from "./sandbox_result.js";
-import { SpanTable } from "./transform.js";
 
 /** What a plan may use while it is built. */
 export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
@@ -41,45 +39,35 @@ export class Compiler {
     const out: Promise<Compiled>[] = [];
     while (out.length < files.length) {
       const rest = files.slice(out.length);
+      const paths = rest.map((file) => resolve(file));
+      let program: PlanProgram | undefined;
       try {
-        await this.compileInto(out, rest, texts);
+        program = new PlanProgram(this.root, paths, this.generated, this.cache, texts);
+        await this.compileInto(out, rest, program);
       } catch (error) {
         // The failure may have left TypeScript's cache inconsistent, so later plans get a new program.
         this.cache = new ProgramCache();
-        const file = files[out.length]!;
         // If a program of several plans fails, the failing plan is unknown, so each plan is compiled alone.
-        if (rest.length > 1 && error instanceof ProgramFailure)
+        if (rest.length > 1 && program === undefined)
           for (const each of rest) out.push(...(await this.compile([each], texts)).map((one) => Promise.resolve(one)));
-        else out.push(Promise.resolve(this.failedPlan(file, error instanceof ProgramFailure ? error.cause : error)));
+        else out.push(Promise.resolve(this.failedPlan(files[out.length]!, error)));
       }
     }
     return await Promise.all(out);
   }
 
-  private programOf(files: readonly string[], spans: SpanTable, texts: Texts): PlanProgram {
-    try {
-      const paths = files.map((file) => resolve(file));
-      return new PlanProgram(this.root, paths, this.generated, spans, this.cache, texts);
-    } catch (error) {
-      throw new ProgramFailure("the program cannot be created", { cause: error });
-    }
-  }
-
   /** Appends what becomes of each plan. Throws at the first on which TypeScript fails. */
-  private async compileInto(out: Promise<Compiled>[], files: readonly string[], texts: Texts): Promise<void> {
-    const spans = new SpanTable();
-    const program = this.programOf(files, spans, texts);
+  private async compileInto(out: Promise<Compiled>[], files: readonly string[], program: PlanProgram): Promise<void> {
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),
     }));
-    runner.begin();
     // A pipeline: while one plan runs in the worker, the next is compiled here, and the engine checks the previous
     // ones.
     let running: Promise<unknown> = Promise.resolve();
     try {
       for (const file of files) {
-        const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file);
+        const plan = new PlanCompilation(this.project, this.options, program, this.root, file);
         const refusal = plan.check();
         if (refusal !== undefined) {
           out.push(Promise.resolve(refusal));
@@ -105,7 +93,7 @@ export class Compiler {
 
   /** What is said of a plan on which the compiler itself fails. */
   private failedPlan(file: string, error: unknown): Compiled {
-    const place = startOf(relative(this.root, resolve(file)).split(sep).join("/"));
+    const place = startOf(placeName(this.root, resolve(file)));
     const message = error instanceof Error ? error.message : String(error);
     const said =
       error instanceof RangeError && message.includes("call stack")
@@ -119,14 +107,7 @@ export class Compiler {
             : diagnostic("compiler_failed", `the compiler failed on this plan: ${message}`, place, {
                 hint: "report this as a bug of dslc, and attach the plan",
               });
-    return {
-      file,
-      name: planNameOf(file),
-      artifact: undefined,
-      diagnostics: [said],
-      warnings: [],
-      sources: [resolve(file)],
-    };
+    return newCompiled(file, [said], [resolve(file)]);
   }
 
   /** Ends the worker. */
@@ -134,6 +115,3 @@ export class Compiler {
     await this.runner?.close();
   }
 }
-
-/** TypeScript fails before it can be said on which plan. */
-class ProgramFailure extends Error {}

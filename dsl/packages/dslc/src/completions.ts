@@ -46,9 +46,7 @@ export class Completer {
       },
       getCurrentDirectory: () => root,
       getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
-      fileExists: (file) => this.files.exists(file),
-      readFile: (file) => this.files.read(file),
-      resolveModuleNameLiterals: (literals, importer) => this.files.resolveLiterals(literals, importer),
+      ...this.files.host,
     });
   }
 

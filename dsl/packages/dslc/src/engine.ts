@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import type { Checker, Problem, Verdict } from "./checker.js";
 import { EngineError } from "./project_error.js";
-import { isObject, type JsonObject } from "./values.js";
+import { isObject, type JsonObject, parsedJson } from "./json.js";
 
 /** The package that carries the program rankd. */
 const enginePackage = `@rankd/engine-${process.platform}-${process.arch}`;
@@ -75,13 +75,11 @@ export function findEngine(given: string | undefined, root: string): string | un
   return folders.map((folder) => join(folder, "rankd")).find(isProgram);
 }
 
-type Answer = JsonObject;
-
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 interface Waiting {
   readonly of: Child;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -94,16 +92,6 @@ function problemsOf(value: unknown): Problem[] | undefined {
     (fields) => Object.fromEntries(names.map((name) => [name, text(fields[name])])) as Record<keyof Problem, string>,
   );
 }
-
-const tooLarge = (bytes: number): Answer => ({
-  diagnostics: [
-    {
-      code: "file_too_large",
-      pointer: "",
-      message: `the message with the artifact has ${bytes} bytes; at most ${maxMessage} are allowed`,
-    },
-  ],
-});
 
 /** One process for one project. It is started by the first question, and again if it has ended. */
 export class Engine implements Checker {
@@ -124,7 +112,7 @@ export class Engine implements Checker {
   }
 
   async plan(artifact: string, name: string | undefined): Promise<Verdict> {
-    return await this.verdict({ do: "plan", artifact, ...(name === undefined ? {} : { name }) });
+    return await this.verdict({ do: "plan", artifact, name });
   }
 
   async tests(artifact: string): Promise<Verdict> {
@@ -133,7 +121,7 @@ export class Engine implements Checker {
 
   /** The same of a file that holds an artifact. */
   async planFile(file: string, name: string | undefined): Promise<Verdict> {
-    return await this.verdict({ do: "plan", file: resolve(file), ...(name === undefined ? {} : { name }) });
+    return await this.verdict({ do: "plan", file: resolve(file), name });
   }
 
   async diff(before: Side, after: Side): Promise<Comparison> {
@@ -155,7 +143,7 @@ export class Engine implements Checker {
     };
   }
 
-  private problemsIn(answer: Answer, field: string): readonly Problem[] {
+  private problemsIn(answer: JsonObject, field: string): readonly Problem[] {
     const found = problemsOf(answer[field]);
     if (found === undefined) throw this.withoutField(field);
     return found;
@@ -166,7 +154,7 @@ export class Engine implements Checker {
   }
 
   /** Asks a question about the project, which is opened first if the process has ended meanwhile. */
-  private async ask(question: object): Promise<Answer> {
+  private async ask(question: object): Promise<JsonObject> {
     if (this.child === undefined) {
       const [problem] = await this.open();
       if (problem !== undefined) throw new EngineError(`the project is wrong: ${problem.message}`);
@@ -174,12 +162,16 @@ export class Engine implements Checker {
     return await this.send(question);
   }
 
-  private async send(question: object): Promise<Answer> {
+  private async send(question: object): Promise<JsonObject> {
     const id = ++this.count;
     const line = `${JSON.stringify({ id, ...question })}\n`;
-    if (line.length > maxMessage / 4 && Buffer.byteLength(line) > maxMessage) return tooLarge(Buffer.byteLength(line));
+    const bytes = Buffer.byteLength(line);
+    if (bytes > maxMessage) {
+      const message = `the message with the artifact has ${bytes} bytes; at most ${maxMessage} are allowed`;
+      return { diagnostics: [{ code: "file_too_large", message }] };
+    }
     const child = (this.child ??= this.start());
-    const answer = await new Promise<Answer>((resolve, reject) => {
+    const answer = await new Promise<JsonObject>((resolve, reject) => {
       this.waiting.set(id, { of: child, resolve, reject });
       this.watchdog?.refresh();
       child.stdin.write(line);
@@ -219,17 +211,17 @@ export class Engine implements Checker {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, maxShown)));
     child.stdin.on("error", () => undefined); // its end says why
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      const lines = text.split("\n");
-      while (lines.length > 1) {
-        const line = parts.join("") + lines.shift()!;
-        parts = [];
+      const [first, ...more] = text.split("\n");
+      parts.push(first!);
+      for (const next of more) {
+        const line = parts.join("");
+        parts = [next];
         if (!this.hear(line)) {
           end(`said \`${line.slice(0, maxShown)}\`, which is no answer`);
           return;
         }
         watchdog.refresh();
       }
-      if (lines[0] !== "") parts.push(lines[0]!);
     });
     child.on("error", (error: Error & { code?: string }) => {
       end(error.code === "ENOENT" ? "is not there" : `cannot be run: ${error.message}`);
@@ -242,16 +234,12 @@ export class Engine implements Checker {
 
   /** Passes an answer on. False if the line is not the answer to a question. */
   private hear(line: string): boolean {
-    let answer: unknown;
-    try {
-      answer = JSON.parse(line);
-    } catch {
-      return false;
-    }
-    const id = isObject(answer) ? Number(answer["id"]) : 0;
+    const answer = parsedJson(line);
+    if (!isObject(answer)) return false;
+    const id = Number(answer["id"]);
     const waiting = this.waiting.get(id);
     this.waiting.delete(id);
-    waiting?.resolve(answer as Answer);
+    waiting?.resolve(answer);
     return waiting !== undefined;
   }
 

@@ -13,20 +13,14 @@ export function failure(code: string, message: string): Failure {
   return { code, message, hint: "", span: 0, stack: "" };
 }
 
-/** When something began, by the clock and by what this process had computed. */
-export interface Begin {
-  readonly at: number;
-  readonly usage: NodeJS.CpuUsage;
-}
-
-export function now(): Begin {
-  return { at: Date.now(), usage: process.cpuUsage() };
-}
-
-/** The time since then: by the clock, but not more than this process has computed on a busy machine. */
-export function processorMsSince({ at, usage }: Begin): number {
-  const { user, system } = process.cpuUsage(usage);
-  return Math.min(Date.now() - at, (user + system) / 1000);
+/** Starts to measure: the result returns the time since, which on a busy machine is what this process has computed. */
+export function processorClock(): () => number {
+  const at = Date.now();
+  const usage = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(usage);
+    return Math.min(Date.now() - at, (user + system) / 1000);
+  };
 }
 
 /** A plan that computes for too long. */

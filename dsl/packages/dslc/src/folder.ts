@@ -2,11 +2,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import { prettyJson, sha256 } from "./json.js";
+import { isObject, parsedJson, prettyJson, sha256 } from "./json.js";
 import { testArtifact, testSource } from "./plan_names.js";
 import type { Project } from "./project.js";
 import { ProjectError } from "./project_error.js";
-import { reasonOf, replaceFile } from "./write.js";
+import { readJson, readText, replaceFile } from "./write.js";
 
 const suffix = ".plan.ts";
 const manifestName = "manifest.json";
@@ -17,35 +17,30 @@ export const reservedNames: readonly string[] = [indexName, manifestName].map((n
 
 /** The sources of all plans: those that plans/manifest.json lists, or without one every NAME.plan.ts. */
 export function sourcesOf(project: Project): string[] {
-  const manifest = join(project.root, "plans", manifestName);
-  if (existsSync(manifest)) return readManifest(project, manifest);
+  const listed = readManifest(project);
+  if (listed !== undefined) return listed;
   const found = sourcesWith(project, suffix);
   if (found.length > 0) return found;
   throw new ProjectError(`there is no plan to compile: ${join(project.root, "plans")} has no file NAME${suffix}`);
 }
 
-function readManifest(project: Project, file: string): string[] {
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new ProjectError(`${file}: ${reasonOf(error)}`);
-  }
-  const plans = (manifest as { plans?: unknown } | null)?.plans;
+/** The sources that plans/manifest.json lists; nothing if there is no manifest. */
+function readManifest(project: Project): string[] | undefined {
+  const file = join(project.root, "plans", manifestName);
+  if (!existsSync(file)) return undefined;
+  const manifest = readJson(file);
+  const plans = isObject(manifest) ? manifest["plans"] : undefined;
   if (!Array.isArray(plans) || !plans.every((each) => typeof each === "string"))
     throw new ProjectError(
       `${file}: \`plans\` must list the sources of plans, as in {"plans": ["plans/NAME.plan.ts"]}`,
     );
-  return plans.map((each) => join(project.root, each));
+  return plans.map((each: string) => join(project.root, each));
 }
 
 /** The tests of a project: every NAME.test.ts in the folders of plans, or next to a plan that its manifest lists. */
 export function testsOf(project: Project): string[] {
-  const manifest = join(project.root, "plans", manifestName);
-  if (!existsSync(manifest)) return sourcesWith(project, testSource);
-  return readManifest(project, manifest)
-    .map((plan) => plan.slice(0, -suffix.length) + testSource)
-    .filter((file) => existsSync(file));
+  const tests = readManifest(project)?.map((plan) => plan.slice(0, -suffix.length) + testSource);
+  return tests?.filter((file) => existsSync(file)) ?? sourcesWith(project, testSource);
 }
 
 /**
@@ -80,22 +75,22 @@ export function filesBelow(folder: string, ending: string): string[] {
   });
 }
 
-/** The names of the artifacts of plans in a folder. */
+/** The names of the artifacts of plans and tests in a folder. */
 function artifactNamesIn(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".json") && !name.endsWith(testArtifact))
-    .filter((name) => name !== indexName && name !== manifestName)
-    .sort();
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return names.filter((name) => name !== indexName && name !== manifestName).sort();
 }
+
+const plansIn = (folder: string): string[] => artifactNamesIn(folder).filter((name) => !name.endsWith(testArtifact));
 
 /** The artifacts of plans in a folder; empty if there is no folder. */
 export function artifactsIn(folder: string): string[] {
-  return existsSync(folder) ? artifactNamesIn(folder).map((name) => join(folder, name)) : [];
+  return existsSync(folder) ? plansIn(folder).map((name) => join(folder, name)) : [];
 }
 
 /** The index of a folder: all artifacts in it, with their digests. */
 function indexOf(folder: string): string {
-  const plans = artifactNamesIn(folder).map((path) => ({
+  const plans = plansIn(folder).map((path) => ({
     name: path.replace(/\.json$/, ""),
     path,
     digest: sha256(readFileSync(join(folder, path))),
@@ -123,26 +118,20 @@ export interface LeftArtifact {
 
 /** The source from which dslc made an artifact, as the artifact names it; nothing if it was made otherwise. */
 function sourceIn(file: string): string | undefined {
-  let artifact: { built_by?: unknown; source_files?: unknown } | null;
-  try {
-    artifact = JSON.parse(readFileSync(file, "utf8")) as typeof artifact;
-  } catch {
-    return undefined; // the engine says what is wrong with it
-  }
-  const [first] = Array.isArray(artifact?.source_files) ? (artifact.source_files as unknown[]) : [];
-  const isOurs = typeof artifact?.built_by === "string" && artifact.built_by.startsWith("dslc ");
+  const artifact = parsedJson(readText(file) ?? ""); // the engine says what is wrong with it
+  if (!isObject(artifact)) return undefined;
+  const { built_by: builtBy, source_files: files } = artifact;
+  const first: unknown = Array.isArray(files) ? files[0] : undefined;
+  const isOurs = typeof builtBy === "string" && builtBy.startsWith("dslc ");
   return isOurs && typeof first === "string" ? first.split("#")[0] : undefined;
 }
 
 /** Plans and tests in a folder of artifacts that dslc made of sources below `root` which are no longer there. */
 export function leftIn(folder: string, root: string): LeftArtifact[] {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // what writes there says what is wrong
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".json") && name !== indexName && name !== manifestName)
-    .sort()
-    .flatMap((name) => {
-      const file = join(folder, name);
-      const source = sourceIn(file);
-      return source === undefined || existsSync(join(root, source)) ? [] : [{ file, source }];
-    });
+  return artifactNamesIn(folder).flatMap((name) => {
+    const file = join(folder, name);
+    const source = sourceIn(file);
+    return source === undefined || existsSync(join(root, source)) ? [] : [{ file, source }];
+  });
 }

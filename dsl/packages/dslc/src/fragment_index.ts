@@ -1,14 +1,13 @@
 // fragment_index.ts: records published versions of fragments, which must not change, and finds plans that use older
 // versions.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 import { fragmentCapability } from "./capabilities.js";
-import { byBytes, type Json, prettyJson, sha256 } from "./json.js";
+import { byBytes, isObject, type Json, parsedJson, prettyJson, sha256 } from "./json.js";
 import type { Project } from "./project.js";
 import { ProjectError } from "./project_error.js";
-import { isObject } from "./values.js";
-import { reasonOf, replaceFile } from "./write.js";
+import { readJson, replaceFile } from "./write.js";
 
 const folderName = "fragments";
 const suffix = ".fragment.ts";
@@ -26,14 +25,8 @@ export interface FragmentUse {
 
 /** The uses of fragments that an artifact has; what is wrong with it is for the engine to say. */
 export function usesOf(artifact: string): readonly FragmentUse[] {
-  let read: unknown;
-  try {
-    read = JSON.parse(artifact);
-  } catch {
-    return [];
-  }
   const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
-  const uses = member(member(member(read, "extensions"), fragmentCapability), "uses");
+  const uses = member(member(member(parsedJson(artifact), "extensions"), fragmentCapability), "uses");
   const isRight = (use: unknown): use is FragmentUse =>
     isObject(use) && ["id", "fragment", "version"].every((field) => typeof use[field] === "string");
   return Array.isArray(uses) ? (uses as unknown[]).filter(isRight) : [];
@@ -67,12 +60,7 @@ type Index = Record<string, Record<string, string>>;
 function readIndex(folder: string): Index {
   const file = join(folder, indexName);
   if (!existsSync(file)) return {};
-  let read: unknown;
-  try {
-    read = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new ProjectError(`${file}: ${reasonOf(error)}`);
-  }
+  const read = readJson(file);
   const fragments = isObject(read) && read["schema_version"] === 1 ? read["fragments"] : undefined;
   const isRight = (versions: unknown): boolean =>
     isObject(versions) && Object.values(versions).every((digest) => typeof digest === "string");

@@ -6,7 +6,7 @@ import {
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core";
 
-import { failure, type Failure, now, processorMsSince, timeLimit } from "./failure.js";
+import { failure, type Failure, processorClock, timeLimit } from "./failure.js";
 import { readFailure } from "./sandbox_result.js";
 
 /** A module as JavaScript with CommonJS imports. */
@@ -19,7 +19,6 @@ export interface Module {
 
 /** One plan to run. */
 export interface Task {
-  readonly number: number;
   readonly modules: readonly Module[];
   readonly entry: string;
 }
@@ -37,9 +36,8 @@ export interface Limits {
   readonly memoryMb: number;
 }
 
-/** What became of it: the plan as JSON, not yet checked (see sandbox_result.ts), or an error. */
+/** What became of it: the plan as JSON, not yet checked (see sandbox_result.ts), or the reason why there is no plan. */
 export interface Outcome {
-  readonly number: number;
   readonly built?: string;
   readonly error?: Failure;
   /** False if the next plan may run in the same worker. */
@@ -161,9 +159,9 @@ function interpret(limits: Limits, error: unknown): Failure {
 }
 
 /** What the prelude has returned. */
-function outcomeOf(number: number, said: string): Outcome {
-  if (said.startsWith("built ")) return { number, built: said.slice("built ".length) };
-  return { number, error: readFailure(JSON.parse(said.slice("error ".length))) };
+function outcomeOf(said: string): Outcome {
+  if (said.startsWith("built ")) return { built: said.slice("built ".length) };
+  return { error: readFailure(JSON.parse(said.slice("error ".length))) };
 }
 
 /** Returns QuickJS with separate memory. `wasm` is the module, if the variant cannot find it by a path. */
@@ -195,8 +193,8 @@ export async function newInterpreter(
   };
   for (const module of library) addModule(module);
   const build = call(evaluate(prelude, "sandbox"), modules);
-  let begin = now();
-  runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
+  let elapsedMs = processorClock();
+  runtime.setInterruptHandler(() => elapsedMs() > limits.timeMs);
   // All that a plan can change is in this memory. It is restored before each plan, so that no plan finds traces of
   // another. Handles that a plan makes are not disposed of, because they are in this memory, too.
   const initial = new Uint32Array(memory.buffer);
@@ -208,16 +206,16 @@ export async function newInterpreter(
     words.set(state);
     words.fill(0, used);
   };
-  return ({ number, modules: own, entry }) => {
+  return ({ modules: own, entry }) => {
     restore();
-    begin = now();
+    elapsedMs = processorClock();
     let outcome: Outcome;
     try {
       for (const module of own) addModule(module);
-      begin = now();
-      outcome = outcomeOf(number, context.getString(call(build, context.newString(entry))));
+      elapsedMs = processorClock();
+      outcome = outcomeOf(context.getString(call(build, context.newString(entry))));
     } catch (error) {
-      outcome = { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error), isSpoilt: true };
+      outcome = { error: interpret(limits, (error as { cause?: unknown }).cause ?? error), isSpoilt: true };
     }
     // Only the memory is restored. It cannot shrink, and an exception may have left WebAssembly's stack in any state.
     return { isSpoilt: memory.buffer.byteLength > initial.byteLength, ...outcome };

@@ -1,10 +1,13 @@
-// json.ts: writes JSON whose bytes depend only on the value: fields are sorted, and the engine reads numbers without
-// loss.
+// json.ts: values of JSON, and texts whose bytes depend only on the value: fields are sorted, and the engine reads
+// numbers without loss.
 import { createHash } from "node:crypto";
 
 /** A value as JSON has it; `exactInteger` is for integers that a number cannot hold. */
 export type Json =
   null | boolean | number | string | ExactInteger | readonly Json[] | { readonly [field: string]: Json };
+
+/** An object of JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** An integer beyond 2^53. */
 export class ExactInteger {
@@ -13,59 +16,69 @@ export class ExactInteger {
 
 const inlineWidth = 100;
 
+/** Whether a value is an object of JSON. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactInteger);
+}
+
+/** The value that a text has as JSON; nothing if the text is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The digits of an integer of any size; nothing if the value is no integer. */
+export function integerText(value: unknown): string | undefined {
+  if (value instanceof ExactInteger) return value.digits;
+  return typeof value === "number" && Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+/** Appends one token to a JSON pointer. */
+export function pointerTo(parent: string, token: string): string {
+  return `${parent}/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
 /** In the order of their UTF-8 bytes. */
 export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The names of the fields of an object in the order of their bytes, which almost always is that of `sort`. */
-function sortedNames(value: object): string[] {
+/** The fields of an object in the order of the bytes of their names, which almost always is that of `sort`. */
+function sortedFields<T>(value: Readonly<Record<string, T>>): [string, T][] {
   const names = Object.keys(value);
-  return names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
-}
-
-function fieldsOf(value: { readonly [field: string]: Json }): [string, Json][] {
-  return sortedNames(value).map((name) => [name, value[name]!]);
+  const sorted = names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
+  return sorted.map((name) => [name, value[name]!]);
 }
 
 /** An integral number past 2^53 is written with an exponent: without one it would count as an integer. */
-function numberText(value: number): string {
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : JSON.stringify(value);
-}
-
-function isObject(value: Json): value is { readonly [field: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactInteger);
-}
-
-function scalarText(value: Json): string {
+function scalarText(value: unknown): string {
   if (value instanceof ExactInteger) return value.digits;
-  return typeof value === "number" ? numberText(value) : JSON.stringify(value);
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isLarge ? (value as number).toExponential() : JSON.stringify(value);
 }
 
-function inline(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
-  if (isObject(value))
-    return `{${fieldsOf(value)
-      .map(([name, field]) => `${JSON.stringify(name)}: ${inline(field)}`)
-      .join(", ")}}`;
-  return scalarText(value);
+/** A value on one line. */
+function inline(value: unknown, comma = ", ", colon = ": ", scalar = scalarText): string {
+  const inner = (item: unknown): string => inline(item, comma, colon, scalar);
+  if (Array.isArray(value)) return `[${value.map(inner).join(comma)}]`;
+  if (!isObject(value)) return scalar(value);
+  const fields = sortedFields(value).map(([name, field]) => `${JSON.stringify(name)}${colon}${inner(field)}`);
+  return `{${fields.join(comma)}}`;
 }
 
 function pretty(value: Json, indent: string): string {
-  const items = Array.isArray(value)
-    ? value.map((item: Json) => ["", item] as const)
-    : isObject(value)
-      ? fieldsOf(value).map(([name, field]) => [`${JSON.stringify(name)}: `, field] as const)
-      : undefined;
-  if (items === undefined) return scalarText(value);
-  // A short value is written on one line. The check for its size avoids formatting large values twice.
-  if (isSmall(value, 12)) {
-    const line = inline(value);
-    if (line.length <= inlineWidth) return line;
-  }
   const deeper = `${indent}  `;
-  const lines = items.map(([name, item]) => `${deeper}${name}${pretty(item, deeper)}`);
-  return Array.isArray(value) ? `[\n${lines.join(",\n")}\n${indent}]` : `{\n${lines.join(",\n")}\n${indent}}`;
+  // A short value is written on one line. The check for its size avoids formatting large values twice.
+  const line = isSmall(value, 12) ? inline(value) : undefined;
+  if (line !== undefined && line.length <= inlineWidth) return line;
+  const linesOf = (items: readonly string[]): string => `\n${deeper}${items.join(`,\n${deeper}`)}\n${indent}`;
+  if (Array.isArray(value)) return `[${linesOf(value.map((item: Json) => pretty(item, deeper)))}]`;
+  if (!isObject(value)) return scalarText(value);
+  const fields = sortedFields(value).map(([name, field]) => `${JSON.stringify(name)}: ${pretty(field, deeper)}`);
+  return `{${linesOf(fields)}}`;
 }
 
 function isSmall(value: Json, most: number): boolean {
@@ -84,13 +97,7 @@ export function prettyJson(value: Json): string {
 
 /** Sorted fields and no white space: what digests of registries are made of. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const object = value as Record<string, unknown>;
-  return `{${sortedNames(object)
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(object[name])}`)
-    .join(",")}}`;
+  return inline(value, ",", ":", (scalar) => (typeof scalar === "bigint" ? String(scalar) : JSON.stringify(scalar)));
 }
 
 /** The SHA-256 of bytes, in lower-case hexadecimal digits. */

@@ -2,6 +2,8 @@
 import ts = require("typescript");
 
 import type { Place } from "./diagnostic.js";
+import { isLibrary, isStandard } from "./plan_files.js";
+import type { PlanProgram } from "./program.js";
 import { Refusal } from "./project_error.js";
 import { placeOf } from "./transform.js";
 
@@ -38,29 +40,19 @@ export interface GivenOption {
   readonly value: unknown;
 }
 
-/** Where the texts of a plan can be looked at. */
-export interface PlanTexts {
-  /** The file of the plan itself, as places name it. */
-  readonly shown: string;
-  source(file: string): ts.SourceFile | undefined;
-  checker(): ts.TypeChecker;
-  /** As places name a file. */
-  nameOf(source: ts.SourceFile): string;
-  isAuthors(source: ts.SourceFile): boolean;
-}
-
 const formulas = ["expr_id", "pred_id"];
 const notWritten = "the option is not written as a field with its own name";
 
-/** All of them, each with what may become of it. */
-export function optionsOf(given: readonly GivenOption[], texts: PlanTexts): NodeOption[] {
+/** All options of the plan in the file `plan` of a program, each with what may become of it. */
+export function optionsOf(given: readonly GivenOption[], program: PlanProgram, plan: string): NodeOption[] {
   const users = new Map<string, string[]>();
-  for (const { place, node } of given) users.set(keyOf(place), [...(users.get(keyOf(place)) ?? []), node]);
-  return given.map((each) => new OptionReader(each, users.get(keyOf(each.place))!, texts).read());
-}
-
-function keyOf({ file, line, column, endLine, endColumn }: Place): string {
-  return `${file}:${line}:${column}:${endLine}:${endColumn}`;
+  const usersAt = (place: Place): string[] => {
+    const key = JSON.stringify(place);
+    if (!users.has(key)) users.set(key, []);
+    return users.get(key)!;
+  };
+  for (const { place, node } of given) usersAt(place).push(node);
+  return given.map((each) => new OptionReader(each, usersAt(each.place), program, plan).read());
 }
 
 type Property = ts.PropertyAssignment | ts.ShorthandPropertyAssignment;
@@ -69,12 +61,13 @@ class OptionReader {
   constructor(
     private readonly given: GivenOption,
     private readonly users: readonly string[],
-    private readonly texts: PlanTexts,
+    private readonly program: PlanProgram,
+    private readonly plan: string,
   ) {}
 
   read(): NodeOption {
     const { field, place, choices } = this.given;
-    const source = this.texts.source(place.file);
+    const source = this.program.source(place.file);
     const property = source && propertyAt(source, place);
     if (source === undefined || property === undefined)
       return this.option(field.replace("$", ""), "", "expression", notWritten, null);
@@ -101,7 +94,7 @@ class OptionReader {
 
   private whyElsewhere(): string {
     const { place, node } = this.given;
-    if (place.file !== this.texts.shown) return `it is written in ${place.file}`;
+    if (place.file !== this.plan) return `it is written in ${place.file}`;
     const others = this.users.filter((each) => each !== node);
     if (others.length === 0) return "";
     return `the same text gives it to ${others.length === 1 ? others[0]! : `${others.length} other nodes`}, too`;
@@ -111,7 +104,7 @@ class OptionReader {
   private whyReplaced(property: Property, name: string): string {
     const { properties } = property.parent;
     const later = properties.slice(properties.indexOf(property) + 1);
-    const checker = this.texts.checker();
+    const checker = this.program.checker();
     const isReplaced = later.some(
       (each) =>
         ts.isSpreadAssignment(each) && checker.getTypeAtLocation(each.expression).getProperty(name) !== undefined,
@@ -159,11 +152,11 @@ class OptionReader {
 
   /** Whether a name was imported from the authoring package. */
   private isOfPackage(name: ts.Identifier): boolean {
-    return this.declarationsOf(name).every((each) => !this.texts.isAuthors(each.getSourceFile()));
+    return this.declarationsOf(name).every((each) => !isAuthors(each.getSourceFile()));
   }
 
   private declarationsOf(name: ts.Identifier): readonly ts.Declaration[] {
-    const checker = this.texts.checker();
+    const checker = this.program.checker();
     const found = ts.isShorthandPropertyAssignment(name.parent)
       ? checker.getShorthandAssignmentValueSymbol(name.parent)
       : checker.getSymbolAtLocation(name);
@@ -178,10 +171,12 @@ class OptionReader {
     const [declaration, more] = this.declarationsOf(name);
     if (declaration === undefined || more !== undefined) return null;
     const source = declaration.getSourceFile();
-    if (!this.texts.isAuthors(source)) return null;
-    return placeOf(this.texts.nameOf(source), source, declaration.getStart(source), declaration.getEnd());
+    if (!isAuthors(source)) return null;
+    return placeOf(this.program.shown(source.fileName), source, declaration.getStart(source), declaration.getEnd());
   }
 }
+
+const isAuthors = ({ fileName }: ts.SourceFile): boolean => !isLibrary(fileName) && !isStandard(fileName);
 
 function isTruth({ kind }: ts.Expression): boolean {
   return kind === ts.SyntaxKind.TrueKeyword || kind === ts.SyntaxKind.FalseKeyword;
@@ -214,15 +209,10 @@ const propertiesOf = new WeakMap<ts.SourceFile, ReadonlyMap<string, Property>>()
 function namedProperties(source: ts.SourceFile): Map<string, Property> {
   const found = new Map<string, Property>();
   const visit = (node: ts.Node): void => {
-    const value = ts.isPropertyAssignment(node)
-      ? node.initializer
-      : ts.isShorthandPropertyAssignment(node)
-        ? node
-        : undefined;
-    if (value !== undefined) {
-      const { name } = node as Property;
+    if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
+      const value = ts.isPropertyAssignment(node) ? node.initializer : node;
       const at = `${value.getStart(source)}:${value.getEnd()}`;
-      if ((ts.isIdentifier(name) || ts.isStringLiteral(name)) && !found.has(at)) found.set(at, node as Property);
+      if ((ts.isIdentifier(node.name) || ts.isStringLiteral(node.name)) && !found.has(at)) found.set(at, node);
     }
     ts.forEachChild(node, visit);
   };

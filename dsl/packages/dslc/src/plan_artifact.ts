@@ -1,18 +1,21 @@
 // plan_artifact.ts: builds the artifact of a plan from the sandbox's output.
-import { builtBy, fieldsFromSandbox, fromSandbox, type JsonFields, type Places, plainTree } from "./artifact_parts.js";
+import {
+  builtBy,
+  fieldsFromSandbox,
+  fromSandbox,
+  type JsonFields,
+  type Places,
+  plainTree,
+  unlessEmpty,
+} from "./artifact_parts.js";
 import { fragmentCapability, requiredBy, usesPointer } from "./capabilities.js";
 import type { FragmentVersion } from "./fragment_index.js";
-import type { Json } from "./json.js";
+import { type Json, pointerTo } from "./json.js";
 import type { Registries } from "./registries.js";
 import { digestsForPlan } from "./registry_digests.js";
 import type { Built } from "./sandbox_result.js";
-import { pointerTo } from "./values.js";
 
 type Plan = Built["plan"];
-
-/** A field that only some artifacts have: an empty array or object is left out. */
-const unlessEmpty = (name: string, value: JsonFields | readonly Json[]): JsonFields =>
-  Object.keys(value).length === 0 ? {} : { [name]: value };
 
 /** The artifact, whose parts get their places. `versions` are those of the fragments that the plan uses, in order. */
 export function planArtifact(

@@ -1,5 +1,5 @@
 // plan_compilation.ts: compiles one plan, tests or a fragment: checks its text, and judges what the sandbox returned.
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 
 import { Places } from "./artifact_parts.js";
 import type { Checker, Problem, Verdict } from "./checker.js";
@@ -8,7 +8,7 @@ import type { Failure } from "./failure.js";
 import { reservedNames } from "./folder.js";
 import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
 import type { Limits, Module, Outcome } from "./interpreter.js";
-import { prettyJson } from "./json.js";
+import { type JsonObject, prettyJson } from "./json.js";
 import { type GivenOption, type NodeOption, optionsOf } from "./options.js";
 import { planArtifact } from "./plan_artifact.js";
 import { isInProject } from "./plan_files.js";
@@ -17,14 +17,12 @@ import type { PlanProgram } from "./program.js";
 import type { Project } from "./project.js";
 import { type Built, readResult } from "./sandbox_result.js";
 import { testsArtifact } from "./tests_artifact.js";
-import type { SpanTable } from "./transform.js";
-import type { JsonObject } from "./values.js";
 
 /** How a compiler works. */
 export interface CompilerOptions {
   readonly limits?: Limits;
   /** Paths in artifacts are relative to it; imports stay inside. Default: the project's root. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** The sandbox and the engine's rules hold without them as well. */
   readonly types?: "with types" | "without types";
   /** Holds artifacts to the rules of the engine; without one nothing is checked. */
@@ -53,6 +51,11 @@ export interface Compiled {
   readonly options?: (() => NodeOption[]) | undefined;
 }
 
+/** The result of a file that has no artifact yet. */
+export function newCompiled(file: string, diagnostics: readonly Diagnostic[], sources: readonly string[]): Compiled {
+  return { file, name: planNameOf(file), artifact: undefined, diagnostics, warnings: [], sources };
+}
+
 /** The engine reads no larger artifact. */
 const maxArtifact = 16 * 1024 * 1024;
 
@@ -68,31 +71,30 @@ export class PlanCompilation {
     private readonly project: Project,
     private readonly options: CompilerOptions,
     private readonly program: PlanProgram,
-    private readonly spans: SpanTable,
     private readonly root: string,
     private readonly file: string,
   ) {
     this.path = resolve(file);
     this.sources = program.filesOf(this.path);
     this.own = new Set(this.sources.map((each) => program.shown(each)));
-    this.shown = relative(root, this.path).split(sep).join("/");
+    this.shown = program.shown(this.path);
   }
 
   /** The place of a span number from the sandbox, if it is in the plan's own files. */
   private readonly placeOf = (span: unknown): Place | undefined => {
-    const place = this.spans.find(span);
+    const place = this.program.spans.find(span);
     return place !== undefined && this.own.has(place.file) ? place : undefined;
   };
 
   private done(diagnostics: readonly Diagnostic[], more: Partial<Compiled> = {}): Compiled {
     return {
-      file: this.file,
-      name: planNameOf(this.file),
-      artifact: undefined,
-      diagnostics: inOrder(diagnostics),
-      warnings: [],
-      sources: this.sources,
-      texts: this.program.textsOf(this.sources),
+      ...newCompiled(this.file, inOrder(diagnostics), this.sources),
+      texts: new Map(
+        this.sources.flatMap((source) => {
+          const known = this.program.textOf(source);
+          return known === undefined ? [] : [[source, known.text] as const];
+        }),
+      ),
       ...more,
     };
   }
@@ -115,7 +117,7 @@ export class PlanCompilation {
         "a plan cannot have this name, because its artifact would replace another file",
         "give the plan another name",
       );
-    const refused = this.program.refusedTexts(this.sources);
+    const refused = this.sources.flatMap((source) => this.program.textOf(source)?.refusals ?? []);
     if (refused.length > 0) return this.done(refused);
     const types = this.options.types ?? "with types";
     const diagnostics = this.sources.flatMap((source) => this.program.check(source, types));
@@ -124,7 +126,7 @@ export class PlanCompilation {
 
   /** The plan and what it imports as JavaScript. */
   modules(): Module[] {
-    return this.sources.map((source) => this.program.emit(source).module);
+    return this.sources.map((source) => this.program.emit(source));
   }
 
   /** Checks the result of a plan that ran, and makes its artifact. */
@@ -146,23 +148,22 @@ export class PlanCompilation {
 
   private finishFragment(built: Built["fragment"]): Compiled {
     const made = this.madeFragment(built);
-    return "diagnostic" in made ? this.done([made.diagnostic]) : this.done([], { fragment: made });
+    return "code" in made ? this.done([made]) : this.done([], { fragment: made });
   }
 
   /** The version of a fragment that a plan uses, or what is wrong with its file. */
-  private madeFragment(built: Built["fragment"]): FragmentVersion | { diagnostic: Diagnostic } {
+  private madeFragment(built: Built["fragment"]): FragmentVersion | Diagnostic {
     const { name, version } = built;
     const place = this.placeOf(built.$span) ?? startOf(this.shown);
     const wanted = fragmentPath(name, version);
-    const refuse = (code: string, message: string, span: number, hint: string): { diagnostic: Diagnostic } => ({
-      diagnostic: diagnostic(code, message, this.placeOf(span) ?? place, { hint }),
-    });
+    const refuse = (code: string, message: string, span: number, hint: string): Diagnostic =>
+      diagnostic(code, message, this.placeOf(span) ?? place, { hint });
     if (!`/${place.file}`.endsWith(`/${wanted}`)) {
       const message = `\`${name}\` of version ${version} is defined in ${place.file}`;
       return refuse("name_mismatch", message, built.$name, `its file is ${wanted}`);
     }
     const file = resolve(this.root, place.file);
-    const texts = this.program.filesOf(file).map((path) => ({ path, text: this.program.emit(path).text }));
+    const texts = this.program.filesOf(file).map((path) => ({ path, text: this.program.source(path)!.text }));
     const made = { name, version, sha256: digestOf(file, texts) };
     const message = changedSince(file, made);
     const hint = "give it a greater version, or restore its sources and those of what it imports";
@@ -170,14 +171,10 @@ export class PlanCompilation {
   }
 
   private async finishPlan(built: Built["plan"]): Promise<Compiled> {
-    const versions: FragmentVersion[] = [];
-    const refused: Diagnostic[] = [];
-    for (const { fragment } of built.fragments) {
-      const made = this.madeFragment(fragment);
-      if ("diagnostic" in made) refused.push(made.diagnostic);
-      else versions.push(made);
-    }
+    const fragments = built.fragments.map(({ fragment }) => this.madeFragment(fragment));
+    const refused = fragments.filter((each) => "code" in each);
     if (refused.length > 0) return this.done(refused);
+    const versions = fragments.filter((each) => "sha256" in each);
     const places = this.newPlaces();
     const text = prettyJson(planArtifact(built, places, this.project.declared, versions));
     const verdict = await this.options.checker?.plan(text, planNameOf(this.shown));
@@ -197,10 +194,8 @@ export class PlanCompilation {
   }
 
   private newPlaces(): Places {
-    return new Places(
-      this.placeOf,
-      this.sources.map((source) => this.program.emit(source)),
-    );
+    const textOf = (shown: string): string => this.program.source(shown)!.text;
+    return new Places(this.placeOf, new Map([...this.own].map((shown) => [shown, textOf(shown)])));
   }
 
   /** The artifact, unless there is something wrong with it. */
@@ -246,7 +241,7 @@ export class PlanCompilation {
         }),
       );
     });
-    return optionsOf(given, this.program.texts(this.shown));
+    return optionsOf(given, this.program, this.shown);
   }
 }
 

@@ -5,7 +5,11 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 
 import ts = require("typescript");
 
-const packageName = "@rankd/plan";
+/** The name by which plans import the authoring package. */
+export const packageName = "@rankd/plan";
+
+/** Whether an import names a file by its path from the file that imports it. */
+export const isRelative = (name: string): boolean => /^\.\.?\//.test(name);
 
 /** The folder of the authoring package's sources. */
 export const libraryFolder = dirname(createRequire(import.meta.url).resolve(packageName));
@@ -66,7 +70,7 @@ export class PlanFiles {
     return found === undefined ? "" : `${found.ino} ${found.mtimeNs} ${found.size}`;
   }
 
-  exists(file: string): boolean {
+  private exists(file: string): boolean {
     const path = resolve(file);
     return path === bindingsFile || (this.isReadable(path) && (this.texts.has(path) || existsSync(path)));
   }
@@ -75,31 +79,30 @@ export class PlanFiles {
     return isLibrary(path) || isStandard(path) || isInProject(path, this.root);
   }
 
+  /** What TypeScript asks of the system about files. */
+  readonly host = {
+    readFile: (file: string): string | undefined => this.read(file),
+    fileExists: (file: string): boolean => this.exists(file),
+    resolveModuleNameLiterals: (
+      literals: readonly ts.StringLiteralLike[],
+      importer: string,
+    ): ts.ResolvedModuleWithFailedLookupLocations[] =>
+      literals.map(({ text }) => {
+        const resolvedFileName = this.resolveImport(text, importer);
+        const known = { extension: ts.Extension.Ts, isExternalLibraryImport: false };
+        return { resolvedModule: resolvedFileName === undefined ? undefined : { resolvedFileName, ...known } };
+      }),
+  };
+
   /** Only the authoring package and files of the project can be imported. */
   resolveImport(name: string, importer: string): string | undefined {
     if (name === packageName) return libraryRoots[0];
-    if (!/^\.\.?\//.test(name)) return undefined;
+    if (!isRelative(name)) return undefined;
     const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
     const file = base.endsWith(".ts") ? base : `${base}.ts`;
     // A declaration file is refused, because no code would guarantee that its declarations are true.
     if (file.endsWith(".d.ts") || isLibrary(file) !== isLibrary(importer)) return undefined;
-    return this.exists(file) && (isLibrary(file) || isInProject(file, this.root)) ? file : undefined;
-  }
-
-  /** The same as TypeScript asks for it. */
-  resolveLiterals(
-    literals: readonly ts.StringLiteralLike[],
-    importer: string,
-  ): ts.ResolvedModuleWithFailedLookupLocations[] {
-    return literals.map((literal) => {
-      const file = this.resolveImport(literal.text, importer);
-      return {
-        resolvedModule:
-          file === undefined
-            ? undefined
-            : { resolvedFileName: file, extension: ts.Extension.Ts, isExternalLibraryImport: false },
-      };
-    });
+    return this.exists(file) ? file : undefined;
   }
 }
 
@@ -116,6 +119,11 @@ export function isStandard(file: string): boolean {
 }
 
 let standardFolder: string | undefined;
+
+/** A file as places name it: its path below `root`. */
+export function placeName(root: string, file: string): string {
+  return relative(root, file).split(sep).join("/");
+}
 
 /**
  * Whether a file is in a project by its name, and also once all links are followed: a plan cannot reach a file

@@ -30,7 +30,7 @@ export function parsePlanText(
   file: string,
   shown: string,
   text: string,
-  options: ts.CreateSourceFileOptions,
+  options: ts.CreateSourceFileOptions | ts.ScriptTarget,
 ): PlanText {
   const empty = (): ts.SourceFile => ts.createSourceFile(file, "export {};\n", options, true);
   let source: ts.SourceFile;

@@ -1,5 +1,5 @@
 // program.ts: type-checks plans, and emits them as JavaScript modules for the sandbox.
-import { relative, resolve, sep } from "node:path";
+import { relative, resolve } from "node:path";
 
 import ts = require("typescript");
 
@@ -11,22 +11,14 @@ import {
   libraryFolder,
   libraryRoots,
   PlanFiles,
+  placeName,
   type Texts,
 } from "./plan_files.js";
 import { parsePlanText, type PlanText } from "./plan_text.js";
-import type { PlanTexts } from "./options.js";
 import type { Module } from "./interpreter.js";
-import { sourcePlace } from "./source_map.js";
 import { placeOf, refusals, SpanTable, transformer } from "./transform.js";
 
-/** One file of a plan, ready to run. */
-export interface Emitted {
-  readonly module: Module;
-  /** As places name it. */
-  readonly shown: string;
-  /** The bytes that it was made of. */
-  readonly text: string;
-}
+type SourceOptions = Parameters<ts.CompilerHost["getSourceFile"]>[1];
 
 /** The files of the standard library, read once for all compilers of a process. */
 const standardFiles = new Map<string, ts.SourceFile>();
@@ -40,10 +32,12 @@ export class ProgramCache {
 
 /** A set of plans with everything that they import. */
 export class PlanProgram {
+  /** The places that emitted modules refer to. */
+  readonly spans = new SpanTable();
   private readonly program: ts.Program;
   /** The same with source maps, see `mapOf`. */
   private mapping: ts.Program | undefined;
-  private readonly emitted = new Map<string, Emitted>();
+  private readonly emitted = new Map<string, Module>();
   private readonly files: PlanFiles;
 
   /** `generated` is the text of the bindings of the project. */
@@ -51,7 +45,6 @@ export class PlanProgram {
     private readonly root: string,
     plans: readonly string[],
     generated: string,
-    private readonly spans: SpanTable,
     private readonly cache: ProgramCache,
     texts: Texts,
   ) {
@@ -67,26 +60,18 @@ export class PlanProgram {
   }
 
   private host(): ts.CompilerHost {
-    const host = ts.createCompilerHost(compilerOptions);
-    host.readFile = (file) => this.files.read(file);
-    host.fileExists = (file) => this.files.exists(file);
+    const host = Object.assign(ts.createCompilerHost(compilerOptions), this.files.host);
     host.getSourceFile = (file, language) => {
-      // Only these options are passed on. The module kind would depend on a package.json in a parent folder, such as
-      // that of an installed package.
-      const { languageVersion, setExternalModuleIndicator } =
-        typeof language === "object" ? language : { languageVersion: language, setExternalModuleIndicator: undefined };
-      const options: ts.CreateSourceFileOptions =
-        setExternalModuleIndicator === undefined
-          ? { languageVersion }
-          : { languageVersion, setExternalModuleIndicator };
+      // The module kind is not passed on. It would depend on a package.json in a parent folder, such as that of an
+      // installed package.
+      const options = typeof language === "object" ? { ...language, impliedNodeFormat: undefined } : language;
       return isStandard(file) || isLibrary(file) ? this.ownSource(file, options) : this.planText(file, options)?.source;
     };
-    host.resolveModuleNameLiterals = (literals, importer) => this.files.resolveLiterals(literals, importer);
     return host;
   }
 
   /** A file of TypeScript or of the authoring package. */
-  private ownSource(file: string, options: ts.CreateSourceFileOptions): ts.SourceFile | undefined {
+  private ownSource(file: string, options: SourceOptions): ts.SourceFile | undefined {
     const files = isStandard(file) ? standardFiles : this.cache.library;
     const known = files.get(file);
     if (known !== undefined && isStandard(file)) return known;
@@ -98,7 +83,7 @@ export class PlanProgram {
     return made;
   }
 
-  private planText(file: string, options: ts.CreateSourceFileOptions): PlanText | undefined {
+  private planText(file: string, options: SourceOptions): PlanText | undefined {
     const text = this.files.read(file);
     if (text === undefined) {
       this.cache.plans.delete(file);
@@ -111,24 +96,14 @@ export class PlanProgram {
     return made;
   }
 
-  /** The texts of files as they were read. */
-  textsOf(files: readonly string[]): ReadonlyMap<string, string> {
-    return new Map(
-      files.flatMap((file): [string, string][] => {
-        const known = this.cache.plans.get(file);
-        return known === undefined ? [] : [[file, known.text]];
-      }),
-    );
-  }
-
-  /** The reasons why texts of a plan's files are kept out of the program; empty if all are in it. */
-  refusedTexts(files: readonly string[]): Diagnostic[] {
-    return files.flatMap((file) => this.cache.plans.get(file)?.refusals ?? []);
+  /** A file as it was read, also if it is kept out of the program. */
+  textOf(file: string): PlanText | undefined {
+    return this.cache.plans.get(file);
   }
 
   /** As places name a file. */
   shown(file: string): string {
-    return relative(this.root, file).split(sep).join("/");
+    return placeName(this.root, file);
   }
 
   /** The files that a plan is made of: itself, then what it imports. */
@@ -150,8 +125,9 @@ export class PlanProgram {
     return out;
   }
 
-  private importIdsOf(file: string): Record<string, string> {
-    return Object.fromEntries(Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]));
+  private moduleOf(file: string, text: string): Module {
+    const imports = Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]);
+    return { id: this.idOf(file), text, imports: Object.fromEntries(imports) as Module["imports"] };
   }
 
   /** What is wrong with the text and the types of a file. */
@@ -184,30 +160,22 @@ export class PlanProgram {
   }
 
   /** A file as a module. */
-  emit(file: string): Emitted {
-    const known = this.emitted.get(file);
-    if (known !== undefined) return known;
-    const { text, source, shown } = this.emitBy(this.program, file, this.spans);
-    const module = { id: this.idOf(file), text, imports: this.importIdsOf(file) };
-    const emitted = { module, shown, text: source.text };
-    this.emitted.set(file, emitted);
-    return emitted;
+  emit(file: string): Module {
+    let module = this.emitted.get(file);
+    if (module === undefined) {
+      module = this.moduleOf(file, this.emitBy(this.program, file, this.spans).text);
+      this.emitted.set(file, module);
+    }
+    return module;
   }
 
-  private emitBy(
-    program: ts.Program,
-    file: string,
-    spans: SpanTable,
-  ): { text: string; map: string; source: ts.SourceFile; shown: string } {
-    const source = program.getSourceFile(file)!;
-    const shown = this.shown(file);
-    const made = { text: "", map: "", source, shown };
-    const transformers = { before: [transformer(shown, spans)] };
+  private emitBy(program: ts.Program, file: string, spans: SpanTable): { text: string; map: string } {
+    const made = { text: "", map: "" };
+    const transformers = { before: [transformer(this.shown(file), spans)] };
     const write = (name: string, content: string): void => {
-      if (name.endsWith(".map")) made.map = content;
-      else made.text = content;
+      made[name.endsWith(".map") ? "map" : "text"] = content;
     };
-    program.emit(source, write, undefined, false, transformers);
+    program.emit(program.getSourceFile(file), write, undefined, false, transformers);
     return made;
   }
 
@@ -230,7 +198,7 @@ export class PlanProgram {
       .map(({ fileName, text }) => {
         // The program would check the types of these files before it emits them.
         const { outputText } = ts.transpileModule(text, { compilerOptions, fileName });
-        return { id: this.idOf(fileName), text: outputText, imports: this.importIdsOf(fileName) };
+        return this.moduleOf(fileName, outputText);
       });
   }
 
@@ -238,15 +206,13 @@ export class PlanProgram {
     return isLibrary(file) ? relative(libraryFolder, file).replace(/\.ts$/, "") : this.shown(file);
   }
 
-  /** The texts of a plan, which places call `shown`. */
-  texts(shown: string): PlanTexts {
-    return {
-      shown,
-      source: (file) => this.program.getSourceFile(resolve(this.root, file)),
-      checker: () => this.program.getTypeChecker(),
-      nameOf: (source) => this.shown(source.fileName),
-      isAuthors: (source) => !isLibrary(source.fileName) && !isStandard(source.fileName),
-    };
+  /** The text of a file, by its path or by the name that places have for it. */
+  source(file: string): ts.SourceFile | undefined {
+    return this.program.getSourceFile(resolve(this.root, file));
+  }
+
+  checker(): ts.TypeChecker {
+    return this.program.getTypeChecker();
   }
 
   /** The place of a file's default export. */
@@ -276,6 +242,29 @@ const flagHint = "a param or key of type bool is a predicate itself: write `P.na
 
 /** Characters in front of a module's first line in the sandbox. */
 const moduleHead = "(function(exports,require,module){".length;
+
+/** A function of TypeScript that its types do not have. It decodes a source map, whose numbers count from 0. */
+const { decodeMappings } = ts as unknown as {
+  decodeMappings(mappings: string): Iterable<{
+    readonly generatedLine: number;
+    readonly generatedCharacter: number;
+    readonly sourceLine?: number;
+    readonly sourceCharacter?: number;
+  }>;
+};
+
+/**
+ * The place from which the text at `line` and `column` was made; all count from 1. `json` is the source map of a file
+ * that was made of one source.
+ */
+function sourcePlace(json: string, line: number, column: number): { line: number; column: number } | undefined {
+  const { mappings } = JSON.parse(json) as { mappings: string };
+  const inLine = [...decodeMappings(mappings)].filter(
+    (each) => each.generatedLine === line - 1 && each.sourceLine !== undefined,
+  );
+  const found = inLine.filter((each) => each.generatedCharacter < column).at(-1) ?? inLine[0];
+  return found && { line: found.sourceLine! + 1, column: found.sourceCharacter! + 1 };
+}
 
 function importLiterals(source: ts.SourceFile): ts.StringLiteral[] {
   return source.statements.flatMap((each) => {

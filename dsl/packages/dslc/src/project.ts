@@ -7,8 +7,9 @@ import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
 import { ProjectError, TomlSyntaxError } from "./project_error.js";
-import type { Endpoint, Entry, OpParam, Registries, TreeOp } from "./registries.js";
+import type { Entry, OpParam, Registries, TreeOp } from "./registries.js";
 import { entryDigests } from "./registry_digests.js";
+import { readText, reasonOf } from "./write.js";
 
 /** A folder with rankd.toml. */
 export interface Project {
@@ -48,7 +49,7 @@ function readToml(file: string): Row {
     throw new ProjectError(
       isMissing
         ? `${file} is missing; every project has that file, and \`rankd init empty DIR\` writes a project with it`
-        : `${file} cannot be read: ${(error as Error).message.replace(/, [a-z]+( '.*)?$/s, "")}`,
+        : `${file} cannot be read: ${reasonOf(error)}`,
     );
   }
   try {
@@ -83,24 +84,21 @@ function entryOf(row: Row, idField: string): Entry {
   };
 }
 
-function endpointsOf(document: Row): Endpoint[] {
-  return rows(document, "endpoint")
-    .map((row) => ({ id: text(row, "endpoint_id"), name: text(row, "name"), kind: text(row, "kind") }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
 /** Reads the registries of a folder. Only the engine checks them: invalid parts are read as if they were absent. */
 export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
   const params = readToml(join(folder, "params.toml"));
   const capabilities = optional("capabilities.toml");
-  const endpoints = endpointsOf(readToml(join(folder, `endpoints.${environment}.toml`)));
+  const endpoints = rows(readToml(join(folder, `endpoints.${environment}.toml`)), "endpoint")
+    .map((row) => ({ id: text(row, "endpoint_id"), name: text(row, "name"), kind: text(row, "kind") }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
   const ops = readToml(opsFile);
   const ownFile = join(folder, ownOpsFile);
   const known = new Set(rows(ops, "op").map((row) => text(row, "name")));
   const own = rows(optional(ownOpsFile), "op").filter((row) => !known.has(text(row, "name")));
-  const shared = endpoints.map(({ id, kind, name }) => ({ endpoint_id: id, kind, name }));
+  const shared = { endpoint: endpoints.map(({ id, kind, name }) => ({ endpoint_id: id, kind, name })) };
+  const documents = { keys, params, capabilities, endpoints: shared };
   const digest = (document: unknown): string => sha256(canonicalJson(document));
   return {
     keys: rows(keys, "key").map((row) => entryOf(row, "key_id")),
@@ -114,16 +112,9 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       params: rows(row, "param") as unknown as OpParam[],
     })),
     treeOps: rows(ops, "tree_op") as unknown as TreeOp[],
-    digests: {
-      keys: digest(keys),
-      params: digest(params),
-      capabilities: digest(capabilities),
-      endpoints: digest({ endpoint: shared }),
-    },
-    entryDigests: entryDigests({ keys, params, capabilities, endpoints: { endpoint: shared } }),
-    opsDigest: sha256(
-      Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file))),
-    ),
+    digests: Object.fromEntries(Object.entries(documents).map(([name, each]) => [name, digest(each)])),
+    entryDigests: entryDigests(documents),
+    opsDigest: sha256(readFileSync(opsFile, "utf8") + (readText(ownFile) ?? "")),
   };
 }
 

@@ -1,9 +1,8 @@
 // registry_digests.ts: hashes of the declarations that an artifact uses. The artifact stays valid if other declarations
 // change.
 import { isBound } from "./capabilities.js";
-import { canonicalJson, type Json, sha256 } from "./json.js";
+import { canonicalJson, integerText, isObject, type Json, type JsonObject, sha256 } from "./json.js";
 import type { EntryDigests, Registries } from "./registries.js";
-import { integerText, isObject, type JsonObject } from "./values.js";
 
 /** The key that the rows of some operators have although no param names it. */
 const countryKey = "country";
@@ -48,9 +47,9 @@ const shapes: readonly Shape[] = [
 /** The digests of all entries; `documents` has each registry's TOML, for endpoints the part that environments share. */
 export function entryDigests(documents: Readonly<Record<string, JsonObject>>): EntryDigests {
   const digestsOf = ({ registry, table, fields, otherwise = {} }: Shape): Map<string, string> => {
-    const rows = documents[registry]?.[table];
     return new Map(
-      (Array.isArray(rows) ? (rows as JsonObject[]) : []).map((row) => {
+      listIn(documents[registry]?.[table]).map((each) => {
+        const row = each as JsonObject;
         const meant = fields.filter(
           (field) => row[field] !== undefined && !(field in otherwise && row[field] === otherwise[field]),
         );
@@ -61,6 +60,9 @@ export function entryDigests(documents: Readonly<Record<string, JsonObject>>): E
   };
   return new Map(shapes.map((shape) => [shape.registry, digestsOf(shape)]));
 }
+
+/** The items of an array; none if a value is something else. */
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The ids of entries that an artifact refers to, by registry. */
 class References {
@@ -78,19 +80,20 @@ class References {
   }
 
   addList(registry: string, ids: unknown): void {
-    for (const id of Array.isArray(ids) ? (ids as unknown[]) : []) this.add(registry, id);
+    for (const id of listIn(ids)) this.add(registry, id);
   }
 
   /** Whatever has a `key_id` or a `param_id` in an expression or a predicate. */
   addTree(tree: unknown): void {
-    if (Array.isArray(tree)) for (const each of tree as unknown[]) this.addTree(each);
-    if (!isObject(tree)) return;
-    this.add("keys", tree["key_id"]);
-    this.add("params", tree["param_id"]);
+    if (typeof tree !== "object" || tree === null) return;
+    const { key_id: key, param_id: param } = tree as JsonObject;
+    this.add("keys", key);
+    this.add("params", param);
     for (const value of Object.values(tree)) this.addTree(value);
   }
 
-  addNode(node: JsonObject): void {
+  addNode(node: unknown): void {
+    if (!isObject(node)) return;
     const op = this.declared.ops.find((each) => each.name === node["op"]);
     const params = isObject(node["params"]) ? node["params"] : {};
     for (const param of op?.params ?? []) {
@@ -110,15 +113,12 @@ class References {
 
   /** Those that are declared: of the others there is something else to say. */
   digests(): Json {
-    const of = (registry: string): [string, string][] =>
-      [...this.found.get(registry)!].flatMap((id) => {
-        const digest = this.declared.entryDigests.get(registry)?.get(id);
-        return digest === undefined ? [] : [[id, digest]];
-      });
+    const entries = [...this.found].map(([registry, ids]) => {
+      const digests = this.declared.entryDigests.get(registry);
+      return [registry, [...ids].flatMap((id) => (digests?.has(id) ? [[id, digests.get(id)!] as const] : []))] as const;
+    });
     return Object.fromEntries(
-      shapes
-        .map(({ registry }) => [registry, Object.fromEntries(of(registry))] as const)
-        .filter(([, entries]) => Object.keys(entries).length > 0),
+      entries.filter(([, found]) => found.length > 0).map(([registry, found]) => [registry, Object.fromEntries(found)]),
     );
   }
 }
@@ -130,8 +130,7 @@ export function digestsForPlan(artifact: JsonObject, declared: Registries): Json
   found.addTree(artifact["expr_table"]);
   found.addTree(artifact["pred_table"]);
   found.addList("capabilities", artifact["capabilities_required"]);
-  for (const node of Array.isArray(artifact["nodes"]) ? (artifact["nodes"] as unknown[]) : [])
-    if (isObject(node)) found.addNode(node);
+  for (const node of listIn(artifact["nodes"])) found.addNode(node);
   return found.digests();
 }
 
@@ -139,7 +138,6 @@ export function digestsForPlan(artifact: JsonObject, declared: Registries): Json
 export function digestsForTests(tests: unknown, declared: Registries): Json {
   const found = new References(declared);
   found.addNamed("keys", "id");
-  for (const test of Array.isArray(tests) ? (tests as unknown[]) : [])
-    if (isObject(test)) found.addTree(test["expect"]);
+  for (const test of listIn(tests)) if (isObject(test)) found.addTree(test["expect"]);
   return found.digests();
 }

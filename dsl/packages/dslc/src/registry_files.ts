@@ -1,8 +1,9 @@
 // registry_files.ts: maps the engine's diagnostics about registries to places in the project's files.
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 
 import type { Problem } from "./checker.js";
 import { type Diagnostic, diagnostic, type Place, startOf, toLine } from "./diagnostic.js";
+import { placeName } from "./plan_files.js";
 import { ProjectError } from "./project_error.js";
 import { readText } from "./write.js";
 
@@ -43,7 +44,7 @@ function placeIn(file: string, text: string, pointer: string): Place {
 /** The diagnostic with the line of its file; paths are below `root`. */
 function placed({ code, message, hint, pointer, source }: Problem, root: string): Diagnostic {
   const file = resolve(source);
-  const shown = relative(root, file).split(sep).join("/");
+  const shown = placeName(root, file);
   // A diagnostic about a TOML syntax error has no JSON pointer. Its message begins with the line and column.
   const syntax = /^line (\d+), column (\d+): (.*)$/s.exec(message);
   if (code !== "toml_syntax" || syntax === null)

@@ -2,7 +2,7 @@
 // fails.
 import { Worker } from "node:worker_threads";
 
-import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import { failure, processorClock, timeLimit } from "./failure.js";
 import type { Outcome, Setup, Task } from "./interpreter.js";
 
 /** What a worker gets beyond the processor time of its plan, before it is ended. */
@@ -10,73 +10,66 @@ const graceMs = 500;
 /** The time that a worker may take to start, on a busy machine. */
 const startMs = 60_000;
 
-type Result = Omit<Outcome, "number">;
+/** What a worker says: that it has started, or what became of a plan. */
+type Message = Outcome | "ready";
 
-/** Runs plans one after another. */
+const sandboxFailed = (why: string): Outcome => ({ error: failure("sandbox_failed", `the sandbox ${why}`) });
+
+/** Runs plans one after another. The worker starts at once, so that it is ready by the time of the first plan. */
 export class Runner {
   private worker: Worker | undefined;
+  /** What the worker has said once it has started; an error if it did not start. */
+  private started: Promise<Message> | undefined;
   /** Receives the messages of the worker, or the reason why there are no more. */
-  private listener: (said: Outcome | "ready" | Failure) => void = () => undefined;
-  private count = 0;
-  /** For a worker that has started and has not run a plan; it resolves to the reason why it did not start. */
-  private starting: Promise<Failure | undefined> | undefined;
+  private listener: (said: Message) => void = () => undefined;
 
-  constructor(private readonly setup: Setup) {}
-
-  /** Starts the worker if there is none yet, so that it is ready by the time of the first plan. */
-  begin(): void {
-    if (this.worker === undefined) this.starting = this.start();
+  constructor(private readonly setup: Setup) {
+    this.started = this.start();
   }
 
   /** The plan as JSON, or the reason why there is no plan. Never rejects. Call it again when it is done. */
-  async run(task: Omit<Task, "number">): Promise<Result> {
-    const number = ++this.count;
-    const failed = await (this.starting ?? (this.worker === undefined ? this.start() : undefined));
-    this.starting = undefined;
-    if (failed !== undefined) return { error: failed };
+  async run(task: Task): Promise<Outcome> {
+    const started = await (this.started ??= this.start());
+    if (started !== "ready") return started;
     const { timeMs } = this.setup.limits;
-    const said = await this.hear(timeMs + graceMs, timeLimit(timeMs), () => {
-      this.worker!.postMessage({ ...task, number });
-    });
-    const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
+    const outcome = (await this.hear(timeMs + graceMs, { error: timeLimit(timeMs) }, () => {
+      this.worker!.postMessage(task);
+    })) as Outcome;
     // A plan that was stopped may have left the worker in any state, so the next plan gets a new worker.
-    if (result.isSpoilt !== false) await this.close();
-    return result;
+    if (outcome.isSpoilt !== false) await this.close();
+    return outcome;
   }
 
-  private async start(): Promise<Failure | undefined> {
+  private async start(): Promise<Message> {
     const worker = new Worker(new URL("./sandbox.js", import.meta.url), {
       execArgv: [],
       env: {},
       workerData: this.setup,
     });
-    const tell = (said: Outcome | "ready" | Failure): void => {
+    const tell = (said: Message): void => {
       if (this.worker === worker) this.listener(said);
     };
     worker.on("message", tell);
     worker.on("error", (error) => {
-      tell(failure("sandbox_failed", `the sandbox failed: ${error.message}`));
+      tell(sandboxFailed(`failed: ${error.message}`));
     });
     worker.on("exit", () => {
-      tell(failure("sandbox_failed", "the sandbox ended early"));
+      tell(sandboxFailed("ended early"));
     });
     this.worker = worker;
-    const said = await this.hear(startMs, failure("sandbox_failed", "the sandbox did not start"), () => undefined);
-    if (said === "ready") {
-      worker.unref();
-      return undefined;
-    }
-    if (this.worker === worker) await this.close();
-    return said as Failure;
+    const said = await this.hear(startMs, sandboxFailed("did not start"), () => undefined);
+    if (said === "ready") worker.unref();
+    else if (this.worker === worker) await this.close();
+    return said;
   }
 
   /** What the worker says next, or `otherwise` when it has said nothing in so much processor time of this process. */
-  private async hear(withinMs: number, otherwise: Failure, ask: () => void): Promise<Outcome | "ready" | Failure> {
+  private async hear(withinMs: number, otherwise: Outcome, ask: () => void): Promise<Message> {
     return await new Promise((resolve) => {
-      const begin = now();
+      const elapsedMs = processorClock();
       const giveUpAt = Date.now() + Math.max(startMs, withinMs);
       const look = (): void => {
-        const leftMs = withinMs - processorMsSince(begin);
+        const leftMs = withinMs - elapsedMs();
         if (leftMs > 0 && Date.now() < giveUpAt) timer = setTimeout(look, leftMs);
         // The answer may have arrived while this thread was busy. The short timer lets its event run before the plan is
         // given up.
@@ -98,9 +91,9 @@ export class Runner {
   async close(): Promise<void> {
     const worker = this.worker;
     this.worker = undefined;
-    this.starting = undefined;
+    this.started = undefined;
     // Otherwise the timer that waits for a worker would keep the process alive for a minute.
-    this.listener(failure("sandbox_failed", "the sandbox was closed"));
+    this.listener(sandboxFailed("was closed"));
     await worker?.terminate();
   }
 }

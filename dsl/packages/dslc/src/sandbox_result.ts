@@ -1,6 +1,7 @@
 // sandbox_result.ts: validates the sandbox's output, which is not trusted, because a plan can change everything in the
 // sandbox.
 import type { Failure } from "./failure.js";
+import { isObject, parsedJson } from "./json.js";
 
 /** The deepest nesting of arrays and objects that an artifact may have; the engine has the same limit. */
 const maxDepth = 1000;
@@ -25,9 +26,6 @@ function refuse(path: string, wanted: string): never {
   throw new BadResult(`\`${path === "" ? "the result" : path.slice(1)}\` must be ${wanted}`);
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const anything: Check<unknown> = () => undefined;
 const text: Check<string> = (value, path) => void (typeof value === "string" || refuse(path, "a string"));
 /** The number of a place: see SpanTable. */
@@ -44,7 +42,7 @@ const listOf =
 const recordOf =
   <T>(check: Check<T>): Check<Readonly<Record<string, T>>> =>
   (value, path) => {
-    if (!isRecord(value)) refuse(path, "an object");
+    if (!isObject(value)) refuse(path, "an object");
     for (const [name, field] of Object.entries(value)) check(field, `${path}/${name}`);
   };
 
@@ -56,7 +54,7 @@ const objectOf =
     others: "refuse others" | "allow others" = "refuse others",
   ): Check<FormsOf<Required> & Partial<FormsOf<Optional>>> =>
   (value, path) => {
-    if (!isRecord(value)) refuse(path, "an object");
+    if (!isObject(value)) refuse(path, "an object");
     for (const [name, check] of Object.entries(required)) {
       if (!(name in value)) refuse(`${path}/${name}`, "present");
       check(value[name], `${path}/${name}`);
@@ -73,10 +71,10 @@ const record = recordOf(anything);
 const spans = recordOf(span);
 /** The rules for trees follow once they are part of an artifact; their places are taken out before. */
 const tree: Check<unknown> = (value, path) => {
-  if (!isRecord(value) || typeof value["op"] !== "string") refuse(path, "an object with the field `op`");
+  if (!isObject(value) || typeof value["op"] !== "string") refuse(path, "an object with the field `op`");
   for (const [name, field] of Object.entries(value)) {
     if (name === "$span") span(field, `${path}/${name}`);
-    else if (isRecord(field) && "op" in field) tree(field, `${path}/${name}`);
+    else if (isObject(field) && "op" in field) tree(field, `${path}/${name}`);
   }
 };
 
@@ -145,8 +143,6 @@ const checks = { plan, tests, fragment };
 
 /** The results of the sandbox, by the kind of the file that ran. */
 export type Built = { readonly [Kind in keyof typeof checks]: FormOf<(typeof checks)[Kind]> };
-/** A use of a fragment in a plan. */
-export type BuiltUse = FormOf<typeof use>;
 /** A part of tests that has a place, with fields of its own. */
 export type BuiltPart = FormOf<typeof located>;
 
@@ -164,12 +160,8 @@ function bare(value: unknown, depth: number): unknown {
 /** Reads what a plan, tests or a fragment were built to. Throws BadResult if it has another form. */
 export function readResult<Kind extends keyof Built>(json: unknown, kind: Kind): Built[Kind] {
   if (typeof json !== "string") throw new BadResult("the result is not a text");
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(json);
-  } catch {
-    throw new BadResult("the result is not JSON");
-  }
+  const parsed = parsedJson(json);
+  if (parsed === undefined) throw new BadResult("the result is not JSON");
   const value = bare(parsed, 0);
   checks[kind](value, "");
   return value as Built[Kind];
@@ -179,7 +171,7 @@ const cut = (value: string, most: number): string => (value.length <= most ? val
 
 /** What a plan has thrown, as the sandbox describes it: each field of any type. */
 export function readFailure(said: unknown): Failure {
-  const fields = isRecord(said) ? said : {};
+  const fields = isObject(said) ? said : {};
   const textOf = (name: string, most: number): string => {
     const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
     return typeof value === "string" ? cut(value, most) : "";

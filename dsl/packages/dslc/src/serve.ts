@@ -1,6 +1,5 @@
 // serve.ts: answers requests of `rankd studio` about the sources of a project. Each request is a line of JSON.
 import { existsSync, readFileSync } from "node:fs";
-import { relative, sep } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
@@ -13,7 +12,7 @@ import { Completer } from "./completions.js";
 import { sourcesOf } from "./folder.js";
 import { sha256 } from "./json.js";
 import { changedOption, type OptionKind } from "./options.js";
-import { isInProject } from "./plan_files.js";
+import { isInProject, placeName } from "./plan_files.js";
 import type { Compiled } from "./plan_compilation.js";
 import { planNameOf, testSource } from "./plan_names.js";
 import type { Project } from "./project.js";
@@ -92,7 +91,7 @@ class Answers {
   }
 
   private shown(file: string): string {
-    return relative(this.project.root, file).split(sep).join("/");
+    return placeName(this.project.root, file);
   }
 
   private source(file: string): object {

@@ -1,22 +1,26 @@
 // tests_artifact.ts: builds the artifact of a plan's tests from the sandbox's output.
-import { builtBy, fromSandbox, type JsonFields, type Places, plainTree } from "./artifact_parts.js";
-import type { Json } from "./json.js";
+import {
+  builtBy,
+  fieldsFromSandbox,
+  fromSandbox,
+  type JsonFields,
+  type Places,
+  plainTree,
+  unlessEmpty,
+} from "./artifact_parts.js";
+import type { Json, JsonObject } from "./json.js";
 import type { Registries } from "./registries.js";
 import { digestsForTests } from "./registry_digests.js";
 import type { Built, BuiltPart } from "./sandbox_result.js";
 
 /** The artifact of tests, whose parts get their places. */
 export function testsArtifact(built: Built["tests"], places: Places, declared: Registries): JsonFields {
-  const part = ({ $span: span, ...fields }: BuiltPart, pointer: string): Json => ({
-    ...Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [
-        name,
-        name === "pred" ? plainTree(field, () => undefined) : fromSandbox(field),
-      ]),
-    ),
-    ...places.add(pointer, span),
-  });
-  const list = (parts: readonly BuiltPart[], pointer: string): Json =>
+  const part = ({ $span: span, ...all }: BuiltPart, pointer: string): Json => {
+    const { pred, ...fields } = all as JsonObject;
+    const tree = pred === undefined ? {} : { pred: plainTree(pred, () => undefined) };
+    return { ...fieldsFromSandbox(fields), ...tree, ...places.add(pointer, span) };
+  };
+  const list = (parts: readonly BuiltPart[], pointer: string): readonly Json[] =>
     parts.map((each, index) => part(each, `${pointer}/${index}`));
   places.addFields("", { "": built.$span, tests_of: built.$span });
   const tests = built.tests.map((test, index) => {
@@ -25,8 +29,8 @@ export function testsArtifact(built: Built["tests"], places: Places, declared: R
       name: test.name,
       request: fromSandbox(test.request),
       expect: list(test.expect, `${pointer}/expect`),
-      ...(test.records.length === 0 ? {} : { records: list(test.records, `${pointer}/records`) }),
-      ...(test.faults.length === 0 ? {} : { faults: list(test.faults, `${pointer}/faults`) }),
+      ...unlessEmpty("records", list(test.records, `${pointer}/records`)),
+      ...unlessEmpty("faults", list(test.faults, `${pointer}/faults`)),
       ...places.add(pointer, test.$span),
     };
   });
@@ -36,9 +40,9 @@ export function testsArtifact(built: Built["tests"], places: Places, declared: R
     registry_digests: digestsForTests(tests, declared),
     source_files: places.sourceFiles(),
     tests_of: built.tests_of,
-    ...(built.records.length === 0 ? {} : { records: list(built.records, "/records") }),
-    ...(built.models.length === 0 ? {} : { models: list(built.models, "/models") }),
-    ...(built.vectors.length === 0 ? {} : { vectors: list(built.vectors, "/vectors") }),
+    ...unlessEmpty("records", list(built.records, "/records")),
+    ...unlessEmpty("models", list(built.models, "/models")),
+    ...unlessEmpty("vectors", list(built.vectors, "/vectors")),
     tests,
   };
 }

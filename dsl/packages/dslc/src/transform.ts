@@ -5,6 +5,7 @@
 import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
+import { isRelative, packageName } from "./plan_files.js";
 
 /** The name under which compiled plans find the hooks. */
 const hooksName = "$rankd";
@@ -50,16 +51,14 @@ export function transformer(file: string, spans: SpanTable): ts.TransformerFacto
 }
 
 class Rewriter {
-  private readonly make: ts.NodeFactory;
+  private readonly make = ts.factory;
 
   constructor(
     private readonly context: ts.TransformationContext,
     private readonly source: ts.SourceFile,
     private readonly file: string,
     private readonly spans: SpanTable,
-  ) {
-    this.make = context.factory;
-  }
+  ) {}
 
   run(): ts.SourceFile {
     return ts.visitEachChild(this.source, this.visit, this.context);
@@ -133,43 +132,36 @@ class Rewriter {
 
   private call(node: ts.CallExpression): ts.Node {
     const { expression: callee } = node;
+    const isSuperOrImport = ({ kind }: ts.Node): boolean =>
+      kind === ts.SyntaxKind.SuperKeyword || kind === ts.SyntaxKind.ImportKeyword;
     const isSpecial =
-      callee.kind === ts.SyntaxKind.SuperKeyword ||
-      callee.kind === ts.SyntaxKind.ImportKeyword ||
-      ts.isOptionalChain(node);
+      isSuperOrImport(callee) ||
+      ts.isOptionalChain(node) ||
+      (ts.isPropertyAccessExpression(callee) &&
+        (isSuperOrImport(callee.expression) || ts.isPrivateIdentifier(callee.name)));
     if (isSpecial) return ts.visitEachChild(node, this.visit, this.context);
     const args = this.make.createArrayLiteralExpression(node.arguments.map((each) => this.expr(each)));
     const hasSpread = node.arguments.some((each) => ts.isSpreadElement(each));
     const spans = this.make.createArrayLiteralExpression(
       hasSpread ? [] : node.arguments.map((each) => this.span(each)),
     );
-    if (ts.isPropertyAccessExpression(callee)) {
-      if (callee.expression.kind === ts.SyntaxKind.SuperKeyword || ts.isPrivateIdentifier(callee.name))
-        return ts.visitEachChild(node, this.visit, this.context);
-      const name = this.make.createStringLiteral(callee.name.text);
-      return this.hook("call", [this.span(node, callee.name), this.expr(callee.expression), name, args, spans]);
-    }
-    if (ts.isElementAccessExpression(callee))
-      return this.hook("call", [
-        this.span(node, callee.argumentExpression),
-        this.expr(callee.expression),
-        this.expr(callee.argumentExpression),
-        args,
-        spans,
-      ]);
-    return this.hook("apply", [this.span(node), this.expr(callee), args, spans]);
+    const isNamed = ts.isPropertyAccessExpression(callee);
+    if (!isNamed && !ts.isElementAccessExpression(callee))
+      return this.hook("apply", [this.span(node), this.expr(callee), args, spans]);
+    const member = isNamed ? callee.name : callee.argumentExpression;
+    const target = [this.span(node, member), this.expr(callee.expression)];
+    const name = isNamed ? this.make.createStringLiteral(callee.name.text) : this.expr(callee.argumentExpression);
+    return this.hook("call", [...target, name, args, spans]);
   }
 
   private object(node: ts.ObjectLiteralExpression): ts.Node {
     const visited = ts.visitEachChild(node, this.visit, this.context);
     const fields = node.properties.flatMap((each) => {
-      const isNamed = each.name !== undefined && (ts.isIdentifier(each.name) || ts.isStringLiteral(each.name));
-      if (!isNamed) return [];
-      const value = ts.isPropertyAssignment(each) ? each.initializer : each;
-      const name = (each.name as ts.Identifier | ts.StringLiteral).text;
-      return name === "__proto__"
-        ? []
-        : [this.make.createPropertyAssignment(this.make.createStringLiteral(name), this.span(value))];
+      const { name } = each;
+      const isNamed = name !== undefined && (ts.isIdentifier(name) || ts.isStringLiteral(name));
+      if (!isNamed || name.text === "__proto__") return [];
+      const value = this.span(ts.isPropertyAssignment(each) ? each.initializer : each);
+      return [this.make.createPropertyAssignment(this.make.createStringLiteral(name.text), value)];
     });
     if (fields.length === 0) return visited;
     return this.hook("fields", [visited, this.make.createObjectLiteralExpression(fields)]);
@@ -201,7 +193,6 @@ function isAssigned(node: ts.Node): boolean {
   return parent.left === node && (ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node));
 }
 
-const packageName = "@rankd/plan";
 const refusedNames = new Set(["eval", "Function", "require", "globalThis", hooksName]);
 
 /** What a file says that no plan may say, whatever its types. */
@@ -210,19 +201,13 @@ export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
   const refuse = (node: ts.Node, code: string, message: string, hint = ""): void => {
     found.push(diagnostic(code, message, placeOf(file, source, node.getStart(source), node.getEnd()), { hint }));
   };
-  const checkImport = (specifier: ts.Expression): void => {
-    const name = ts.isStringLiteral(specifier) ? specifier.text : "";
-    if (name !== packageName && !/^\.\.?\//.test(name))
-      refuse(
-        specifier,
-        "foreign_import",
-        `\`${name}\` cannot be imported`,
-        `a plan imports ${packageName} and files of its own project`,
-      );
-  };
   const visit = (node: ts.Node): void => {
-    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
-      checkImport(node.moduleSpecifier);
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) {
+      const name = ts.isStringLiteral(node.moduleSpecifier) ? node.moduleSpecifier.text : "";
+      const hint = `a plan imports ${packageName} and files of its own project`;
+      if (name !== packageName && !isRelative(name))
+        refuse(node.moduleSpecifier, "foreign_import", `\`${name}\` cannot be imported`, hint);
+    }
     if (ts.isImportEqualsDeclaration(node)) refuse(node, "foreign_import", "`import = ` is not allowed in a plan");
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       refuse(node, "foreign_import", "a plan cannot import while it runs");

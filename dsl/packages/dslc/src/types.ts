@@ -10,7 +10,7 @@ import { join, relative } from "node:path";
 import ts = require("typescript");
 
 import { sha256 } from "./json.js";
-import { libraryFolder } from "./plan_files.js";
+import { libraryFolder, PlanFiles } from "./plan_files.js";
 import type { Project } from "./project.js";
 import { readText, replaceFile } from "./write.js";
 
@@ -61,7 +61,6 @@ function stampOf(generated: string): string {
 
 /** File → text, for the modules that @rankd/plan consists of. */
 function declarationsOf(generated: string): Map<string, string> {
-  const own = join(libraryFolder, "generated.ts");
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
     lib: ["lib.es2022.d.ts"],
@@ -76,21 +75,10 @@ function declarationsOf(generated: string): Map<string, string> {
     rootDir: libraryFolder,
     outDir: "/",
   };
-  const host = ts.createCompilerHost(options);
-  const getSourceFile = host.getSourceFile.bind(host);
-  host.getSourceFile = (file, language, ...more) =>
-    join(file) === own ? ts.createSourceFile(file, generated, language, true) : getSourceFile(file, language, ...more);
-  host.fileExists = (file) => join(file) === own || ts.sys.fileExists(file);
-  // Without this function, a module below node_modules would count as a foreign package, and TypeScript would emit no
-  // declarations for it.
-  host.resolveModuleNameLiterals = (literals) =>
-    literals.map(({ text }) => ({
-      resolvedModule: {
-        resolvedFileName: join(libraryFolder, text.replace(/\.js$/, ".ts")),
-        extension: ts.Extension.Ts,
-        isExternalLibraryImport: false,
-      },
-    }));
+  // The host of the files is needed to resolve imports. Otherwise a module below node_modules would count as a foreign
+  // package, and TypeScript would emit no declarations for it.
+  const { host: files } = new PlanFiles(libraryFolder, generated, new Map());
+  const host = Object.assign(ts.createCompilerHost(options), files);
   const out = new Map<string, string>();
   const program = ts.createProgram({ rootNames: [join(libraryFolder, "index.ts")], options, host });
   for (const source of program.getSourceFiles())

@@ -27,6 +27,15 @@ export function readText(file: string): string | undefined {
   }
 }
 
+/** Reads a file of JSON. Throws a ProjectError if it cannot be read or is not JSON. */
+export function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new ProjectError(`${file}: ${reasonOf(error)}`);
+  }
+}
+
 /**
  * Replaces a file by `text`, and creates its folder if it is missing. The old file stays if that fails; its mode is
  * kept, and if it is a link, the file that it leads to is replaced.
