@@ -36,10 +36,13 @@ constexpr std::array objectives{
     objective_row{"multiclassova", score_link::sigmoid},
     objective_row{"poisson", score_link::exponential},
     objective_row{"quantile", score_link::identity},
+    objective_row{"quantile_l2", score_link::identity},  // versions 2.0 only
     objective_row{"rank_xendcg", score_link::identity},
     objective_row{"regression", score_link::identity},
     objective_row{"regression_l1", score_link::identity},
     objective_row{"tweedie", score_link::exponential},
+    objective_row{"xentlambda", score_link::log1p_exp},  // cross_entropy_lambda, as versions before 2.3 write it
+    objective_row{"xentropy", score_link::sigmoid},      // cross_entropy, likewise
 };
 
 /// Splits an objective into words: its name, and options such as `sigmoid:1` and `sqrt`.

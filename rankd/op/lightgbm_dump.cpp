@@ -105,6 +105,10 @@ auto read_header(object_reader& reader, const model_reading& reading) -> lightgb
   out.outputs = static_cast<std::size_t>(outputs.value_or(1));
   if (const std::string* objective = reader.text("objective", presence::optional)) out.objective = *objective;
   out.averages = reader.boolean("average_output", presence::optional).value_or(false);
+  if (reader.value("average_output", presence::optional) == nullptr)
+    reader.report("average_output", "unsupported_schema",
+                  "this document was written by a version of LightGBM before 2.2.2, which left out the objective",
+                  "save the model as text: booster.save_model(\"NAME.txt\")");
   if (const json* categories = reader.value("pandas_categorical", presence::optional))
     out.recodes = recodes_categories(*categories);
   const auto highest = reader.integer("max_feature_idx", presence::required, {.min = 0, .max = max_model_keys - 1});

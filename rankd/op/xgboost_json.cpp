@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -50,6 +51,13 @@ constexpr std::array objectives{
 };
 
 using braid::detail::number_in;  // XGBoost writes its parameters as strings
+
+/// Refuses every field that has not been read, unless it is one of `unused`, which do not affect scores. A version of
+/// XGBoost that writes another field may compute scores in another way.
+void refuse_unknown_fields(object_reader& reader, std::initializer_list<std::string_view> unused) {
+  for (const std::string_view each : unused) static_cast<void>(reader.value(each, presence::optional));
+  reader.refuse_unknown_fields();
+}
 
 /// Returns a count that is written as a string. Returns nothing after a diagnostic, or if the field is optional and
 /// absent.
@@ -314,12 +322,15 @@ void read_tree(const json& item, const std::string& pointer, std::uint32_t outpu
   }
   const drawn_tree drawn = how.drawn(in, weight, own);
   if (problems.empty())
+    refuse_unknown_fields(in, {"id", "parents", "base_weights", "loss_changes", "sum_hessian", "categories",
+                               "categories_nodes", "categories_segments", "categories_sizes"});
+  if (problems.empty())
     add_tree(drawn, output, {.features = how.header.features, .max_levels = max_trained_levels, .unreached = deleted},
              out, problems);
   reading.problems.append(std::move(problems));
 }
 
-/// The JSON object that contains the trees, and the weights of the trees for the booster `dart`.
+/// The JSON object that contains the trees, and the weights of the trees if training dropped trees.
 struct booster_parts {
   const json* model = nullptr;
   std::string pointer;
@@ -336,11 +347,18 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
     if (const json* inner = in.object("gbtree", presence::required)) {
       booster_parts found = find_booster(*inner, in.pointer_of("gbtree"), reading);
       found.weights = std::move(out.weights);
+      in.refuse_unknown_fields();
       return found;
     }
   } else if (*name == "gbtree") {
     out.model = in.object("model", presence::required);
     out.pointer = in.pointer_of("model");
+    in.refuse_unknown_fields();
+    if (out.model == nullptr) return out;
+    // Since version 3.3, the weights are next to the trees, and the booster `dart` is called gbtree.
+    object_reader model(*out.model, out.pointer, reading.problems);
+    if (model.value("weight_drop", presence::optional) != nullptr)
+      out.weights = read_list<double>(model, "weight_drop", value_type::floating, reading);
   } else {
     in.report("name", "unsupported_booster", "the booster " + quote_name(*name) + " is not supported; it has no trees",
               *name == "gblinear" ? "write its weights as a model of kind linear (docs/rankd.md), or train with gbtree"
@@ -410,6 +428,7 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
     if (has_too_many_nodes(out, place, reading.problems)) return out;
   }
   refuse_recoded(in, how.by_category, reading);
+  refuse_unknown_fields(in, {"weight_drop", "iteration_indptr"});
   return out;
 }
 

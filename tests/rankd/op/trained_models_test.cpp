@@ -216,7 +216,7 @@ TEST_CASE("models that LightGBM and XGBoost trained give the sums of the trainer
 TEST_CASE(
     "files of old versions, with infinite thresholds, without a title at the end, give the scores of their trainer") {
   const auto names = names_of_models(folder_of_versions);
-  CHECK(names.size() == 26);
+  CHECK(names.size() == 30);
   for (const std::string& name : names) check_scores(folder_of_versions, name);
 }
 
@@ -238,6 +238,18 @@ TEST_CASE("models of XGBoost in UBJSON have the bits of the same models in JSON"
   // As XGBoost writes it: with typed arrays of float32, and lengths of 64 bits.
   const std::string name = "xgboost_3_2_0_categories";
   check_scores_of(text_of(folder_of_versions / (name + ".ubj")), folder_of_versions, name);
+}
+
+TEST_CASE("weights of trees multiply leaves, next to the trees as well as around the booster") {
+  const std::string inside =
+      with_changes(small_xgboost, {{R"("tree_info":[0],)", R"("tree_info":[0],"weight_drop":[0.25],)"}});
+  CHECK(score_of(inside, 35, 0.25) == 1.25);
+  CHECK(score_of(inside, 35, 0.5) == 0.75);
+  const std::string around =
+      with_changes(small_xgboost,
+                   {{R"("gradient_booster":{)", R"("gradient_booster":{"name":"dart","weight_drop":[0.25],"gbtree":{)"},
+                    {"}]}}}}", "}]}}}}}"}});
+  CHECK(score_of(around, 35, 0.25) == 1.25);
 }
 
 TEST_CASE("a byte order mark in front of a model is passed over, and the end of old texts is required") {
@@ -430,6 +442,9 @@ TEST_CASE("documents of dump_model that are wrong are refused with a place for e
         {"wrong_length /feature_names", "out_of_range " + root + "/split_feature"}},
        {{{R"("num_tree_per_iteration":1)", R"("num_tree_per_iteration":2)"}}, {"wrong_length /num_tree_per_iteration"}},
        {{{R"("regression")", R"("nothing")"}}, {"unknown_objective /objective"}},
+       {{{R"("average_output":false,)", ""}}, {"unsupported_schema /average_output"}},
+       {{{R"("objective":"regression","average_output":false,)", ""}}, {"unsupported_schema /average_output"}},
+       {{{R"("objective":"regression",)", ""}}, {}},
        {{{"[[0,1,2]]", "[[0,2,1]]"}}, {"recoded_categories /pandas_categorical"}}});
 }
 
@@ -459,6 +474,14 @@ TEST_CASE("documents of XGBoost that are wrong are refused with a place for each
        {{{"[5E-1]", "[1.5]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
        {{{"[5E-1]", "[-1E-9]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
        {{{"[5E-1]", "[0]"}, {"reg:squarederror", "count:poisson"}}, {"bad_value " + params + "/base_score"}},
+       {{{R"("tree_info":[0],)", R"("tree_info":[0],"weight_drop":[0.5],"iteration_indptr":[0,1],)"}}, {}},
+       {{{R"("tree_info":[0],)", R"("tree_info":[0],"weight_drop":[0.5,1],)"}}, {"wrong_length " + booster + "/model"}},
+       {{{R"("tree_info":[0],)", R"("tree_info":[0],"leaf_scale":[1],)"}},
+        {"unknown_field " + booster + "/model/leaf_scale"}},
+       {{{R"("name":"gbtree",)", R"("name":"gbtree","weight_drop":[1],)"}},
+        {"unknown_field " + booster + "/weight_drop"}},
+       {{{R"("split_type":[0,1,0,0,0],)", R"("split_type":[0,1,0,0,0],"id":0,"parents":[],"leaf_weights":[],)"}},
+        {"unknown_field " + tree + "/leaf_weights"}},
        {{{R"("num_trees":"1")", R"("num_trees":"2")"}},
         {"wrong_length " + booster + "/model/gbtree_model_param/num_trees"}},
        {{{R"("tree_info":[0])", R"("tree_info":[0,0])"}}, {"wrong_length " + booster + "/model/tree_info"}},

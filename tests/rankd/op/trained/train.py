@@ -145,11 +145,11 @@ def scores_of(case: Case, model: Any, rows: np.ndarray, raw: bool = False) -> li
 
 def save(case: Case, model: Any, folder: Path, name: str) -> None:
     if isinstance(model, xgb.Booster):
-        model.save_model(folder / f"{name}.json")
+        model.save_model(str(folder / f"{name}.json"))
     elif case.dump:
         (folder / f"{name}.json").write_text(json.dumps(model.dump_model()), encoding="utf-8")
     else:
-        model.save_model(folder / f"{name}.txt")
+        model.save_model(str(folder / f"{name}.txt"))  # old versions take no paths
 
 
 def trained() -> list[tuple[Case, Any]]:

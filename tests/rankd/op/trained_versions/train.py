@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains small models with old and new versions of XGBoost and LightGBM, whose files differ in form.
 
-    for v in 1.5.2 1.7.6 2.0.3 2.1.4 3.0.5 3.1.3 3.2.0; do    and the same for lightgbm 2.0.5 2.0.12 2.1.2
-        pip install --no-deps --target /tmp/$v xgboost==$v    numpy<2, scipy and pandas are in the environment
+    for v in 1.5.2 1.7.6 2.0.3 2.1.4 3.0.5 3.1.3 3.2.0 3.4.1; do    and the same for lightgbm 2.0.5 2.0.12 2.1.2
+        pip install --no-deps --target /tmp/$v xgboost==$v          numpy<2, scipy and pandas are in the environment
         PYTHONPATH=/tmp/$v python tests/rankd/op/trained_versions/train.py xgboost
     done
+    PYTHONPATH=/tmp/2.1.2 python tests/rankd/op/trained_versions/train.py lightgbm 2.1.2 xentropy    and xentlambda
 
 Each run writes the files of its version: the model as the trainer saved it, and NAME.rows.json with rows and the
 trainer's scores of them. Some files are changed after they were saved, and then loaded and scored by the trainer again: a base
@@ -86,6 +87,8 @@ def of_xgboost() -> None:
     save("categories", text, rows)
     if version == "3.2.0":
         model.save_model(HERE / f"{name}_categories.ubj")
+    if version == "3.4.1":  # writes the weights of trees into the booster gbtree
+        save("dart", saved(xgb.train(own | {"rate_drop": 0.5, "one_drop": 1, "seed": 3}, data, 4)), rows)
     if version in ("1.7.6", "2.0.3", "3.1.3", "3.2.0"):
         yes = (target(train_rows) > 1).astype(float)
         text = saved(xgb.train(own | {"objective": "binary:logistic", "max_depth": 1}, matrix(train_rows, yes), 1))
@@ -130,18 +133,22 @@ def score_again(name: str) -> None:
     write(name, ".json", text, rows, model.predict(asked, output_margin=True), model.predict(asked))
 
 
-def of_lightgbm(version: str) -> None:
+def of_lightgbm(version: str, objective: str = "regression") -> None:
     import lightgbm as lgb
     train_rows, rows = rows_of(400, 1), rows_of(24, 2)
     rows[:3, 0] = [3.4e38, 0.0, -1.0]
-    data = lgb.Dataset(train_rows, target(train_rows), feature_name=list(KEYS), categorical_feature=["brand"])
-    own = {"objective": "regression", "num_leaves": 5, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1,
+    wanted = target(train_rows)
+    if objective != "regression":
+        wanted = (wanted > 1).astype(float)
+    data = lgb.Dataset(train_rows, wanted, feature_name=list(KEYS), categorical_feature=["brand"])
+    own = {"objective": objective, "num_leaves": 5, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1,
            "learning_rate": 0.4}
     model = lgb.train(own, data, 3)
     model.save_model(str(HERE / "scratch.txt"))
     text = (HERE / "scratch.txt").read_text(encoding="utf-8")
     (HERE / "scratch.txt").unlink()
-    write("lightgbm_" + version.replace(".", "_"), ".txt", text, rows, model.predict(rows, raw_score=True),
+    name = "lightgbm_" + version.replace(".", "_") + ("" if objective == "regression" else "_" + objective)
+    write(name, ".txt", text, rows, model.predict(rows, raw_score=True),
           model.predict(rows))
 
 
@@ -151,4 +158,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "score":
         score_again(sys.argv[2])
     else:
-        of_lightgbm(sys.argv[2])
+        of_lightgbm(*sys.argv[2:])
