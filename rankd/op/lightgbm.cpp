@@ -135,6 +135,13 @@ auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model
   }
   out.link = found->link;
   for (std::size_t at = 1; at < words.size(); ++at) read_option(words[at], header, out, reading);
+  if (!header.averages || out.link == score_link::identity) return out;
+  if (!header.leaves_are_scores)
+    reading.report("unsupported_schema", "/version",
+                   "this random forest was written by LightGBM 2.2, which changed the meaning of its leaves in 2.2.3",
+                   "if 2.2.3 wrote it, load it into LightGBM 3 or 4 and save it again; otherwise train it again");
+  else if (*header.leaves_are_scores)
+    out.link = score_link::identity;
   return out;
 }
 

@@ -109,6 +109,8 @@ auto read_header(object_reader& reader, const model_reading& reading) -> lightgb
     reader.report("average_output", "unsupported_schema",
                   "this document was written by a version of LightGBM before 2.2.2, which left out the objective",
                   "save the model as text: booster.save_model(\"NAME.txt\")");
+  if (const std::string* version = reader.text("version", presence::optional); version != nullptr && *version == "v2")
+    out.leaves_are_scores = std::nullopt;
   if (const json* categories = reader.value("pandas_categorical", presence::optional))
     out.recodes = recodes_categories(*categories);
   const auto highest = reader.integer("max_feature_idx", presence::required, {.min = 0, .max = max_model_keys - 1});

@@ -193,6 +193,10 @@ auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm
   const auto features = static_cast<std::size_t>(in.integer("max_feature_idx", 0, max_model_keys - 1)) + 1;
   if (in.has("objective")) out.objective = in.field("objective")->value;
   out.averages = in.has("average_output");
+  if (file.has_old_end)
+    out.leaves_are_scores = true;
+  else if (version != nullptr && version->value == "v2")
+    out.leaves_are_scores = std::nullopt;
   if (const text_field* names = in.field("feature_names")) {
     for (const std::string_view each : list_items(names->value)) out.features.emplace_back(each);
     if (out.features.size() != features)

@@ -353,9 +353,11 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   } else if (*name == "gbtree") {
     out.model = in.object("model", presence::required);
     out.pointer = in.pointer_of("model");
+    // Since version 3.3, the booster `dart` is called gbtree. 3.3 has the weights here, 3.4 next to the trees.
+    if (in.value("weight_drop", presence::optional) != nullptr)
+      out.weights = read_list<double>(in, "weight_drop", value_type::floating, reading);
     in.refuse_unknown_fields();
     if (out.model == nullptr) return out;
-    // Since version 3.3, the weights are next to the trees, and the booster `dart` is called gbtree.
     object_reader model(*out.model, out.pointer, reading.problems);
     if (model.value("weight_drop", presence::optional) != nullptr)
       out.weights = read_list<double>(model, "weight_drop", value_type::floating, reading);

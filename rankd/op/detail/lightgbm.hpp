@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct lightgbm_header {
   std::size_t outputs = 1;  ///< trees of each iteration
   std::string objective;    ///< as in the file; empty for one of the trainer's own
   bool averages = false;    ///< random forests: the mean of the iterations
+  /// Whether the leaves of a random forest are scores already, as versions before 2.2.3 wrote them. Empty if the file
+  /// can be of such a version or of a later one.
+  std::optional<bool> leaves_are_scores = false;
   std::vector<std::string> features;
   bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
 };

@@ -216,7 +216,7 @@ TEST_CASE("models that LightGBM and XGBoost trained give the sums of the trainer
 TEST_CASE(
     "files of old versions, with infinite thresholds, without a title at the end, give the scores of their trainer") {
   const auto names = names_of_models(folder_of_versions);
-  CHECK(names.size() == 30);
+  CHECK(names.size() == 33);
   for (const std::string& name : names) check_scores(folder_of_versions, name);
 }
 
@@ -240,16 +240,37 @@ TEST_CASE("models of XGBoost in UBJSON have the bits of the same models in JSON"
   check_scores_of(text_of(folder_of_versions / (name + ".ubj")), folder_of_versions, name);
 }
 
-TEST_CASE("weights of trees multiply leaves, next to the trees as well as around the booster") {
-  const std::string inside =
-      with_changes(small_xgboost, {{R"("tree_info":[0],)", R"("tree_info":[0],"weight_drop":[0.25],)"}});
-  CHECK(score_of(inside, 35, 0.25) == 1.25);
-  CHECK(score_of(inside, 35, 0.5) == 0.75);
-  const std::string around =
-      with_changes(small_xgboost,
-                   {{R"("gradient_booster":{)", R"("gradient_booster":{"name":"dart","weight_drop":[0.25],"gbtree":{)"},
-                    {"}]}}}}", "}]}}}}}"}});
-  CHECK(score_of(around, 35, 0.25) == 1.25);
+TEST_CASE("weights of trees multiply leaves, wherever a version of XGBoost writes them") {
+  const std::string weights = R"("weight_drop":[0.25],)";
+  const std::string booster = R"("gradient_booster":{)";
+  const std::vector<changes> versions{
+      {{R"("tree_info":[0],)", R"("tree_info":[0],)" + weights}},
+      {{booster, booster + weights}},
+      {{booster, booster + R"("name":"dart",)" + weights + R"("gbtree":{)"}, {"}]}}}}", "}]}}}}}"}}};
+  for (const changes& each : versions) {
+    const std::string text = with_changes(small_xgboost, each);
+    CHECK(score_of(text, 35, 0.25) == 1.25);
+    CHECK(score_of(text, 35, 0.5) == 0.75);
+  }
+}
+
+TEST_CASE("the leaves of a random forest are scores if the file is of a version of LightGBM before 2.2") {
+  const auto first_score = [](const std::string& text) {
+    op_bench bench;
+    const row_set rows = bench.with<double>(bench.rows_of({1}), 1001, {0.75});
+    const auto made = detail::parse_model(text, "m", op_world()).value();
+    const auto sums = *made->sums(rows, bench.memory(), {.rows_of_part = 1});
+    CHECK(made->link(sums));
+    return sums.front().writable[0];
+  };
+  const std::string now = with_changes(small_text, {{"sigmoid:1", "sigmoid:1\naverage_output"}});
+  CHECK(first_score(now) == 1 / (1 + std::exp(-1.125)));
+  const std::string of_2_2 = with_changes(now, {{"version=v4", "version=v2"}});
+  CHECK((said_of(of_2_2) == lines{"unsupported_schema /version"}));
+  CHECK((said_of(with_changes(of_2_2, {{"binary sigmoid:1", "regression"}})) == lines()));
+  CHECK((said_of(with_changes(of_2_2, {{"average_output\n", ""}})) == lines()));
+  const std::string of_2_1 = with_changes(of_2_2, {{"end of trees", "feature importances:"}});
+  CHECK(first_score(of_2_1) == 1.125);
 }
 
 TEST_CASE("a byte order mark in front of a model is passed over, and the end of old texts is required") {
@@ -445,6 +466,10 @@ TEST_CASE("documents of dump_model that are wrong are refused with a place for e
        {{{R"("average_output":false,)", ""}}, {"unsupported_schema /average_output"}},
        {{{R"("objective":"regression","average_output":false,)", ""}}, {"unsupported_schema /average_output"}},
        {{{R"("objective":"regression",)", ""}}, {}},
+       {{{R"("objective":"regression","average_output":false)", R"("objective":"poisson","average_output":true)"}}, {}},
+       {{{R"("objective":"regression","average_output":false)", R"("objective":"poisson","average_output":true)"},
+         {R"("version":"v4")", R"("version":"v2")"}},
+        {"unsupported_schema /version"}},
        {{{"[[0,1,2]]", "[[0,2,1]]"}}, {"recoded_categories /pandas_categorical"}}});
 }
 
@@ -478,8 +503,7 @@ TEST_CASE("documents of XGBoost that are wrong are refused with a place for each
        {{{R"("tree_info":[0],)", R"("tree_info":[0],"weight_drop":[0.5,1],)"}}, {"wrong_length " + booster + "/model"}},
        {{{R"("tree_info":[0],)", R"("tree_info":[0],"leaf_scale":[1],)"}},
         {"unknown_field " + booster + "/model/leaf_scale"}},
-       {{{R"("name":"gbtree",)", R"("name":"gbtree","weight_drop":[1],)"}},
-        {"unknown_field " + booster + "/weight_drop"}},
+       {{{R"("name":"gbtree",)", R"("name":"gbtree","scale":[1],)"}}, {"unknown_field " + booster + "/scale"}},
        {{{R"("split_type":[0,1,0,0,0],)", R"("split_type":[0,1,0,0,0],"id":0,"parents":[],"leaf_weights":[],)"}},
         {"unknown_field " + tree + "/leaf_weights"}},
        {{{R"("num_trees":"1")", R"("num_trees":"2")"}},

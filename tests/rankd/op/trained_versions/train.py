@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Trains small models with old and new versions of XGBoost and LightGBM, whose files differ in form.
 
-    for v in 1.5.2 1.7.6 2.0.3 2.1.4 3.0.5 3.1.3 3.2.0 3.4.1; do    and the same for lightgbm 2.0.5 2.0.12 2.1.2
+    for v in 1.5.2 1.7.6 2.0.3 2.1.4 3.0.5 3.1.3 3.2.0 3.3.0 3.4.1; do    and the same for lightgbm 2.0.5 2.0.12 2.1.2
         pip install --no-deps --target /tmp/$v xgboost==$v          numpy<2, scipy and pandas are in the environment
         PYTHONPATH=/tmp/$v python tests/rankd/op/trained_versions/train.py xgboost
     done
-    PYTHONPATH=/tmp/2.1.2 python tests/rankd/op/trained_versions/train.py lightgbm 2.1.2 xentropy    and xentlambda
+    PYTHONPATH=/tmp/2.1.2 python tests/rankd/op/trained_versions/train.py lightgbm 2.1.2 xentropy    and xentlambda, forest
 
 Each run writes the files of its version: the model as the trainer saved it, and NAME.rows.json with rows and the
 trainer's scores of them. Some files are changed after they were saved, and then loaded and scored by the trainer again: a base
@@ -87,7 +87,7 @@ def of_xgboost() -> None:
     save("categories", text, rows)
     if version == "3.2.0":
         model.save_model(HERE / f"{name}_categories.ubj")
-    if version == "3.4.1":  # writes the weights of trees into the booster gbtree
+    if version in ("3.3.0", "3.4.1"):  # which write the weights of trees into the booster gbtree
         save("dart", saved(xgb.train(own | {"rate_drop": 0.5, "one_drop": 1, "seed": 3}, data, 4)), rows)
     if version in ("1.7.6", "2.0.3", "3.1.3", "3.2.0"):
         yes = (target(train_rows) > 1).astype(float)
@@ -143,6 +143,9 @@ def of_lightgbm(version: str, objective: str = "regression") -> None:
     data = lgb.Dataset(train_rows, wanted, feature_name=list(KEYS), categorical_feature=["brand"])
     own = {"objective": objective, "num_leaves": 5, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1,
            "learning_rate": 0.4}
+    if objective == "forest":
+        own |= {"objective": "binary", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6,
+                "feature_fraction": 0.9}
     model = lgb.train(own, data, 3)
     model.save_model(str(HERE / "scratch.txt"))
     text = (HERE / "scratch.txt").read_text(encoding="utf-8")
