@@ -102,7 +102,7 @@ void links::route(machine_number from, packet sent) {
   const auto found = connections_.find(number);
   if (found != connections_.end())
     return route_stream(number, found->second.sides[0].machine == from ? 0 : 1, std::move(sent));
-  if (sent.head.what == word::data) tell(from, word::reset, number, latency());
+  if (sent.head.what == word::data || sent.head.what == word::acknowledged) tell(from, word::reset, number, latency());
 }
 
 void links::route_knock(machine_number from, packet sent) {
@@ -191,7 +191,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
     if (what == word::data || what == word::end) hold(number, side, std::move(arrived));
     return;
   }
-  if (what != word::knock && what != word::data) return;
+  if (what != word::knock && what != word::data && what != word::acknowledged) return;
   tell(found->second.sides[side].machine, what == word::knock ? word::refused : word::reset, number, latency());
   connections_.erase(number);
 }

@@ -82,18 +82,20 @@ void answer_knock(const wire_message& packet) {
   if (found == nullptr) return send_packet(word::refused, packet.connection);
   if (found->is_full()) return;
   mine().open[packet.connection] = found->welcome(source, target, packet.connection);
-  send_packet(word::connected, packet.connection);
 }
 
 void deliver_to_connection(const wire_message& packet, bytes data) {
   tcp_socket* found = find_connection(packet.connection);
   if (found == nullptr) {
-    if (packet.what == word::data || packet.what == word::connected) send_packet(word::reset, packet.connection);
+    const bool needs_answer =
+        packet.what == word::data || packet.what == word::connected || packet.what == word::acknowledged;
+    if (needs_answer) send_packet(word::reset, packet.connection);
     return;
   }
   const std::shared_ptr<object> keep = found->shared_from_this();
   switch (packet.what) {
     case word::connected: return found->become_connected();
+    case word::acknowledged: return found->become_established();
     case word::refused: return found->refuse(ECONNREFUSED);
     case word::data: return found->arrive(std::move(data));
     case word::end: return found->end_input();

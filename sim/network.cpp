@@ -53,6 +53,7 @@ void deliver(event& packet) {
   switch (packet.what) {
     case arrival::knock: return tcp->knock();
     case arrival::connected: return tcp->become_connected();
+    case arrival::acknowledged: return tcp->become_established();
     case arrival::refused: return tcp->refuse(ECONNREFUSED);
     case arrival::given_up: return tcp->give_up();
     case arrival::data: return tcp->arrive(std::move(packet.data));

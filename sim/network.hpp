@@ -79,6 +79,7 @@ class internet_socket : public object {
 enum class arrival : std::uint8_t {
   knock,
   connected,
+  acknowledged,
   refused,
   given_up,
   data,
@@ -120,17 +121,20 @@ class tcp_socket final : public internet_socket {
   void knock();  ///< the first packet of this socket reaches the other side
   void give_up();
   void become_connected();
+  /// Lets the listener accept the connection, because the client has received the answer to its request.
+  void become_established();
   void refuse(int error);
   void arrive(bytes data);
   void end_input();
   void reset();
 
   // Functions for packets from other machines of the world.
-  [[nodiscard]] auto is_full() const -> bool { return accepted_.size() > backlog_; }
-  /// Adds the server's side of a connection to those that wait for accept.
+  [[nodiscard]] auto is_full() const -> bool { return accepted_.size() + half_open_.size() > backlog_; }
+  /// Makes the server's side of a connection. The program can accept it when it is established.
   auto welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket*;
   void open_window(std::uint64_t count);
   void time_out();
+  void expire() override;
 
  private:
   enum class state : std::uint8_t { fresh, listening, connecting, connected, failed, ended };
@@ -147,6 +151,8 @@ class tcp_socket final : public internet_socket {
   [[nodiscard]] auto make_other_side(const address& source, const address& target) -> std::shared_ptr<tcp_socket>;
   [[nodiscard]] auto has_other_side() const -> bool { return peer_ != nullptr || connection_ != 0; }
   void knock_at_machine();
+  void answer_request();
+  void drop_half_open();
   void forget_connection();
   void refuse_waiting();
   auto arrival_time() -> nanoseconds;
@@ -177,6 +183,8 @@ class tcp_socket final : public internet_socket {
   nanoseconds last_arrival_ = 0;
   std::size_t backlog_ = 0;
   queue<std::shared_ptr<tcp_socket>> accepted_;
+  list<std::shared_ptr<tcp_socket>> half_open_;  // connections whose clients have not acknowledged the answer
+  tcp_socket* listener_ = nullptr;               // of a half-open connection
 };
 
 class udp_socket final : public internet_socket {

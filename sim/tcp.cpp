@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t usual_buffer = 512 * 1024;
 constexpr int max_attempts = 7;                 // the attempts of connect, which take 127 s
+constexpr int max_answers = 6;                  // the answers to a request of a connection, which take 63 s
 constexpr std::size_t window_step = 64 * 1024;  // the bytes that another machine reads before it notifies the sender
 
 void raise_pipe_signal(int flags) {
@@ -138,8 +139,6 @@ void tcp_socket::knock() {
   other->peer_ = self_pointer();
   peer_ = other;
   add_event({.at = other->arrival_time(), .what = arrival::connected, .to = shared_from_this()});
-  found->accepted_.push_back(std::move(other));
-  found->changed(POLLIN);
 }
 
 auto tcp_socket::make_other_side(const address& source, const address& target) -> std::shared_ptr<tcp_socket> {
@@ -148,6 +147,8 @@ auto tcp_socket::make_other_side(const address& source, const address& target) -
   other->remote_ = source;
   other->options_ = options_;
   other->state_ = state::connected;
+  other->listener_ = this;
+  half_open_.push_back(other);
   return other;
 }
 
@@ -162,9 +163,39 @@ void tcp_socket::knock_at_machine() {
 auto tcp_socket::welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket* {
   auto other = make_other_side(source, target);
   other->connection_ = connection;
-  accepted_.push_back(other);
-  changed(POLLIN);
+  other->answer_request();
   return other.get();
+}
+
+/// Answers the connection request of another machine, and repeats the answer until the client acknowledges it.
+void tcp_socket::answer_request() {
+  send_packet(word::connected, connection_);
+  add_event({.at = now() + (second << attempts_), .what = arrival::time, .to = shared_from_this()});
+}
+
+/// Repeats the answer of a half-open connection, or drops the connection after 63 s, as Linux does.
+void tcp_socket::expire() {
+  if (listener_ == nullptr) return;
+  if (++attempts_ < max_answers) return answer_request();
+  const std::shared_ptr<object> keep = shared_from_this();
+  drop_half_open();
+}
+
+/// Removes a half-open connection, which the program never sees.
+void tcp_socket::drop_half_open() {
+  std::erase(std::exchange(listener_, nullptr)->half_open_, self_pointer());
+  forget_connection();
+  state_ = state::ended;
+  close();
+}
+
+void tcp_socket::become_established() {
+  if (listener_ == nullptr) return;
+  tcp_socket& listener = *std::exchange(listener_, nullptr);
+  const std::shared_ptr<tcp_socket> established = self_pointer();
+  std::erase(listener.half_open_, established);
+  listener.accepted_.push_back(established);
+  listener.changed(POLLIN);
 }
 
 void tcp_socket::forget_connection() {
@@ -173,9 +204,13 @@ void tcp_socket::forget_connection() {
 }
 
 void tcp_socket::become_connected() {
-  if (state_ != state::connecting) return;
-  state_ = state::connected;
-  changed(POLLOUT);
+  if (state_ == state::connecting) {
+    state_ = state::connected;
+    transmit(arrival::acknowledged);
+    changed(POLLOUT);
+  } else if (state_ == state::connected && connection_ != 0) {
+    transmit(arrival::acknowledged);  // the first acknowledgement was lost
+  }
 }
 
 void tcp_socket::refuse(int error) {
@@ -215,7 +250,10 @@ auto tcp_socket::arrival_time() -> nanoseconds {
 
 void tcp_socket::transmit(arrival what, bytes data) {
   if (connection_ == 0) return add_event({.at = arrival_time(), .what = what, .to = peer_, .data = std::move(data)});
-  const word sent = what == arrival::data ? word::data : what == arrival::end ? word::end : word::reset;
+  const word sent = what == arrival::data           ? word::data
+                    : what == arrival::end          ? word::end
+                    : what == arrival::acknowledged ? word::acknowledged
+                                                    : word::reset;
   send_packet(sent, connection_, data);
 }
 
@@ -288,6 +326,11 @@ auto tcp_socket::shutdown(int how) -> int {
 
 /// Resets the connections that the program has not accepted.
 void tcp_socket::refuse_waiting() {
+  for (const auto& each : half_open_) {
+    each->listener_ = nullptr;
+    accepted_.push_back(each);
+  }
+  half_open_.clear();
   for (const auto& each : accepted_) {
     if (each->state_ == state::connected) each->send_reset();
     each->state_ = state::ended;
@@ -325,6 +368,7 @@ void tcp_socket::close() {
 // --- receiving data ---
 
 void tcp_socket::arrive(bytes data) {
+  become_established();
   if (state_ != state::connected || is_read_shut_) {
     pending_ -= std::min(pending_, data.size());
     if (is_closed_ && peer_ != nullptr) send_reset();
@@ -340,6 +384,7 @@ void tcp_socket::arrive(bytes data) {
 }
 
 void tcp_socket::end_input() {
+  become_established();
   if (state_ != state::connected) return;
   has_ended_ = true;
   changed(POLLIN | POLLRDHUP | (is_write_shut_ ? POLLHUP : 0));
@@ -353,6 +398,7 @@ void tcp_socket::end_both_ways(int error) {
 
 void tcp_socket::reset() {
   if (state_ == state::connecting) return refuse(ECONNREFUSED);
+  if (listener_ != nullptr) return drop_half_open();
   forget_connection();
   if (state_ == state::connected) end_both_ways(has_ended_ ? EPIPE : ECONNRESET);
 }

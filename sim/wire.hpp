@@ -12,30 +12,31 @@ namespace sim {
 enum class word : std::uint32_t {
   pause,
   go,
-  knock,        ///< a client requests a connection
-  connected,    ///< the server has accepted it
-  refused,      ///< no process listens
-  data,         ///< bytes of a connection
-  end,          ///< the sender sends no more
-  reset,        ///< the connection does not exist any more
-  timed_out,    ///< the other side has not answered for too long
-  window,       ///< `count` bytes of a connection have been read
-  datagram,     ///< bytes of UDP
-  unreachable,  ///< nobody receives the datagrams that `target` has sent to `source`
-  disk_write,   ///< bytes of a file were written: a disk_change, the bytes before, the bytes after
-  disk_resize,  ///< the size of a file was set: a disk_change, and the bytes that were cut off
-  disk_add,     ///< a name was added to a folder: a disk_change, the name
-  disk_remove,  ///< a name was removed from a folder: a disk_change, the name, the target of a symbolic link
-  disk_move,    ///< a file was renamed: a disk_change, the old name, the new name
-  disk_sync,    ///< a file or folder is durable: a disk_change
-  disk_rule,    ///< from the coordinator: a fault of the disk begins: a disk_change, a pattern of paths
+  knock,         ///< a client requests a connection
+  connected,     ///< the server's system answers the request
+  acknowledged,  ///< the client has received this answer, so the connection exists on both sides
+  refused,       ///< no process listens
+  data,          ///< bytes of a connection
+  end,           ///< the sender sends no more
+  reset,         ///< the connection does not exist any more
+  timed_out,     ///< the other side has not answered for too long
+  window,        ///< `count` bytes of a connection have been read
+  datagram,      ///< bytes of UDP
+  unreachable,   ///< nobody receives the datagrams that `target` has sent to `source`
+  disk_write,    ///< bytes of a file were written: a disk_change, the bytes before, the bytes after
+  disk_resize,   ///< the size of a file was set: a disk_change, and the bytes that were cut off
+  disk_add,      ///< a name was added to a folder: a disk_change, the name
+  disk_remove,   ///< a name was removed from a folder: a disk_change, the name, the target of a symbolic link
+  disk_move,     ///< a file was renamed: a disk_change, the old name, the new name
+  disk_sync,     ///< a file or folder is durable: a disk_change
+  disk_rule,     ///< from the coordinator: a fault of the disk begins: a disk_change, a pattern of paths
   count
 };
 
-inline constexpr std::array word_names = {"pause",       "go",          "knock",      "connected",   "refused",
-                                          "data",        "end",         "reset",      "timed out",   "window",
-                                          "datagram",    "unreachable", "disk write", "disk resize", "disk add",
-                                          "disk remove", "disk move",   "disk sync",  "disk rule"};
+inline constexpr std::array word_names = {"pause",    "go",          "knock",       "connected",  "acknowledged",
+                                          "refused",  "data",        "end",         "reset",      "timed out",
+                                          "window",   "datagram",    "unreachable", "disk write", "disk resize",
+                                          "disk add", "disk remove", "disk move",   "disk sync",  "disk rule"};
 static_assert(word_names.size() == static_cast<std::size_t>(word::count));
 
 constexpr auto name(word shown) -> const char* { return word_names[static_cast<std::size_t>(shown)]; }

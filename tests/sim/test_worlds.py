@@ -91,6 +91,52 @@ class Machines(World):
         self.assertIn(", 600.000000 s of virtual time", errors)
 
 
+class Handshakes(World):
+    """A connection exists after three packets: a request, its answer and an acknowledgement."""
+
+    def accepted(self, output):
+        return [float(each) for each in re.findall(r"accepted after ([0-9.]+) s", output)]
+
+    def greet(self, events, *options, duration="5min"):
+        return self.simulate(machine("server", "greet") + machine("client", "hear", "server") + events, "--twice",
+                             "--latency", "1000..1000", *options, duration=duration)
+
+    def test_accept_returns_after_three_packets(self):
+        status, output, errors = self.greet("")
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(self.accepted(output), [0.003], output)
+        self.assertIn("connected after 0.002 s", output)
+        done = subprocess.run([SIMULATOR, "run", "--latency", "1000..1000", "--max-switches", "200", "--",
+                               f"{PROGRAMS}/machines", "greet_within"], capture_output=True, text=True, check=False)
+        self.assertEqual(self.accepted(done.stdout), [0.003], done.stdout + done.stderr)
+
+    def test_a_listener_does_not_hand_out_a_connection_whose_answer_is_lost(self):
+        events = event("0s", 'cut = ["server", "client"]\none_way = true')
+        status, output, errors = self.greet(events)
+        self.assertEqual((status, self.accepted(output)), (1, []), errors)
+        self.assertIn("connect: Connection timed out", output)
+        status, output, errors = self.greet(events + event("20s", 'heal = ["server", "client"]'))
+        self.assertEqual(status, 0, errors)
+        (at,) = self.accepted(output)
+        self.assertTrue(20 < at < 32, output)
+
+    def test_an_acknowledgement_that_is_lost_is_sent_again(self):
+        events = event("1500us", 'cut = ["client", "server"]\none_way = true')
+        status, output, errors = self.greet(events + event("20s", 'heal = ["server", "client"]'))
+        self.assertEqual(status, 0, errors)
+        self.assertIn("connected after 0.002 s", output)
+        (at,) = self.accepted(output)
+        self.assertTrue(20 < at < 32, output)
+        # After 63 s the listener has forgotten the connection, which the client still has.
+        status, output, errors = self.greet(events + event("100s", 'heal = ["server", "client"]'))
+        self.assertEqual((status, self.accepted(output)), (0, []), errors)
+
+    def test_a_client_that_ends_before_its_acknowledgement_arrives(self):
+        events = event("1500us", 'cut = ["client", "server"]\none_way = true') + event("10s", 'kill = "client"')
+        status, output, errors = self.greet(events + event("20s", 'heal = ["server", "client"]'))
+        self.assertEqual((status, self.accepted(output)), (0, []), errors)
+
+
 class Events(World):
     def ask(self, events, *options, count=60, seed="1", more=""):
         return self.simulate(CLIENT_AND_SERVER + machine("client", "ask", "server", str(count), more=more) + events, "--twice",

@@ -92,6 +92,37 @@ auto serve() -> int {
   }
 }
 
+auto seconds_since(long begin_ms) -> double { return static_cast<double>(clock_ms(CLOCK_MONOTONIC) - begin_ms) / 1000; }
+
+/// Greets each client first. Prints when each connection is accepted, after the start of the program.
+auto greet() -> int {
+  const long begin = clock_ms(CLOCK_MONOTONIC);
+  const int listener = listen_on(16);
+  for (;;) {
+    const int client = ::accept(listener, nullptr, nullptr);
+    std::printf("accepted after %.3f s\n", seconds_since(begin));
+    std::fflush(stdout);
+    if (::send(client, "x", 1, MSG_NOSIGNAL) != 1) return 6;
+  }
+}
+
+/// Waits for the greeting of a server.
+auto hear(const char* name) -> int {
+  const long begin = clock_ms(CLOCK_MONOTONIC);
+  const int server = connect_to(name);
+  if (server < 0) return 5;
+  std::printf("connected after %.3f s\n", seconds_since(begin));
+  char got = 0;
+  return ::recv(server, &got, 1, 0) == 1 ? 0 : 6;
+}
+
+/// Greets a client in the same process.
+auto greet_within() -> int {
+  std::thread client([] { hear("localhost"); });
+  client.detach();
+  return greet();
+}
+
 /// Sends bytes on one connection, one each second, until something fails.
 auto ask(const char* name, int count) -> int {
   const int server = connect_to(name);
@@ -241,6 +272,9 @@ auto count_rare_paths() -> int {
 
 auto run(std::string_view kind, const char* name, int count) -> int {
   if (kind == "serve") return serve();
+  if (kind == "greet") return greet();
+  if (kind == "hear") return hear(name);
+  if (kind == "greet_within") return greet_within();
   if (kind == "ask") return ask(name, count);
   if (kind == "persist") return persist(name, count);
   if (kind == "stream") return stream(name);
