@@ -1,5 +1,6 @@
 // sim/coordinator.cpp: passes the token among the machines of a world, and delivers their packets.
 #include <sim/coordinator.hpp>
+#include <sim/host_names.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +13,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,14 +30,6 @@ auto to_seconds(std::int64_t time) -> std::string {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(time - start_time) / 1e9);
   return text.data();
-}
-
-/// Parses the address of a machine. Refuses addresses that mean all machines, and loopback addresses.
-auto parse_address(const std::string& text, wire_address& read) -> bool {
-  read.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (::inet_pton(AF_INET, text.c_str(), read.ip.data() + 12) == 1) return read.ip[12] != 127 && read.ip[12] != 0;
-  if (::inet_pton(AF_INET6, text.c_str(), read.ip.data()) != 1) return false;
-  return std::ranges::any_of(std::span(read.ip).first(15), [](std::uint8_t each) { return each != 0; });
 }
 
 void send_all(int socket, const std::vector<char>& bytes) {
@@ -155,28 +147,39 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
   made->options = options_;
   made->options.words = plan.words;
   if (has_started_) return "the machine `" + plan.name + "` comes too late; add machines before the world runs";
-  if (plan.name.empty() || plan.name.size() >= settings().machine_name.size())
-    return "the name of a machine must have 1 to " + std::to_string(settings().machine_name.size() - 1) +
-           " bytes, got `" + plan.name + "`";
-  if (find(plan.name)) return "the machine `" + plan.name + "` exists twice; give each machine a name of its own";
+  if (std::string problem = check_host_name(plan.name, format_names()); !problem.empty()) return problem;
   if (plan.words.empty()) return "the machine `" + plan.name + "` has no program";
   if (std::string problem = find_program(made->options); !problem.empty()) return problem;
-  if (made->plan.address.empty()) made->plan.address = "10.0.0." + std::to_string(machines_.size() + 1);
-  if (std::abs(plan.clock_drift_ppm) > 100'000)
+  if (made->plan.address.empty())
+    made->plan.address =
+        "10.0." + std::to_string((machines_.size() + 1) / 256) + "." + std::to_string((machines_.size() + 1) % 256);
+  if (plan.clock_drift_ppm < -max_drift_ppm || plan.clock_drift_ppm > max_drift_ppm)
     return "the clock of the machine `" + plan.name + "` must drift by -100000 to 100000 ppm, got " +
            std::to_string(plan.clock_drift_ppm);
-  if (!parse_address(made->plan.address, made->address))
-    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + plan.address + "`";
+  if (!parse_host_address(made->plan.address, made->address))
+    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + made->plan.address +
+           "`";
   if (plan.has_disk && !plan.folder.empty() && !fs::is_directory(plan.folder))
     return "the folder `" + plan.folder + "` of the machine `" + plan.name +
            "` does not exist; its disk begins as a copy";
   if (const auto other = find_machine(made->address))
     return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
            made->plan.address;
+  if (format_names().size() + plan.name.size() + made->plan.address.size() + 2 >= settings().names.size())
+    return "the machine `" + plan.name + "` is one too many: names and addresses must have less than " +
+           std::to_string(settings().names.size()) + " bytes, and " + std::to_string(machines_.size()) +
+           " machines fit";
   made->output = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
-  if (made->output < 0) throw std::system_error(errno, std::generic_category());
+  if (made->output < 0) throw std::system_error(errno, std::generic_category(), "the output of `" + plan.name + "`");
   machines_.push_back(std::move(made));
   return {};
+}
+
+/// Returns the host names of the world, as lines NAME=ADDRESS.
+auto coordinator::format_names() const -> std::string {
+  std::string names = options_.wanted.names.data();
+  for (const auto& each : machines_) names += each->plan.name + "=" + each->plan.address + "\n";
+  return names;
 }
 
 auto coordinator::find(const std::string& name) const -> std::optional<machine_number> {
@@ -256,11 +259,7 @@ void coordinator::start(machine_number number) {
   wanted.clock_drift_ppm = started.plan.clock_drift_ppm;
   wanted.start_ns = time_;
   std::ranges::copy(started.plan.name, wanted.machine_name.begin());
-  std::string names = options_.wanted.names.data();
-  for (const auto& each : machines_) names += each->plan.name + "=" + each->plan.address + "\n";
-  if (names.size() >= wanted.names.size())
-    throw std::runtime_error("the names of the world must have less than " + std::to_string(wanted.names.size()) +
-                             " bytes");
+  const std::string names = format_names();
   wanted.disk = {};
   std::ranges::copy(started.disk, wanted.disk.begin());
   wanted.names = {};

@@ -15,6 +15,9 @@
 
 namespace sim {
 
+inline constexpr std::int64_t max_time_ns = 1'000'000'000'000'000'000;  ///< the longest time of a world: 31 years
+inline constexpr std::int32_t max_drift_ppm = 100'000;
+
 /// The settings of a machine.
 struct machine_plan {
   std::string name;
@@ -102,6 +105,7 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto has_power(machine_number machine) const -> bool override;
   void deliver(machine_number to, packet delivered) override;
 
+  [[nodiscard]] auto format_names() const -> std::string;
   void make_disks();
   void delete_disks();
   void start(machine_number number);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <utility>
 
@@ -52,9 +53,10 @@ void draw_fault(world_plan& plan, kind fault, chances& seed) {
   plan.events.push_back(std::move(end));
 }
 
-auto without(const world_plan& plan, unsigned number) -> world_plan {
+/// Returns a plan without some of the faults that the seed has chosen.
+auto without(const world_plan& plan, unsigned first, unsigned count) -> world_plan {
   world_plan made = plan;
-  std::erase_if(made.events, [&](const world_event& each) { return each.number == number; });
+  std::erase_if(made.events, [&](const world_event& each) { return each.number - first < count; });
   return made;
 }
 
@@ -119,27 +121,48 @@ auto with_faults(const world_plan& plan, const run_options& options, std::uint64
   return made;
 }
 
-auto shrink(world_plan plan, run_options& options,
-            const std::function<bool(const world_plan&, const run_options&)>& fails) -> world_plan {
-  for (bool is_smaller = true; is_smaller;) {
-    is_smaller = false;
-    for (unsigned number = 1; number <= plan.faults.drawn; ++number) {
-      world_plan fewer = without(plan, number);
+namespace {
+
+using check_of_world = std::function<bool(const world_plan&, const run_options&)>;
+
+/// Removes chosen faults: many at a time, then fewer. Returns whether it has removed some.
+auto remove_events(world_plan& plan, const run_options& options, const check_of_world& fails) -> bool {
+  bool is_smaller = false;
+  for (unsigned count = std::bit_ceil(plan.faults.drawn); count > 0; count /= 2) {
+    for (unsigned first = 1; first <= plan.faults.drawn; first += count) {
+      world_plan fewer = without(plan, first, count);
       if (fewer.events.size() == plan.events.size() || !fails(fewer, options)) continue;
       plan = std::move(fewer);
       is_smaller = true;
     }
-    for (std::uint32_t& budget : options.wanted.budgets) {
-      // The first faults of a kind stay the same if its budget becomes smaller.
-      const std::uint32_t before = budget;
-      for (const std::uint32_t tried : {0U, before / 2, before - 1}) {
-        if (tried >= before) break;
-        budget = tried;
-        if (fails(plan, options)) break;
-        budget = before;
-      }
-      is_smaller = is_smaller || budget < before;
-    }
+  }
+  return is_smaller;
+}
+
+/// Finds a smaller budget for a kind of packet faults: the world fails with it, and does not with one fault less. The
+/// first faults of a kind stay the same if its budget becomes smaller.
+auto lower_budget(const world_plan& plan, run_options& options, std::uint32_t& budget, const check_of_world& fails)
+    -> bool {
+  const std::uint32_t before = budget;
+  std::uint32_t failing = before;
+  for (std::uint32_t least = 0; least < failing;) {
+    budget = least == 0 && failing == before ? 0 : least + (failing - least) / 2;
+    if (fails(plan, options))
+      failing = budget;
+    else
+      least = budget + 1;
+  }
+  budget = failing;
+  return budget < before;
+}
+
+}  // namespace
+
+auto shrink(world_plan plan, run_options& options, const check_of_world& fails) -> world_plan {
+  for (bool is_smaller = true; is_smaller;) {
+    is_smaller = remove_events(plan, options, fails);
+    for (std::uint32_t& budget : options.wanted.budgets)
+      is_smaller = lower_budget(plan, options, budget, fails) || is_smaller;
   }
   return plan;
 }

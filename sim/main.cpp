@@ -98,6 +98,9 @@ class reader {
  public:
   reader(std::vector<std::string> words, bool has_world) : words_(std::move(words)), has_world_(has_world) {}
 
+  /// Returns the position after the words that were read. The last of them is wrong if there is a problem.
+  [[nodiscard]] auto position() const -> std::size_t { return position_; }
+
   auto read() -> command_line {
     if (words_.empty()) return refuse("a command is missing: expected `run` or `search`; see braid-sim --help");
     const std::string_view first = words_.front();
@@ -238,6 +241,8 @@ class reader {
                             ::inet_pton(AF_INET6, address.c_str(), ignored.data()) == 1;
     if (line_.problem.empty() && (sign == 0 || !is_address))
       line_.problem = "--name must be NAME=ADDRESS such as api.example=10.0.0.5, got `" + text + "`";
+    if (line_.problem.empty() && text.substr(0, sign) == "localhost")
+      line_.problem = "--name must not set `localhost`, which is the loopback address; got `" + text + "`";
     auto& names = line_.options.wanted.names;
     const std::size_t used = std::strlen(names.data());
     if (line_.problem.empty() && used + text.size() + 2 > names.size())
@@ -262,6 +267,19 @@ auto wrong_usage(const std::string& problem) -> int {
   return 2;
 }
 
+/// Finds the first error in the options of a world file for a command, which is `run` or `search`.
+auto check_options(const std::string& command, const std::vector<std::string>& options) -> sim::option_problem {
+  std::vector<std::string> words = {command};
+  words.insert(words.end(), options.begin(), options.end());
+  for (std::size_t at = 0; at < options.size(); ++at)
+    for (const char* each : {"--", "--help", "-h", "--version", "--jobs"})
+      if (options[at] == each) return {at, "`" + options[at] + "` belongs to the command line, not to a world"};
+  if (options.empty()) return {};
+  reader checked(std::move(words), true);
+  std::string problem = checked.read().problem;
+  return {checked.position() - 2, std::move(problem)};  // without the command
+}
+
 /// Removes the name of a world file from the words. Inserts the options that the file contains before those of the
 /// command line.
 auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_plan> {
@@ -269,10 +287,13 @@ auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_pla
   const auto file = std::find_if(words.begin(), end, [](const std::string& each) { return each.ends_with(".toml"); });
   if (file == end || file == words.begin()) return std::nullopt;
   sim::world_plan plan;
-  const auto problems = sim::read_world(*file, plan);
+  const std::string command = words.front() == "search" ? "search" : "run";
+  const auto problems = sim::read_world(
+      *file, plan, [&command](const std::vector<std::string>& options) { return check_options(command, options); });
   words.erase(file);
   if (problems.empty()) {
     words.insert(words.begin() + 1, plan.options.begin(), plan.options.end());
+    words.insert(words.begin() + 1, plan.fault_options.begin(), plan.fault_options.end());
     return plan;
   }
   for (const sim::world_problem& each : problems)

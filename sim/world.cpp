@@ -13,13 +13,25 @@
 namespace braid::sim {
 namespace {
 
+constexpr std::uint32_t max_cpus = 1024;  // as for the option --cpus
+
+/// Refuses a time that is too long for a world.
+auto checked(const char* name, std::chrono::nanoseconds time) -> std::int64_t {
+  if (time.count() < -::sim::max_time_ns || time.count() > ::sim::max_time_ns)
+    throw std::invalid_argument(std::string(name) + " must be below 277777 h, got " + std::to_string(time.count()) +
+                                " ns");
+  return time.count();
+}
+
 auto to_number(std::chrono::nanoseconds time) -> std::uint64_t { return static_cast<std::uint64_t>(time.count()); }
 
 auto to_run_options(const world_options& from) -> ::sim::run_options {
   if (from.min_latency.count() < 0 || from.max_latency < from.min_latency)
     throw std::invalid_argument("max_latency must not be below min_latency, and neither below 0");
-  if (from.fault_rate == 0 || from.every == 0 || from.cpus == 0)
-    throw std::invalid_argument("fault_rate, every and cpus must not be 0");
+  if (from.max_latency > std::chrono::minutes(1)) throw std::invalid_argument("max_latency must not be above 1 min");
+  if (from.fault_rate == 0 || from.every == 0) throw std::invalid_argument("fault_rate and every must not be 0");
+  if (from.cpus == 0 || from.cpus > max_cpus)
+    throw std::invalid_argument("cpus must be 1 to 1024, got " + std::to_string(from.cpus));
   if (from.calm_from.count() < 0) throw std::invalid_argument("calm_from must not be below 0");
   ::sim::run_options made;
   made.stuck_after = from.stuck_after;
@@ -62,7 +74,7 @@ BRAID_SIM_EXPORT void machine::fail_disk(const std::string& paths) {
   place_->fail({.fault = ::sim::disk_fault::error, .paths = paths});
 }
 BRAID_SIM_EXPORT void machine::slow_disk(std::chrono::nanoseconds delay, const std::string& paths) {
-  place_->fail({.fault = ::sim::disk_fault::slow, .paths = paths, .delay_ns = delay.count()});
+  place_->fail({.fault = ::sim::disk_fault::slow, .paths = paths, .delay_ns = checked("the delay of a sync", delay)});
 }
 BRAID_SIM_EXPORT void machine::heal_disk() { place_->fail({}); }
 BRAID_SIM_EXPORT auto machine::disk_folder() const -> std::string { return place_->world->find_disk(place_->number); }
@@ -85,8 +97,8 @@ BRAID_SIM_EXPORT auto world::machine(const std::string& name, const std::vector<
                                         .address = options.address,
                                         .folder = options.folder,
                                         .has_disk = options.disk,
-                                        .starts_at_ns = options.starts_at.count(),
-                                        .clock_offset_ns = options.clock_offset.count(),
+                                        .starts_at_ns = checked("starts_at", options.starts_at),
+                                        .clock_offset_ns = checked("clock_offset", options.clock_offset),
                                         .clock_drift_ppm = options.clock_drift_ppm,
                                         .must_end = options.must_end});
   if (!problem.empty()) throw std::invalid_argument(problem);
@@ -94,7 +106,7 @@ BRAID_SIM_EXPORT auto world::machine(const std::string& name, const std::vector<
 }
 
 BRAID_SIM_EXPORT void world::at(std::chrono::nanoseconds time, std::function<void()> action) {
-  state_->coordinator.at(time.count(), std::move(action));
+  state_->coordinator.at(checked("the time of an action", time), std::move(action));
 }
 
 BRAID_SIM_EXPORT void world::cut(const sim::machine& one, const sim::machine& other) {
@@ -112,7 +124,8 @@ BRAID_SIM_EXPORT void world::heal(const sim::machine& one, const sim::machine& o
 }
 
 BRAID_SIM_EXPORT auto world::run_for(std::chrono::nanoseconds duration) -> bool {
-  state_->coordinator.run_until(state_->coordinator.time_ns() + duration.count());
+  state_->coordinator.run_until(
+      std::min(state_->coordinator.time_ns() + checked("the duration of a run", duration), ::sim::max_time_ns));
   return !state_->coordinator.has_failed();
 }
 

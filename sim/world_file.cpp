@@ -35,18 +35,24 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 6> units = {{{"n
                                                                              {"s", 1'000'000'000},
                                                                              {"min", 60'000'000'000},
                                                                              {"h", 3'600'000'000'000}}};
+constexpr std::int64_t max_events = 1'000;  // of each kind that a seed chooses: each restarts a program, or lasts 0.1 s
+constexpr std::int64_t max_packet_faults = 1'000'000;
 constexpr std::array event_kinds = {"cut",       "heal",      "crash",     "kill",     "restart",
                                     "fill_disk", "fail_disk", "slow_disk", "heal_disk"};
 /// The faults of the last kinds of events, which are about a disk.
 constexpr std::array disk_faults = {disk_fault::full, disk_fault::error, disk_fault::slow, disk_fault::none};
-constexpr std::int64_t longest = 1'000'000'000'000'000'000;  // 31 years
 
+/// Parses a duration. A longer one than `max_time_ns` becomes one nanosecond longer than it.
 auto parse_duration(std::string_view text) -> std::optional<std::int64_t> {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit(end, text.data() + text.size());
-  for (const auto& [name, length] : units)
-    if (error == std::errc() && unit == name && std::abs(value) <= longest / length) return value * length;
+  const bool is_negative = text.starts_with('-');
+  for (const auto& [name, length] : units) {
+    if (unit != name || error == std::errc::invalid_argument) continue;
+    const bool is_in_range = error == std::errc() && value >= -max_time_ns / length && value <= max_time_ns / length;
+    return is_in_range ? value * length : is_negative ? -max_time_ns - 1 : max_time_ns + 1;
+  }
   return std::nullopt;
 }
 
@@ -73,7 +79,7 @@ auto listed(std::span<const char* const> names) -> std::string {
 
 class world_reader {
  public:
-  explicit world_reader(world_plan& plan) : plan_(plan) {}
+  world_reader(world_plan& plan, const option_check& check) : plan_(plan), check_options_(check) {}
 
   auto read() -> std::vector<world_problem> {
     if (!std::ifstream(plan_.file)) {
@@ -89,7 +95,7 @@ class world_reader {
     const toml::table& whole = parsed.table();
     check_keys(whole, "", std::array{"duration", "options", "machines", "events", "faults"});
     plan_.duration_ns = read_duration(whole, "duration", true, 1);
-    if (const toml::node* options = whole.get("options")) plan_.options = read_words(*options, "options");
+    if (const toml::node* options = whole.get("options")) read_options(*options);
     read_machines(whole);
     read_events(whole);
     read_faults(whole);
@@ -126,8 +132,10 @@ class world_reader {
     if (!value) {
       add(line_of(*found), expected + (text ? ", got \"" + *text + "\"" : ", in quotes"));
     } else if (*value < min) {
-      add(line_of(*found),
-          std::string("`") + key + "` must not be below " + (min > 0 ? "1ns" : "0s") + ", got \"" + *text + "\"");
+      const char* bound = min > 0 ? "1ns" : min == 0 ? "0s" : "-277777h";
+      add(line_of(*found), std::string("`") + key + "` must not be below " + bound + ", got \"" + *text + "\"");
+    } else if (*value > max_time_ns) {
+      add(line_of(*found), std::string("`") + key + "` must not be above 277777h, got \"" + *text + "\"");
     }
     return value.value_or(0);
   }
@@ -149,12 +157,33 @@ class world_reader {
     return words;
   }
 
+  void read_options(const toml::node& node) {
+    plan_.options = read_words(node, "options");
+    const toml::array* all = node.as_array();
+    if (all == nullptr || all->size() != plan_.options.size()) return;
+    const option_problem found = check_options_(plan_.options);
+    if (found.sentence.empty()) return;
+    const toml::node* subject = all->get(found.position);
+    add(line_of(subject != nullptr ? *subject : node), "`options`: " + found.sentence);
+  }
+
   auto read_text(const toml::table& table, const char* key) -> std::string {
     const toml::node* found = table.get(key);
     if (found == nullptr) return {};
     const auto text = found->value_exact<std::string>();
     if (!text || text->empty()) add(line_of(*found), std::string("`") + key + "` must be a string that is not empty");
     return text.value_or("");
+  }
+
+  /// Reads an integer. Returns 0 if there is none, or if it is out of range.
+  auto read_integer(const toml::table& table, const char* key, std::int64_t min, std::int64_t max) -> std::int64_t {
+    const toml::node* found = table.get(key);
+    if (found == nullptr) return 0;
+    const auto value = found->value_exact<std::int64_t>();
+    if (value && *value >= min && *value <= max) return *value;
+    add(line_of(*found), std::string("`") + key + "` must be an integer from " + std::to_string(min) + " to " +
+                             std::to_string(max) + (value ? ", got " + std::to_string(*value) : ""));
+    return 0;
   }
 
   auto read_flag(const toml::table& table, const char* key) -> bool {
@@ -191,18 +220,14 @@ class world_reader {
     made.address = read_text(*table, "address");
     made.folder = read_text(*table, "folder");
     made.starts_at_ns = read_duration(*table, "starts_at", false, 0);
-    made.clock_offset_ns = read_duration(*table, "clock_offset", false, -longest);
+    made.clock_offset_ns = read_duration(*table, "clock_offset", false, -max_time_ns);
     made.must_end = read_flag(*table, "must_end");
     if (made.must_end && made.starts_at_ns > plan_.duration_ns && plan_.duration_ns > 0)
       add(line_of(*table->get("starts_at")),
           "`starts_at` is after the end of the world, so a program that must end would not start");
     made.has_disk = read_flag(*table, "disk");
-    if (const toml::node* drift = table->get("clock_drift_ppm")) {
-      const auto value = drift->value_exact<std::int64_t>();
-      if (!value) add(line_of(*drift), "`clock_drift_ppm` must be an integer from -100000 to 100000");
-      made.clock_drift_ppm =
-          static_cast<std::int32_t>(std::clamp<std::int64_t>(value.value_or(0), -1'000'000, 1'000'000));
-    }
+    made.clock_drift_ppm =
+        static_cast<std::int32_t>(read_integer(*table, "clock_drift_ppm", -max_drift_ppm, max_drift_ppm));
     const toml::node* program = table->get("program");
     if (program != nullptr) made.words = read_words(*program, "program");
     if (program == nullptr || program->is_array()) check_machine(*table, made);
@@ -212,10 +237,12 @@ class world_reader {
   /// Checks the rules for all machines, including machines that C++ code adds.
   void check_machine(const toml::table& table, const machine_plan& made) {
     const std::string problem = probe_.add(made);
-    const toml::node* subject = table.get("program");
+    if (problem.empty()) return;
+    const toml::node* subject = problem.starts_with("the name") ? &table : table.get("program");
     for (const char* key : {"address", "folder"})
-      if (problem.contains(key) && table.contains(key)) subject = table.get(key);
-    if (!problem.empty()) add(line_of(subject != nullptr ? *subject : table), problem);
+      if (problem.starts_with("the " + std::string(key)) || problem.contains("same " + std::string(key)))
+        subject = table.contains(key) ? table.get(key) : subject;
+    add(line_of(subject != nullptr ? *subject : table), problem);
   }
 
   void read_events(const toml::table& whole) {
@@ -311,26 +338,15 @@ class world_reader {
     keys.insert(keys.end(), {"calm_from", "machines"});
     check_keys(*table, "faults.", keys);
     for (std::size_t at = 0; at < budget_names.size(); ++at)
-      plan_.faults.budgets[at] = read_budget(*table, budget_names[at]);
+      plan_.faults.budgets[at] = static_cast<std::uint32_t>(read_integer(*table, budget_names[at], 0, max_events));
     for (const char* each : fault_names)
-      if (const std::uint32_t budget = read_budget(*table, each); budget != 0)
-        plan_.options.insert(plan_.options.begin(), {std::string("--") + each, std::to_string(budget)});
+      if (const std::int64_t budget = read_integer(*table, each, 0, max_packet_faults); budget != 0)
+        plan_.fault_options.insert(plan_.fault_options.end(), {std::string("--") + each, std::to_string(budget)});
     plan_.faults.calm_from_ns = read_duration(*table, "calm_from", false, 1);
     if (plan_.faults.calm_from_ns > plan_.duration_ns && plan_.duration_ns > 0)
       add(line_of(*table->get("calm_from")), "`calm_from` must not be after the end of the world, its `duration`");
     if (const toml::node* machines = table->get("machines")) read_targets(*machines);
     check_targets(*table);
-  }
-
-  auto read_budget(const toml::table& table, const char* key) -> std::uint32_t {
-    constexpr std::int64_t largest = 1'000'000;
-    const toml::node* found = table.get(key);
-    if (found == nullptr) return 0;
-    const auto value = found->value_exact<std::int64_t>();
-    if (value && *value >= 0 && *value <= largest) return static_cast<std::uint32_t>(*value);
-    add(line_of(*found), std::string("`") + key + "` must be an integer from 0 to 1000000" +
-                             (value ? ", got " + std::to_string(*value) : ""));
-    return 0;
   }
 
   void read_targets(const toml::node& node) {
@@ -369,6 +385,7 @@ class world_reader {
   }
 
   world_plan& plan_;
+  const option_check& check_options_;
   std::vector<world_problem> problems_;
   std::vector<std::string> names_;
   coordinator probe_{run_options{}, output::kept};
@@ -382,9 +399,9 @@ auto fault_of(world_event::kind what) -> disk_fault {
   return disk_faults.at(static_cast<std::size_t>(what) - static_cast<std::size_t>(world_event::kind::fill_disk));
 }
 
-auto read_world(const std::string& file, world_plan& plan) -> std::vector<world_problem> {
+auto read_world(const std::string& file, world_plan& plan, const option_check& check) -> std::vector<world_problem> {
   plan.file = file;
-  return world_reader(plan).read();
+  return world_reader(plan, check).read();
 }
 
 auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string> {

@@ -4,7 +4,9 @@
 #include <sim/coordinator.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,7 @@ struct fault_budgets {
 struct world_plan {
   std::string file;
   std::vector<std::string> options;
+  std::vector<std::string> fault_options;  ///< the options for the budgets of the network's faults
   std::int64_t duration_ns = 0;
   std::vector<machine_plan> machines;
   std::vector<world_event> events;
@@ -71,8 +74,15 @@ struct world_problem {
   std::string sentence;
 };
 
-/// Reads a file. Returns all errors in the order of their lines.
-auto read_world(const std::string& file, world_plan& plan) -> std::vector<world_problem>;
+/// The first error in the options of a file, at the position of a word; an empty sentence if they are right.
+struct option_problem {
+  std::size_t position = 0;
+  std::string sentence;
+};
+using option_check = std::function<option_problem(const std::vector<std::string>& words)>;
+
+/// Reads a file. Returns all errors in the order of their lines. `check` finds errors in its options.
+auto read_world(const std::string& file, world_plan& plan, const option_check& check) -> std::vector<world_problem>;
 
 /// Adds the machines and events of a plan to a world. Returns an error message, or an empty text.
 auto build_world(const world_plan& plan, coordinator& world) -> std::string;

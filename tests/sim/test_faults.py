@@ -64,6 +64,13 @@ class Faults(worlds.World):
         self.assertNotIn("--delays", smallest)
         self.assertEqual(self.run_again(smallest).returncode, 1)
 
+    def test_large_budgets_are_shrunk_in_few_runs(self):
+        # The program fails at its start, so no fault is needed. One run for each fault would take minutes.
+        text = '[faults]\nkills = 1000\ncuts = 1000\nresets = 1000000\n' + machine("a", "wait") + machine("b", "exit", "x", "3")
+        smallest, errors = self.search(text)
+        self.assertNotIn("[[events]]", smallest, errors)
+        self.assertNotIn("--resets", smallest)
+
     def test_faults_are_for_the_named_machines(self):
         text = '[faults]\nkills = 5\nmachines = ["b"]\n' + machine("a", "wait") + machine("b", "wait")
         for seed in "123":
@@ -117,9 +124,10 @@ class WrongFiles(worlds.World):
                 (2, "`faults` must be a table: write [faults]", "faults = 5\n" + good),
                 (3, "unknown key `faults.color`; expected one of `crashes`, `kills`", "[faults]\ncolor = 1\n" + good),
                 (3, "unknown key `faults.reset`; did you mean `resets`?", "[faults]\nreset = 1\n" + good),
-                (3, "`crashes` must be an integer from 0 to 1000000, got -1", "[faults]\ncrashes = -1\n" + good),
+                (3, "`crashes` must be an integer from 0 to 1000, got -1", "[faults]\ncrashes = -1\n" + good),
                 (3, "`resets` must be an integer from 0 to 1000000, got 1000001", "[faults]\nresets = 1000001\n" + good),
-                (3, "`kills` must be an integer from 0 to 1000000", '[faults]\nkills = "many"\n' + good),
+                (3, "`crashes` must be an integer from 0 to 1000, got 1000000", "[faults]\ncrashes = 1000000\n" + good),
+                (3, "`kills` must be an integer from 0 to 1000", '[faults]\nkills = "many"\n' + good),
                 (3, "`calm_from` must not be after the end of the world, its `duration`", '[faults]\ncalm_from = "2h"\n' + good),
                 (3, "`calm_from` must not be below 1ns, got \"-5s\"", '[faults]\ncalm_from = "-5s"\n' + good),
                 (3, "`calm_from` must be a duration such as \"250ms\" or \"10min\", in quotes", "[faults]\ncalm_from = 5\n" + good),

@@ -293,7 +293,19 @@ class WrongFiles(World):
                 (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
                 (4, "`starts_at` is after the end of the world, so a program that must end would not start",
                  good + 'starts_at = "5h"\nmust_end = true\n'),
-                (4, "`clock_drift_ppm` must be an integer from -100000 to 100000", good + 'clock_drift_ppm = "fast"\n'),
+                (4, "`clock_drift_ppm` must be an integer from -100000 to 100000\n", good + 'clock_drift_ppm = "fast"\n'),
+                (4, "`clock_drift_ppm` must be an integer from -100000 to 100000, got -5000000", good + "clock_drift_ppm = -5000000\n"),
+                (4, "`clock_offset` must not be below -277777h, got \"-277778h\"", good + 'clock_offset = "-277778h"\n'),
+                (4, "`starts_at` must not be above 277777h, got \"99999999999999999999s\"", good + 'starts_at = "99999999999999999999s"\n'),
+                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `::ffff:127.0.0.1`",
+                 good + 'address = "::ffff:127.0.0.1"\n'),
+                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `224.0.0.1`", good + 'address = "224.0.0.1"\n'),
+                (2, "the name of a machine must not be `localhost`, which each machine uses for itself", machine("localhost", "serve")),
+                (2, "the name of a machine must not be an address, got `10.0.0.2`", machine('"10.0.0.2"', "serve")),
+                (2, "the name of a machine must not be an address, got `127.1`", machine('"127.1"', "serve")),
+                (2, "the name of a machine must have 1 to 63 letters, digits, `-`, `.` and `_`, got `a=b`", machine('"a=b"', "serve")),
+                (2, "the name of a machine must have 1 to 63 letters, digits, `-`, `.` and `_`, got `::1`", machine('"::1"', "serve")),
+                (4, "the name of a machine must be unique, but a machine or --name has `server` as well, got `Server`", good + machine("Server", "serve")),
                 (4, "`must_end` must be true or false", good + 'must_end = "yes"\n'),
                 (3, "the program `/nowhere/program` does not exist", '[machines.a]\nprogram = ["/nowhere/program"]\n'),
                 (3, "the program `no-such-program` is not in any folder of PATH", '[machines.a]\nprogram = ["no-such-program"]\n'),
@@ -314,6 +326,13 @@ class WrongFiles(World):
                 (5, "`at` must not be below 0s, got \"-2s\"", good + event("-2s", 'kill = "server"')),
                 (4, "`at` is missing; write a duration such as \"10min\"", good + '[[events]]\nkill = "server"\n'),
                 (2, "`options` must be an array of strings", "options = 5\n" + good),
+                (2, "`options`: unknown option `--sed`; see braid-sim --help", 'options = ["--sed", "1"]\n' + good),
+                (4, "`options`: --latency must be a range of microseconds up to 60000000, such as 10..200, got `soon`",
+                 'options = [\n"--cpus", "2",\n"--latency", "soon",\n"--splits", "1"]\n' + good),
+                (3, "`options`: --every needs a value: expected an integer from 1 to 1000000", 'options = [\n"--every"]\n' + good),
+                (2, "`options`: `--help` belongs to the command line, not to a world", 'options = ["--help"]\n' + good),
+                (2, "`options`: `--jobs` belongs to the command line, not to a world", 'options = ["--jobs", "2"]\n' + good),
+                (3, "`options`: unknown option `world`; write `--` before the program; see braid-sim --help", 'options = [\n"world"]\n' + good),
                 (2, "`events` must be an array of tables: write [[events]]", "events = 5\n" + good),
         ):
             with self.subTest(sentence):
@@ -345,9 +364,17 @@ class WrongFiles(World):
             status, _, errors = self.simulate(world, *options, command=command)
             self.assertEqual((status, errors.count("\n")), (2, 1), errors)
             self.assertIn(sentence, errors)
-        status, _, errors = self.simulate('options = ["--sed", "1"]\n' + world)
+        status, _, errors = self.simulate(world, "--name", "SERVER=10.0.0.9")
+        self.assertEqual((status, errors), (2, "braid-sim: the name of a machine must be unique, but a machine or --name has `SERVER` as well, got `server`\n"))
+        status, _, errors = self.simulate(world, "--name", "localhost=10.0.0.9")
+        self.assertIn("--name must not set `localhost`", errors)
+
+    def test_a_world_has_as_many_machines_as_their_names_fit(self):
+        many = "".join(machine(f"a-machine-with-a-long-name-{at}", "wait") for at in range(120))
+        status, _, errors = self.simulate(many)
         self.assertEqual(status, 2)
-        self.assertIn("unknown option `--sed`", errors)
+        self.assertIn("is one too many: names and addresses must have less than 4096 bytes, and ", errors)
+        self.assertRegex(errors.splitlines()[0], r"world\.toml:\d+: the machine `")
 
     def test_options_of_the_file_come_before_those_of_the_command(self):
         world = 'options = ["--seed", "5"]\n' + machine("bad", "exit", "x", "0")

@@ -110,8 +110,9 @@ void run_refusals(const std::string& program) {
   check_refused("the program `/nowhere/program` does not exist",
                 [] { braid::sim::world().machine("a", {"/nowhere/program"}); });
   check_refused("has no program", [] { braid::sim::world().machine("a", {}); });
-  check_refused("must have 1 to 63 bytes, got ``", [&] { braid::sim::world().machine("", {program}); });
-  check_refused("exists twice", [&] {
+  check_refused("must have 1 to 63 letters, digits, `-`, `.` and `_`, got ``",
+                [&] { braid::sim::world().machine("", {program}); });
+  check_refused("must be unique", [&] {
     braid::sim::world world;
     world.machine("a", {program});
     world.machine("a", {program});
@@ -135,6 +136,10 @@ void run_refusals(const std::string& program) {
   check_refused("the folder `/nowhere` of the machine `a` does not exist",
                 [&] { braid::sim::world().machine("a", {program}, {.folder = "/nowhere", .disk = true}); });
   check_refused("must not be 0", [] { braid::sim::world({.fault_rate = 0}); });
+  check_refused("cpus must be 1 to 1024, got 1025", [] { braid::sim::world({.cpus = 1025}); });
+  check_refused("max_latency must not be above 1 min",
+                [] { braid::sim::world({.max_latency = std::chrono::hours(1)}); });
+  check_refused("must be below 277777 h", [] { braid::sim::world().run_for(std::chrono::nanoseconds::max()); });
 }
 
 }  // namespace
