@@ -128,7 +128,8 @@ coordinator::coordinator(const run_options& options, output where)
       where_(where),
       links_(*this, options.wanted),
       orders_{options.wanted.seed},
-      disk_fates_{options.wanted.seed ^ 0x6a09e667f3bcc909U} {
+      disk_fates_{options.wanted.seed ^ 0x6a09e667f3bcc909U},
+      log_(!options.trace.empty()) {
   orders_.state = orders_.next();
 }
 
@@ -205,7 +206,10 @@ auto coordinator::is_running(machine_number machine) const -> bool { return mach
 
 auto coordinator::has_power(machine_number machine) const -> bool { return machines_[machine]->has_power; }
 
-void coordinator::deliver(machine_number to, packet delivered) { machines_[to]->mail.push_back(std::move(delivered)); }
+void coordinator::deliver(machine_number to, packet delivered) {
+  log_.note_packet(time_ns(), to, delivered, direction::received);
+  machines_[to]->mail.push_back(std::move(delivered));
+}
 
 // --- disks ---
 
@@ -240,6 +244,8 @@ auto coordinator::fail_disk(machine_number number, const disk_failure& failure) 
     owner.disk_failures.clear();
   else
     owner.disk_failures.push_back(failure);
+  constexpr std::array names = {"the disk is healed", "the disk is full", "the disk fails", "the disk is slow"};
+  log_.note(time_ns(), number, names[static_cast<std::size_t>(failure.fault)]);
   if (is_running(number)) deliver(number, to_packet(failure));
   return {};
 }
@@ -285,11 +291,13 @@ void coordinator::start(machine_number number) {
 /// Ends a process from outside.
 void coordinator::stop(machine_number number) {
   machine& stopped = *machines_[number];
-  if (stopped.running != nullptr) note_end(stopped);
+  if (stopped.running != nullptr) note_end(number);
 }
 
-void coordinator::note_end(machine& ended) {
+void coordinator::note_end(machine_number number) {
+  machine& ended = *machines_[number];
   const shared_page& page = ended.running->page();
+  log_.add(*ended.running, number);
   switches_ += page.switches.load();
   mix(page.hash);
   ended.running.reset();
@@ -314,7 +322,8 @@ void coordinator::finish(machine_number number) {
     failed_ = number;
     report_ = describe_report(last);
   }
-  note_end(ended);
+  log_.note(time_ns(), number, describe_status(*ended.status));
+  note_end(number);
   links_.end_process(number);
 }
 
@@ -323,15 +332,18 @@ void coordinator::crash(machine_number machine) {
   machines_[machine]->has_power = false;
   machines_[machine]->changes.lose_power(disk_fates_);
   links_.lose_machine(machine);
+  log_.note(time_ns(), machine, "crash");
 }
 
 void coordinator::kill(machine_number machine) {
   stop(machine);
   links_.reset_process(machine);
+  log_.note(time_ns(), machine, "kill");
 }
 
 void coordinator::restart(machine_number machine) {
   if (is_running(machine) || !has_started_) return;
+  log_.note(time_ns(), machine, "restart");
   start(machine);
   links_.return_machine(machine);
 }
@@ -384,6 +396,7 @@ void coordinator::handle(machine_number number, packet got) {
   if (got.head.what != word::pause) {
     mix(static_cast<std::uint64_t>(got.head.what));
     mix(got.head.size);
+    log_.note_packet(time_ns(), number, got, direction::sent);
     if (got.head.what >= word::disk_write) return from.changes.add(got, std::exchange(from.received, {}));
     return links_.route(number, std::move(got));
   }
@@ -491,10 +504,24 @@ void coordinator::end() {
       while (!last.running->has_ended(100)) {}
       report_ = describe_report(*last.running);
     }
-    note_end(last);
+    note_end(number);
     last.has_reached_end = true;
   }
   delete_disks();
+}
+
+void coordinator::cut(machine_number from, machine_number to) {
+  log_.note(time_ns(), {}, "cut from " + machines_[from]->plan.name + " to " + machines_[to]->plan.name);
+  links_.cut(from, to);
+}
+
+void coordinator::heal(machine_number from, machine_number to) {
+  log_.note(time_ns(), {}, "heal from " + machines_[from]->plan.name + " to " + machines_[to]->plan.name);
+  links_.heal(from, to);
+}
+
+void coordinator::note_fault(fault kind) {
+  log_.note(time_ns(), {}, std::string("fault: ") + fault_names[static_cast<std::size_t>(kind)]);
 }
 
 void coordinator::mix(std::uint64_t value) {

@@ -5,6 +5,7 @@
 #include <sim/journal.hpp>
 #include <sim/links.hpp>
 #include <sim/process.hpp>
+#include <sim/run_log.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -62,8 +63,8 @@ class coordinator final : private link_owner {
 
   /// Calls a function at a time after the start of the world. Calls it at once if this time has passed.
   void at(std::int64_t time_ns, std::function<void()> action);
-  void cut(machine_number from, machine_number to) { links_.cut(from, to); }
-  void heal(machine_number from, machine_number to) { links_.heal(from, to); }
+  void cut(machine_number from, machine_number to);
+  void heal(machine_number from, machine_number to);
   /// Ends a machine as a loss of power does: its peers are not notified.
   void crash(machine_number machine);
   /// Kills the process of a machine. The system of the machine resets the connections.
@@ -82,6 +83,8 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto hash() const -> std::uint64_t { return hash_; }
   [[nodiscard]] auto switches() const -> std::uint64_t { return switches_; }
   [[nodiscard]] auto grants() const -> const std::vector<grant>& { return grants_; }
+  /// Returns what a trace shows. It is empty unless the options name a file for it.
+  [[nodiscard]] auto log() const -> const run_log& { return log_; }
   [[nodiscard]] auto has_failed() const -> bool { return failed_.has_value(); }
   /// Returns the exit status of the command braid-sim.
   [[nodiscard]] auto exit_status() const -> int;
@@ -104,6 +107,7 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto is_running(machine_number machine) const -> bool override;
   [[nodiscard]] auto has_power(machine_number machine) const -> bool override;
   void deliver(machine_number to, packet delivered) override;
+  void note_fault(fault kind) override;
 
   [[nodiscard]] auto format_names() const -> std::string;
   void make_disks();
@@ -122,7 +126,7 @@ class coordinator final : private link_owner {
   void run_due();
   void mix(std::uint64_t value);
   void show_output(machine& of, bool is_last);
-  void note_end(machine& ended);
+  void note_end(machine_number number);
 
   struct action {
     std::int64_t at;
@@ -147,6 +151,7 @@ class coordinator final : private link_owner {
   std::uint64_t hash_ = 0;
   std::uint64_t switches_ = 0;
   std::vector<grant> grants_;
+  run_log log_;
   std::optional<machine_number> failed_;
   std::string report_;
   bool has_started_ = false;

@@ -54,6 +54,7 @@ auto links::happens(fault kind) -> bool {
   if (wanted_.calm_from_ns != 0 && elapsed >= static_cast<std::int64_t>(wanted_.calm_from_ns)) return false;
   if (chances_.below(wanted_.fault_rate) != 0) return false;
   ++faults_[at];
+  owner_.note_fault(kind);
   return true;
 }
 
@@ -148,7 +149,7 @@ void links::route_stream(std::uint64_t number, std::size_t side, packet sent) {
   if (sent.head.what == word::end) sender.has_ended = true;
   if (sent.head.what == word::data && sent.data.size() > 1 && happens(fault::split)) {
     const auto middle = sent.data.begin() + static_cast<std::ptrdiff_t>(1 + chances_.below(sent.data.size() - 1));
-    packet first{.head = sent.head, .data = {sent.data.begin(), middle}};
+    packet first{.head = sent.head, .data = {sent.data.begin(), middle}, .number = sent.number};
     first.head.size = static_cast<std::uint32_t>(first.data.size());
     sent.data.erase(sent.data.begin(), middle);
     sent.head.size = static_cast<std::uint32_t>(sent.data.size());

@@ -30,6 +30,7 @@ using machine_number = std::size_t;
 struct packet {
   wire_message head;
   std::vector<char> data;
+  std::uint64_t number = 0;  ///< of a packet from one machine to another, for a trace
 };
 
 /// The functions of a world that the network calls.
@@ -43,6 +44,8 @@ class link_owner {
   /// Returns true if the machine has power, so that its system answers for a process that has ended.
   [[nodiscard]] virtual auto has_power(machine_number machine) const -> bool = 0;
   virtual void deliver(machine_number to, packet delivered) = 0;
+  /// Is called when the seed injects a fault of the network.
+  virtual void note_fault(fault kind) = 0;
 
  protected:
   ~link_owner() = default;

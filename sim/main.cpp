@@ -65,6 +65,7 @@ Options of both:
   --fault-rate N       one of N packets has a fault of each kind, until its budget is used up; default: 20
   --calm-from S        no fault begins after S seconds of virtual time
   --name NAME=ADDRESS  a host name, and an address that belongs to the simulated machine; may be repeated
+  --trace FILE         writes a trace of the run for Perfetto; in search, of the failing seed with the fewest faults
   --stacks on|off      stacks of the last switches; on in run and off in search, which is faster without them
   --version            the version
   --help               this text
@@ -172,6 +173,8 @@ class reader {
       wanted.calm_from_ns = number(option, 1, 1'000'000) * 1'000'000'000;
     } else if (option == "--name") {
       read_name(value(option, "NAME=ADDRESS"));
+    } else if (option == "--trace") {
+      line_.options.trace = value(option, "the name of a file");
     } else if (option == "--stacks") {
       read_stacks(value(option, "`on` or `off`"));
     } else {
@@ -315,7 +318,7 @@ auto run(int argc, char** argv) -> int {
                                                       : sim::run_world(*world, line.options, line.wanted.is_twice);
   if (const std::string problem = sim::find_program(line.options); !problem.empty()) return wrong_usage(problem);
   if (line.command == command_line::kind::search) return sim::search(std::move(line.options), line.wanted);
-  return line.wanted.is_twice ? sim::run_twice(std::move(line.options)) : sim::run_once(line.options);
+  return line.wanted.is_twice ? sim::run_twice(std::move(line.options)) : sim::run_once(std::move(line.options));
 }
 
 }  // namespace

@@ -313,6 +313,14 @@ auto process::records() const -> std::span<const record> {
   return {first, std::min<std::size_t>(page_->switches.load(), page_->wanted.records)};
 }
 
+auto process::last_records() const -> std::vector<record> {
+  const std::span<const record> kept = records();
+  std::vector<record> copy(kept.begin(), kept.end());
+  if (page_->switches.load() > copy.size() && !copy.empty() && page_->wanted.keeps_last != 0)
+    std::ranges::rotate(copy, copy.begin() + static_cast<std::ptrdiff_t>(page_->switches.load() % copy.size()));
+  return copy;
+}
+
 auto process::written() const -> std::string { return read_file(output_, 0); }
 
 auto read_file(int file, std::size_t offset) -> std::string {

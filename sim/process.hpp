@@ -20,6 +20,7 @@ struct run_options {
   std::chrono::seconds stuck_after{5};
   std::vector<std::string> words;  ///< the program with its arguments
   std::string path;                ///< the file of the program
+  std::string trace;               ///< the file for a trace of the run; empty: there is none
 };
 
 /// Checks that the program can be simulated, and stores its path. Returns an error message, or an empty text.
@@ -64,6 +65,8 @@ class process {
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }
   [[nodiscard]] auto page() const -> const shared_page& { return *page_; }
   [[nodiscard]] auto records() const -> std::span<const record>;
+  /// Returns a copy of the records, from the oldest one that was kept.
+  [[nodiscard]] auto last_records() const -> std::vector<record>;
   /// Returns the output of the process if it was stored.
   [[nodiscard]] auto written() const -> std::string;
 

@@ -97,7 +97,8 @@ void add_record(call kind, std::uint16_t is_wait = 0) {
   const record what{.time = run.time - start_time, .thread = self->id, .kind = kind, .is_wait = is_wait};
   const std::uint64_t at = page->switches.load(std::memory_order_relaxed);
   keep_last(what);
-  if (at < run.records.size()) run.records[at] = what;
+  if (at < run.records.size() || (page->wanted.keeps_last != 0 && !run.records.empty()))
+    run.records[at % run.records.size()] = what;
   std::uint64_t mixed = page->hash ^ static_cast<std::uint64_t>(what.time);
   mixed = (mixed ^ (std::uint64_t{what.thread} << 32U) ^ (std::uint64_t{is_wait} << 16U) ^
            static_cast<std::uint64_t>(kind)) *

@@ -1,5 +1,6 @@
 // sim/search.cpp: runs a program once with a seed, twice with the same seed, or with many seeds.
 #include <sim/search.hpp>
+#include <sim/trace_file.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -47,6 +48,14 @@ void print_difference(const process& first, const process& second, const std::st
 
 void wait_for(process& running) {
   while (!running.has_ended(100)) {}
+}
+
+/// Writes a trace of a run that has ended, if the options name a file.
+void trace(const process& ended, const run_options& options) {
+  if (options.trace.empty()) return;
+  run_log log(true);
+  log.add(ended, 0);
+  write_trace(options.trace, {{.name = options.words.front()}}, log);
 }
 
 /// The runs of one seed of a search: `first`, and `second` if each seed runs twice.
@@ -119,6 +128,13 @@ class searcher {
     } else {
       print_end(shown);
     }
+    if (!options_->trace.empty()) {
+      run_options again = *options_;
+      prepare_trace(again);
+      process traced(again, shown.seed(), output::kept);
+      wait_for(traced);
+      trace(traced, again);
+    }
     std::fprintf(
         stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", number(shown.seed()).c_str(),
         repeat_command(*options_, shown.seed(), failed_.second != nullptr, "-- " + quoted(options_->words)).c_str());
@@ -171,10 +187,12 @@ auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twic
   return "braid-sim run " + quoted(words) + " " + subject;
 }
 
-auto run_once(const run_options& options) -> int {
+auto run_once(run_options options) -> int {
+  prepare_trace(options);
   process running(options, options.wanted.seed, output::shown);
   wait_for(running);
   print_end(running);
+  trace(running, options);
   return running.was_simulated() ? running.status() : 2;
 }
 
@@ -183,6 +201,7 @@ auto run_twice(run_options options) -> int {
   process first(options, options.wanted.seed, output::shown);
   wait_for(first);
   print_end(first);
+  trace(first, options);
   process second(options, options.wanted.seed, output::kept);
   wait_for(second);
   if (const std::string what = difference(first, second); !what.empty()) {

@@ -6,7 +6,7 @@
 namespace sim {
 
 /// Runs one seed. Returns the exit status of the command.
-auto run_once(const run_options& options) -> int;
+auto run_once(run_options options) -> int;
 
 /// Runs one seed twice, and compares all switches of both runs. Returns the exit status of the command.
 auto run_twice(run_options options) -> int;

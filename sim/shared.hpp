@@ -131,6 +131,7 @@ struct settings {
   std::array<char, 64> machine_name{};
   std::array<char, 256> disk{};  ///< the folder whose files are on the simulated disk; empty: there is none
   std::uint64_t records = 0;     ///< the number of records for which the file has memory
+  std::uint32_t keeps_last = 0;  ///< 1 if a record replaces the oldest one once the memory is full
 };
 
 /// The reason why braid-sim requests a report from a process.
@@ -146,6 +147,8 @@ struct record {
   friend auto operator==(const record&, const record&) -> bool = default;
 };
 
+inline constexpr std::size_t named_threads = 256;  ///< the threads whose names a trace shows
+
 /// The start of the shared file. The records of all switches follow if `settings.records` is not 0.
 struct shared_page {
   settings wanted;
@@ -159,6 +162,7 @@ struct shared_page {
   std::atomic<std::uint32_t> idle = 0;              ///< 1 while all threads wait for something outside of the process
   std::array<std::uint32_t, fault_count> faults{};  ///< the number of injected faults of each kind
   std::uint64_t next_connection = 0;                ///< the number of the next connection to another machine
+  std::array<std::array<char, 16>, named_threads> thread_names{};  ///< by the number of the thread, from 1
   std::uint32_t report_size = 0;
   std::array<char, 256 * 1024> report{};  ///< text; a frame is \1 FILE \2 OFFSET (hexadecimal) \n
 };

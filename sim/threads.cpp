@@ -123,7 +123,10 @@ SIM_CALL(int, pthread_cancel, pthread_t handle) {
 SIM_CALL(int, pthread_setname_np, pthread_t handle, const char* name) {
   if (on()) {
     thread* found = find_thread(handle);
-    if (found != nullptr && std::strlen(name) < found->name.size()) std::strcpy(found->name.data(), name);
+    if (found != nullptr && std::strlen(name) < found->name.size()) {
+      std::strcpy(found->name.data(), name);
+      if (found->id <= named_threads) page->thread_names[found->id - 1] = found->name;
+    }
   }
   return REAL(pthread_setname_np)(handle, name);
 }

@@ -1,5 +1,6 @@
 // sim/world_run.cpp: runs a world with one seed, twice with one seed, or with many seeds.
 #include <sim/faults.hpp>
+#include <sim/trace_file.hpp>
 #include <sim/world_run.hpp>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -14,6 +16,7 @@ namespace {
 auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, output where)
     -> std::unique_ptr<coordinator> {
   options.wanted.seed = seed;
+  prepare_trace(options);
   if (options.wanted.calm_from_ns == 0)
     options.wanted.calm_from_ns = static_cast<std::uint64_t>(plan.faults.calm_from_ns);
   auto world = std::make_unique<coordinator>(options, where);
@@ -56,15 +59,29 @@ void print_outputs(const coordinator& world, const world_plan& plan) {
   }
 }
 
-/// Prints the world with the fewest faults with which a seed still fails.
-void print_smallest(const world_plan& plan, run_options options, std::uint64_t seed) {
+/// Writes a trace of a run that has ended, if the options name a file.
+void trace(const coordinator& world, const world_plan& plan, const run_options& options) {
+  if (options.trace.empty()) return;
+  std::vector<traced_machine> machines;
+  for (const machine_plan& each : plan.machines) machines.push_back({each.name, each.clock_drift_ppm});
+  write_trace(options.trace, machines, world.log());
+}
+
+/// Prints the world with the fewest faults with which a seed still fails, and writes its trace.
+void show_smallest(const world_plan& plan, run_options options, std::uint64_t seed) {
+  const std::string file = std::exchange(options.trace, {});
+  const auto run_traced = [&](const world_plan& traced) {
+    options.trace = file;
+    if (!file.empty()) trace(*run_seed(traced, options, seed, output::kept), traced, options);
+  };
   const bool has_faults = plan.faults.drawn != 0 || std::ranges::any_of(options.wanted.budgets, std::identity());
-  if (!has_faults) return;
+  if (!has_faults) return run_traced(plan);
   const world_plan smallest = shrink(plan, options, [seed](const world_plan& fewer, const run_options& tried) {
     return run_seed(fewer, tried, seed, output::kept)->has_failed();
   });
   std::fputs("braid-sim: the smallest world that still fails is on the standard output\n", stderr);
   std::fputs(to_toml(smallest, option_words(options, seed)).c_str(), stdout);
+  run_traced(smallest);
 }
 
 }  // namespace
@@ -73,6 +90,7 @@ auto run_world(const world_plan& plan, const run_options& options, bool is_twice
   const world_plan events = with_faults(plan, options, options.wanted.seed);
   const auto first = run_seed(events, options, options.wanted.seed, output::shown);
   std::fputs(first->summary().c_str(), stderr);
+  trace(*first, plan, options);
   if (!is_twice) return first->exit_status();
   const auto second = run_seed(events, options, options.wanted.seed, output::kept);
   if (!are_equal(*first, *second, plan, options.wanted.seed)) return 1;
@@ -82,19 +100,21 @@ auto run_world(const world_plan& plan, const run_options& options, bool is_twice
 
 auto search_world(const world_plan& plan, const run_options& options, const search_options& wanted) -> int {
   std::uint64_t switches = 0;
+  run_options untraced = options;
+  untraced.trace.clear();
   for (std::uint64_t seed = wanted.seeds.first;; ++seed) {
     const world_plan events = with_faults(plan, options, seed);
-    const auto world = run_seed(events, options, seed, output::kept);
+    const auto world = run_seed(events, untraced, seed, output::kept);
     switches += world->switches();
     bool is_failed = world->has_failed();
     if (is_failed) {
       print_outputs(*world, plan);
       std::fputs(world->summary().c_str(), stderr);
     } else if (wanted.is_twice) {
-      is_failed = !are_equal(*world, *run_seed(events, options, seed, output::kept), plan, seed);
+      is_failed = !are_equal(*world, *run_seed(events, untraced, seed, output::kept), plan, seed);
     }
     if (is_failed) {
-      if (world->has_failed()) print_smallest(events, options, seed);
+      if (world->has_failed()) show_smallest(events, options, seed);
       std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", std::to_string(seed).c_str(),
                    repeat_command(options, seed, wanted.is_twice, quoted({plan.file})).c_str());
       return 1;

@@ -25,7 +25,7 @@ constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5,
 }
 
 constexpr std::uint64_t state_cleared = 1, needs_state = 2;  // values of sequence_flags
-constexpr std::uint64_t process_track = 0x1'0000'0000;
+constexpr std::uint64_t first_process_track = 0x1'0000'0000;
 constexpr std::uint64_t boot_time = 6, own_clock = 64;  // clocks; the second one is the sequence's own
 constexpr std::uint64_t descriptor_sequence = 1;
 
@@ -57,12 +57,19 @@ void perfetto_writer::packet() {
   packet_.clear();
 }
 
+/// Returns the track of the process that was begun last. Tracks of other processes are far from those of the first one,
+/// so that their numbers differ from all other tracks.
+auto perfetto_writer::process_track() const noexcept -> std::uint64_t {
+  return first_process_track + (processes_ > 1 ? (processes_ - 1) << 48U : 0);
+}
+
 void perfetto_writer::process(std::uint64_t pid, std::string_view name) {
+  ++processes_;
   protobuf_message process;
   process.number(1, pid);
   process.bytes(6, name);
   protobuf_message descriptor;
-  descriptor.number(descriptor_field::uuid, process_track);
+  descriptor.number(descriptor_field::uuid, process_track());
   descriptor.message(descriptor_field::process, process);
   packet_.number(packet_field::sequence, descriptor_sequence);
   packet_.message(packet_field::descriptor, descriptor);
@@ -77,7 +84,7 @@ void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid,
   thread.bytes(5, name);
   protobuf_message descriptor;
   descriptor.number(descriptor_field::uuid, thread_track(of.id));
-  descriptor.number(descriptor_field::parent, process_track);
+  descriptor.number(descriptor_field::parent, process_track());
   descriptor.message(descriptor_field::thread, thread);
   packet_.number(packet_field::sequence, descriptor_sequence);
   packet_.message(packet_field::descriptor, descriptor);
@@ -114,7 +121,7 @@ void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t be
 void perfetto_writer::describe(std::uint64_t number, std::string_view name, protobuf_message* counter) {
   protobuf_message descriptor;
   descriptor.number(descriptor_field::uuid, number);
-  descriptor.number(descriptor_field::parent, process_track);
+  descriptor.number(descriptor_field::parent, process_track());
   descriptor.bytes(descriptor_field::name, name);
   if (counter != nullptr) descriptor.message(descriptor_field::counter, *counter);
   packet_.number(packet_field::sequence, descriptor_sequence);

@@ -77,6 +77,23 @@ TEST_CASE("an event says how much later it is, and a name stands with its first 
         "6802");
 }
 
+TEST_CASE("a thread belongs to the process that was begun last") {
+  perfetto_writer out;
+  perfetto_writer::sequence thread{.id = 2, .last_ns = 0, .known_names = {}};
+  out.process(7, "a");
+  out.process(8, "b");
+  out.clear();
+  out.track(9, "t");
+  // packet { sequence 1, descriptor { uuid 9, parent 0x10001'0000'0000, name "t" } }
+  CHECK(hex(out.bytes()) ==
+        "0a12"
+        "5001"
+        "e2030d"
+        "0809"
+        "2880808080908040"
+        "120174");
+}
+
 TEST_CASE("a time before the last one is that one") {
   perfetto_writer out;
   perfetto_writer::sequence thread{.id = 2, .last_ns = 0, .known_names = {}};

@@ -54,6 +54,7 @@ class BRAID_API perfetto_writer {
     std::vector<bool> known_names;
   };
 
+  /// Begins a process. Tracks and threads that are added later belong to it.
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
   /// Begins a sequence that does not belong to a thread. Its events are on the track with this number if they name no
@@ -76,10 +77,12 @@ class BRAID_API perfetto_writer {
   }
 
  private:
+  [[nodiscard]] auto process_track() const noexcept -> std::uint64_t;
   void packet();
   void annotate(std::string_view name, std::uint64_t value);
   void describe(std::uint64_t number, std::string_view name, protobuf_message* counter);
 
+  std::uint64_t processes_ = 0;
   std::vector<std::string> names_;
   protobuf_message trace_;
   protobuf_message packet_;

@@ -1,0 +1,26 @@
+// sim/trace_file.hpp: writes a trace of a run for Perfetto.
+#pragma once
+
+#include <sim/run_log.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// The memory for the records of a traced process: its last switches.
+inline constexpr std::uint64_t traced_records = 4'000'000;
+
+/// A machine in a trace.
+struct traced_machine {
+  std::string name;
+  std::int32_t clock_drift_ppm = 0;
+};
+
+/// Lets the processes of a run keep what a trace needs, if the options name a file.
+void prepare_trace(run_options& options);
+
+/// Writes a trace of a run. Prints the name of the file. Throws std::system_error if the file cannot be written.
+void write_trace(const std::string& file, const std::vector<traced_machine>& machines, const run_log& log);
+
+}  // namespace sim
