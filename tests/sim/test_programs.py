@@ -167,7 +167,7 @@ class Network(unittest.TestCase):
         # The programs know nothing of braid.
         for fault, more in (("lost_stop", ()), ("late_reply", ("--delays", "5")),
                             ("no_backoff", ("--refusals", "5", "--fault-rate", "3")),
-                            ("after_deadline", ("--delays", "5")), ("outlived_scope", ())):
+                            ("after_deadline", ("--delays", "5")), ("outlived_scope", ()), ("counted_twice", ("--delays", "5"))):
             with self.subTest(fault):
                 status, _, errors = simulate("search", "--seeds", "1..1000", *more, "--", program("faults"), fault)
                 self.assertEqual(status, 1, errors)

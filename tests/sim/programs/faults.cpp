@@ -6,12 +6,14 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -61,7 +63,9 @@ auto connect_to_server() -> int {
 /// Sends back each byte of each connection, until a byte of value 0.
 class echo_server {
  public:
-  echo_server() : listener_(listen_at_server()), thread_([this] { serve(); }) {}
+  /// Calls `receive` for each byte before the byte is sent back.
+  explicit echo_server(std::function<void(char)> receive = [](char) {})
+      : receive_(std::move(receive)), listener_(listen_at_server()), thread_([this] { serve(); }) {}
   ~echo_server() {
     is_over_ = true;
     int last = -1;
@@ -78,10 +82,14 @@ class echo_server {
     while (!is_over_) {
       const int client = accept(listener_, nullptr, nullptr);
       char byte = 0;
-      while (!is_over_ && recv(client, &byte, 1, 0) == 1) send(client, &byte, 1, MSG_NOSIGNAL);
+      while (!is_over_ && recv(client, &byte, 1, 0) == 1) {
+        receive_(byte);
+        send(client, &byte, 1, MSG_NOSIGNAL);
+      }
       close(client);
     }
   }
+  std::function<void(char)> receive_;
   int listener_;
   std::atomic<bool> is_over_ = false;
   std::thread thread_;
@@ -127,6 +135,30 @@ void late_reply() {
     }
   }
   close(connection);
+}
+
+/// An event that a client sends again, because it got no answer, must be counted once.
+void counted_twice() {
+  std::map<char, int> counts;
+  const auto count = [&](char event) {
+    if (!is_correct || !counts.contains(event)) ++counts[event];
+  };
+  {
+    const echo_server server(count);
+    int connection = connect_to_server();
+    for (char event = 'a'; event < 'k'; ++event) {
+      for (char answer = 0; answer != event;) {
+        const timeval limit{0, 100'000};
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+        send(connection, &event, 1, MSG_NOSIGNAL);
+        if (recv(connection, &answer, 1, 0) == 1) continue;
+        close(connection);
+        connection = connect_to_server();
+      }
+    }
+    close(connection);
+  }
+  for (const auto& [event, number] : counts) check(number == 1, "an event is counted once");
 }
 
 /// A client that is refused must pause before it tries again.
@@ -192,7 +224,7 @@ void outlived_scope() {
 
 const std::map<std::string_view, void (*)()> parts = {
     {"lost_stop", &lost_stop},           {"late_reply", &late_reply},         {"no_backoff", &no_backoff},
-    {"after_deadline", &after_deadline}, {"outlived_scope", &outlived_scope},
+    {"after_deadline", &after_deadline}, {"outlived_scope", &outlived_scope}, {"counted_twice", &counted_twice},
 };
 
 }  // namespace
