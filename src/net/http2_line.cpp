@@ -318,8 +318,22 @@ auto http2_line::write_all(const Stream& stream) -> task<void> {
   }
 }
 
+/// Returns whether the server answers by HTTP/1, which its first bytes show. They may arrive one at a time; libnghttp2
+/// refuses them only when there are more than these.
+auto http2_line::is_http1(std::string_view bytes) noexcept -> bool {
+  constexpr std::string_view beginning = "HTTP/1.";
+  if (has_settings_) return false;
+  const std::string_view expected = beginning.substr(http1_heard_, bytes.size());
+  http1_heard_ = bytes.starts_with(expected) ? http1_heard_ + expected.size() : 0;
+  return http1_heard_ == beginning.size();
+}
+
 auto http2_line::parse(std::string_view bytes) -> bool {
   last_heard_ = loop_->now();
+  if (is_http1(bytes)) {
+    lose(http_errc::speaks_http1);
+    return false;
+  }
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const ::ssize_t parsed = calls_->session_mem_recv(session_, data, bytes.size());
   if (parsed == NGHTTP2_ERR_NOMEM || parsed == NGHTTP2_ERR_CALLBACK_FAILURE) throw std::bad_alloc();

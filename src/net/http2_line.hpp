@@ -127,6 +127,7 @@ class http2_line {
   template <transport Stream>
   auto write_all(const Stream& stream) -> task<void>;
   [[nodiscard]] auto parse(std::string_view bytes) -> bool;
+  [[nodiscard]] auto is_http1(std::string_view bytes) noexcept -> bool;
   void check_end() noexcept;
   void collect_output();
   void lose(std::error_code reason) noexcept;
@@ -181,6 +182,7 @@ class http2_line {
   std::optional<time_point> pinged_at_;
   std::optional<time_point> cut_at_;  // the last output has been sent by then
   std::error_code reason_;            // why the connection has ended
+  std::size_t http1_heard_ = 0;       // the first bytes of the server that are those of HTTP/1
   bool has_settings_ = false;
   bool has_answered_ = false;  // the server has answered a call
   bool is_draining_ = false;   // no further call may use it

@@ -49,7 +49,8 @@ auto is_sendable(http_status status, std::string_view type) -> bool {
 // Functions for the heads of requests.
 
 void http2_head::reset() noexcept {
-  for (std::string* const each : {&method_, &target_, &authority_, &host_, &cookie_, &fields_}) each->clear();
+  for (std::string* const each : {&method_, &target_, &authority_, &host_, &cookie_, &content_type_, &fields_})
+    each->clear();
   size_ = 0;
   has_length_ = false;
   error_.reset();
@@ -61,6 +62,7 @@ void http2_head::append(std::string_view name, std::string_view value) {
 
 void http2_head::add(std::string_view name, std::string_view value, const http_limits& limits) {
   size_ += name.size() + value.size() + 4;
+  if (name == "content-type" && content_type_.empty()) content_type_ = value.substr(0, limits.head_bytes);
   if (size_ > limits.head_bytes) error_ = error_.value_or(http_errc::head_too_large);
   if (error_) return;
   // libnghttp2 has already refused such values. The check stays, because a line end would turn a part of the value into
@@ -120,6 +122,7 @@ http2_stream::http2_stream(http2_connection& connection, std::int32_t id, const 
     if (parsed == http_progress::needs_more) head_error_ = http_errc::bad_start_line;
     if (parsed == http_progress::refused) head_error_ = work_->parser.error();
   }
+  if (head_error_) content_type_ = head.content_type();
   connection_->begins(*this);
 }
 
@@ -131,7 +134,10 @@ http2_stream::~http2_stream() {
 }
 
 auto http2_stream::serve() -> task<void> {
-  if (!head_error_ && head().body.length > max_body()) head_error_ = http_errc::body_too_large;
+  if (!head_error_ && head().body.length > max_body()) {
+    head_error_ = http_errc::body_too_large;
+    content_type_ = head().fields.find("Content-Type").value_or(std::string_view());
+  }
   if (head_error_) {
     refuse(*head_error_);
   } else {

@@ -33,6 +33,8 @@ class http2_head {
   [[nodiscard]] auto text(bool has_body) const -> std::string;
   /// Returns the fields of trailers as the end of a chunked body.
   [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
+  /// Returns the first field content-type, even if it was dropped because there were too many fields.
+  [[nodiscard]] auto content_type() const noexcept -> std::string_view { return content_type_; }
   /// Returns an error that the formatted head does not show.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
   /// Returns the size of all fields, including those that were dropped because there were too many.
@@ -46,6 +48,7 @@ class http2_head {
   std::string authority_;
   std::string host_;
   std::string cookie_;
+  std::string content_type_;
   std::string fields_;  // the fields as lines
   std::size_t size_ = 0;
   bool has_length_ = false;
@@ -105,6 +108,7 @@ class http2_stream final : public http_call, public list_hook {
   auto run_while_client_stays(task<void> handler) -> task<void>;
   void stop_handler() noexcept;
   void end_pieces() override;
+  [[nodiscard]] auto refused_type() const noexcept -> std::string_view override { return content_type_; }
   void discard_input() noexcept;
   void give_back(std::size_t bytes) noexcept;
   auto take_input() noexcept -> std::string_view;
@@ -116,6 +120,7 @@ class http2_stream final : public http_call, public list_hook {
   const std::int32_t id_;
   std::string text_;  // the text of the head
   std::optional<http_errc> head_error_;
+  std::string content_type_;  // set if there is a head_error_
 
   std::string input_;  // received bytes of the body that were not read
   std::string read_;   // the piece that was read last

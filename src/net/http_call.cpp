@@ -49,12 +49,16 @@ void http_call::refuse(http_errc error) {
 /// Sends an answer that no handler has written, such as an error.
 void http_call::say(http_status status, std::error_code error) {
   http_server::refusal_text text;
-  if (service_->options.format_refusal)
-    text =
-        service_->options.format_refusal({.status = status, .why = error, .request = in_request_ ? &head() : nullptr});
-  else
+  if (service_->options.format_refusal) {
+    const std::string_view type =
+        in_request_ ? head().fields.find("Content-Type").value_or(std::string_view()) : refused_type();
+    text = service_->options.format_refusal(
+        {.status = status, .why = error, .request = in_request_ ? &head() : nullptr, .content_type = type});
+  } else {
     text.body = std::string(reason_phrase(status)) + '\n';
-  reply(status, text.type, text.body);
+  }
+  for (const auto& [name, value] : text.fields) static_cast<void>(set_field(name, value));
+  reply(text.status.value_or(status), text.type, text.body);
 }
 
 /// Returns the activity that represents the request in a trace. Paths without a handler are not named, because clients

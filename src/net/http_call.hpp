@@ -93,6 +93,8 @@ class http_call {
   void finish_answer(const outcome<void>& ended);
   /// Ends an answer whose pieces have all been written.
   virtual void end_pieces() = 0;
+  /// Returns the field Content-Type of a request that is refused before it is routed; empty if it is unknown.
+  [[nodiscard]] virtual auto refused_type() const noexcept -> std::string_view { return {}; }
   void refuse(http_errc error);
   void say(http_status status, std::error_code error = {});
   auto body_failed(http_errc error) noexcept -> std::unexpected<std::error_code>;

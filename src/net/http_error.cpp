@@ -51,6 +51,8 @@ class http_errors final : public std::error_category {
         return "the peer violates HTTP/2, or sends many frames that request and answer nothing";
       case http_errc::refused_stream: return "the server has refused the request before it processed any of it";
       case http_errc::reset_stream: return "the server has reset the stream before its answer was complete";
+      case http_errc::speaks_http1:
+        return "the server answers by HTTP/1, but the client uses HTTP/2 without negotiation (http2_use::known)";
     }
     return "unknown error of HTTP";
   }
@@ -102,6 +104,7 @@ auto status_of(http_errc code) noexcept -> http_status {
     case http_errc::no_http2:
     case http_errc::refused_stream:
     case http_errc::reset_stream:
+    case http_errc::speaks_http1:
     case http_errc::no_answer: return http_status::internal_server_error;
     default: return http_status::bad_request;
   }

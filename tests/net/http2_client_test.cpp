@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -446,6 +447,31 @@ TEST_CASE("the first calls over TLS wait for one handshake, which shows the vers
     CHECK(scene.here.run_until([&] { return heard.size() == 6; }));
     CHECK(heard == std::vector<std::string>(6, "hello"));
     CHECK(scene.server().counts().accepted <= (speaks_http2 ? 1U : 3U));
+  }
+}
+
+TEST_CASE("a server that answers by HTTP/1 is named as such") {
+  if (!can_speak_http2()) return;
+  spoken_scene scene({}, {.http2 = {.enabled = false}});
+  CHECK(scene.get("/").error() == http_errc::speaks_http1);
+
+  auto listener = stream_listener::listen(scene.here.io(), socket_address::loopback(0)).value();
+  const auto answer = [](stream_listener& at, std::string bytes) -> task<void> {
+    const auto socket = co_await at.accept();
+    for (const char each : bytes) {
+      static_cast<void>(co_await socket->write_all(bytes_of(std::string_view(&each, 1))));
+      co_await yield();
+    }
+    std::array<std::byte, 1024> room{};
+    for (;;)
+      if (const auto got = co_await socket->read_some(room); !got || *got == 0) co_return;
+  };
+  const std::string url = "http://" + listener.local_address().value().to_string() + "/";
+  for (const auto& [bytes, error] :
+       {std::pair<std::string, http_errc>{"HTTP/1.1 400 Bad Request\r\n\r\n", http_errc::speaks_http1},
+        {"HTTP/2.0 400 Bad Request\r\n\r\n", http_errc::bad_frame}}) {
+    scene.here.io().spawn(answer(listener, bytes));
+    CHECK(scene.fetch({.url = url}).error() == error);
   }
 }
 

@@ -492,4 +492,30 @@ TEST_CASE("HTTP/2 can be switched off") {
   CHECK(statuses_of(scene.exchange(http2_preface)) == "505");
 }
 
+TEST_CASE("the type of a request is known although its head or body is too large") {
+  if (!can_speak_http2()) return;
+  http_router routes;
+  routes.post("/", [](http_exchange& x) { x.reply(http_status::ok); });
+  http_server::options options{.limits = {.head_bytes = 500, .body_bytes = 10}};
+  options.format_refusal = [](const http_server::refusal& refusal) -> http_server::refusal_text {
+    return {.body = std::to_string(static_cast<int>(refusal.status)) + " " + std::string(refusal.content_type),
+            .status = http_status::ok};
+  };
+  http_scene scene(routes, std::move(options));
+  http2_peer peer(scene);
+  const std::pair<std::string, std::string> type("content-type", "a/b");
+  const std::pair<std::string, std::string> large("x", std::string(500, 'y'));
+  const std::vector<std::pair<http2_fields, std::string>> rows{{{type, large}, "200 431 a/b"},
+                                                               {{large, type}, "200 431 a/b"},
+                                                               {{large}, "200 431 "},
+                                                               {{type, {"content-length", "11"}}, "200 413 a/b"},
+                                                               {{type, {"expect", "tea"}}, "200 417 a/b"}};
+  std::uint32_t stream = 1;
+  for (const auto& [fields, expected] : rows) {
+    peer.say(post_frame(stream, "/", fields));
+    CHECK(peer.hears(stream) == expected);
+    stream += 2;
+  }
+}
+
 #endif

@@ -275,6 +275,24 @@ TEST_CASE("the server's own answers say what the program wants them to") {
   CHECK(words("nonsense\r\n\r\n") == "400 fault headless");
 }
 
+TEST_CASE("the server's own answers have the status and the fields that the program wants") {
+  http_router routes;
+  routes.post("/", &echo);
+  http_server::options options;
+  options.format_refusal = [](const http_server::refusal& refusal) -> http_server::refusal_text {
+    return {.body = std::string(refusal.content_type),
+            .status = http_status::ok,
+            .fields = {{"X-Status", std::to_string(static_cast<int>(refusal.status))}, {"bad name", "x"}, {"Y", "\n"}}};
+  };
+  http_scene scene(routes, std::move(options));
+  const std::string answer = scene.exchange("GET / HTTP/1.1\r\nHost: a\r\ncontent-type: a/b\r\n\r\n");
+  CHECK(statuses_of(answer) == "200");
+  CHECK(answer.find("X-Status: 405\r\n") != answer.npos);
+  CHECK(answer.find("bad name") == answer.npos);
+  CHECK(answer.find("Y:") == answer.npos);
+  CHECK(answer.ends_with("\r\n\r\na/b"));
+}
+
 TEST_CASE("a refusal has none of the fields that the answer before it had") {
   http_router routes;
   routes.get("/", [](http_exchange& x) {

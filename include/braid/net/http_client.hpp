@@ -166,8 +166,8 @@ class BRAID_API http_client {
   /// Otherwise everything is sent first. Data that the server sends in the meantime is kept, up to `limits.body_bytes`.
   /// Informational answers are skipped, redirects are not followed.
   /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; truncated;
-  /// too_many_responses; no_http2, bad_frame, refused_stream and reset_stream with HTTP/2; system errors, such as
-  /// connection_refused; errors of the resolver; errors of a TLS handshake, such as tls_errc::wrong_host;
+  /// too_many_responses; no_http2, bad_frame, speaks_http1, refused_stream and reset_stream with HTTP/2; system errors,
+  /// such as connection_refused; errors of the resolver; errors of a TLS handshake, such as tls_errc::wrong_host;
   /// errc::deadline_exceeded if connecting takes too long.
   [[nodiscard]] auto open(call call) -> task<result<incoming>>;
 

@@ -136,6 +136,7 @@ enum class http_errc {
   bad_frame,            ///< the peer violates HTTP/2, or sends many frames that request and answer nothing
   refused_stream,       ///< the server has refused a request of HTTP/2 before it processed any of it
   reset_stream,         ///< the server has reset the stream of HTTP/2 before its answer was complete
+  speaks_http1,         ///< a server that was called by HTTP/2 without negotiation answers by HTTP/1
 };
 
 namespace detail {

@@ -284,12 +284,16 @@ class BRAID_API http_server {
     /// The error of the request. Empty for 404, 405, and for a handler that did not answer.
     std::error_code why = {};
     const http_request_head* request = nullptr;  ///< null if its head could not be read
+    /// The field Content-Type. It is known even if an HTTP/2 head is invalid or too large; otherwise it is empty.
+    std::string_view content_type = {};
   };
 
-  /// The body of the answer to a refused request, and its type.
+  /// The answer to a refused request.
   struct refusal_text {
     std::string type = "text/plain";
     std::string body = {};
+    std::optional<http_status> status = {};  ///< nothing: the status that the server intends to send
+    std::vector<std::pair<std::string, std::string>> fields = {};  ///< further fields; invalid ones are left out
   };
 
   /// Back pressure: limits the share of the loop's time that is spent on refusals (`http_exchange::pace`). If refusals
@@ -322,8 +326,8 @@ class BRAID_API http_server {
     duration write_timeout = 30s;      ///< the time for each piece of an answer
     duration linger_timeout = 2s;      ///< the time for a client to read the last answer
     error_callback on_error = {};      ///< receives exceptions of handlers; without it they are printed on stderr
-    /// Produces the text of an answer with which the server itself refuses a request. If it is empty, the text is the
-    /// phrase of the status. Called on the loop, once for each such answer.
+    /// Produces the answer with which the server itself refuses a request. If it is empty, the text is the phrase of
+    /// the status. Called on the loop, once for each such answer.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
     /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` or `h2` must be
     /// one of them. A handshake may take the context's time limit or `head_timeout`, whichever is less.

@@ -142,6 +142,7 @@ auto code_of(http_errc error) noexcept -> std::string_view {
     case http_errc::bad_frame:
     case http_errc::refused_stream:
     case http_errc::reset_stream:
+    case http_errc::speaks_http1:
     case http_errc::no_answer: break;  // never reported to a request
   }
   return "internal_error";
