@@ -10,9 +10,12 @@ import urllib.request
 
 from support import RANKD, REPOSITORY, ProjectTest, skip_without
 
-skip_without("grpc", "grpc_tools")
+skip_without("grpc", "grpc_tools", "grpc_health", "grpc_reflection", "google.protobuf")
 
 import grpc  # noqa: E402
+from google.protobuf.descriptor_pool import DescriptorPool  # noqa: E402
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase  # noqa: E402
 from grpc_tools import protoc  # noqa: E402
 
 PLAN = "home_feed"
@@ -78,6 +81,37 @@ class Calls(ProjectTest):
         answers = {each.index: each for each in self.ranking.RankBatch(batch, timeout=60)}
         self.assertEqual(len(answers[0].response.candidates.ids), len(self.by_http({"user_id": 42, "plan": PLAN})["candidates"]))
         self.assertEqual(answers[1].error.code, "unknown_plan")
+
+    def test_the_health_is_serving(self):
+        health = health_pb2_grpc.HealthStub(self.channel)
+        serving = health_pb2.HealthCheckResponse.SERVING
+        for service in ("", "rankd.v1.Ranking"):
+            asked = health_pb2.HealthCheckRequest(service=service)
+            self.assertEqual(health.Check(asked, timeout=60).status, serving)
+            watched = health.Watch(asked, timeout=60)
+            self.assertEqual(next(watched).status, serving)
+            watched.cancel()
+        with self.assertRaises(grpc.RpcError) as caught:
+            health.Check(health_pb2.HealthCheckRequest(service="other"), timeout=60)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+
+    def test_reflection_describes_the_contract(self):
+        files = ProtoReflectionDescriptorDatabase(self.channel)
+        self.assertIn("rankd.v1.Ranking", files.get_services())
+        service = DescriptorPool(files).FindServiceByName("rankd.v1.Ranking")
+        self.assertEqual([each.name for each in service.methods], ["Rank", "RankBatch", "Events"])
+        self.assertEqual(service.methods_by_name["Rank"].input_type.fields_by_name["plan"].number, 3)
+        with self.assertRaises(KeyError):
+            DescriptorPool(files).FindServiceByName("rankd.v1.Other")
+
+    def test_refusals_of_http_are_answers_of_grpc(self):
+        for options, metadata, code in (
+            ([("grpc.default_authority", "evil.example")], (), grpc.StatusCode.PERMISSION_DENIED),
+            ([], (("x", "y" * 20_000),), grpc.StatusCode.RESOURCE_EXHAUSTED),
+        ):
+            with grpc.insecure_channel(self.address, options) as channel, self.assertRaises(grpc.RpcError) as caught:
+                channel.unary_unary("/rankd.v1.Ranking/Rank")(b"", timeout=60, metadata=metadata)
+            self.assertEqual(caught.exception.code(), code, caught.exception.details())
 
     def test_errors_have_their_status_and_details(self):
         with self.assertRaises(grpc.RpcError) as caught:

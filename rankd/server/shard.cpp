@@ -3,6 +3,7 @@
 
 #include <rankd/engine/detail/thrown_message.hpp>
 #include <rankd/server/detail/routes.hpp>
+#include <rankd/server/grpc/grpc_status.hpp>
 
 #include <braid/io/sockets.hpp>
 #include <braid/net/http_message.hpp>
@@ -167,7 +168,10 @@ auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid:
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   context_.metrics.count_answer(endpoint::other, refusal.status);
-  return {.type = std::string(json_type), .body = std::move(answer.body)};
+  if (!is_grpc_type(refusal.content_type)) return {.type = std::string(json_type), .body = std::move(answer.body)};
+  // A path without an endpoint is a service or a method that this server does not have.
+  if (answer.status == braid::http_status::not_found) answer.status = braid::http_status::not_implemented;
+  return {.type = std::string(grpc_type), .status = braid::http_status::ok, .fields = grpc_failure_fields(answer)};
 }
 
 /// Refuses requests that a browser may have sent for another site. A server with tokens needs no such check, because

@@ -84,6 +84,10 @@ struct endpoint_context {
 /// Returns the field X-Request-Id of a request; empty if the request has no such field.
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
 
+/// Answers a request with an error: as JSON, or with a status of gRPC if the Content-Type of the request is that of
+/// gRPC.
+void send_error(braid::http_exchange& x, const error_answer& error);
+
 /// Answers a request and counts the answer.
 void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, braid::http_status status,
            std::string_view type, std::string_view body);
@@ -93,6 +97,9 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
 /// tokens and the request has no valid one, returns nothing.
 [[nodiscard]] auto find_client(const endpoint_context& context, const braid::http_exchange& x)
     -> std::optional<token_client>;
+
+/// Returns whether `GET /readyz` answers that this server is ready (state_endpoints.cpp).
+[[nodiscard]] auto is_ready(const endpoint_context& context) -> bool;
 
 /// Returns the answer to a request whose body could not be read.
 [[nodiscard]] auto unread_body(std::error_code error, const braid::http_limits& limits, std::string_view request_id)

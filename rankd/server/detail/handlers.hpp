@@ -16,8 +16,10 @@ endpoint_handler answer_rank;                                                   
 endpoint_handler answer_batch;                                                                // batch_endpoint.cpp
 endpoint_handler answer_events;                                                               // event_endpoint.cpp
 endpoint_handler answer_grpc_batch, answer_grpc_events, answer_grpc_other, answer_grpc_rank;  // grpc_endpoints.cpp
-endpoint_handler answer_records;                                                              // record_endpoint.cpp
-endpoint_handler answer_plan, answer_plans;                                                   // plan_endpoints.cpp
+endpoint_handler answer_grpc_health_check, answer_grpc_health_watch, answer_grpc_reflection,
+    answer_grpc_reflection_alpha;            // grpc_services.cpp
+endpoint_handler answer_records;             // record_endpoint.cpp
+endpoint_handler answer_plan, answer_plans;  // plan_endpoints.cpp
 endpoint_handler answer_health, answer_limits, answer_openapi, answer_page, answer_ready,
     answer_shadow;                            // state_endpoints.cpp
 endpoint_handler answer_metrics;              // metrics_endpoint.cpp

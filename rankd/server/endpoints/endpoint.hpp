@@ -43,6 +43,10 @@ enum class endpoint : std::uint8_t {
   grpc_rank,
   grpc_batch,
   grpc_events,
+  grpc_health_check,
+  grpc_health_watch,
+  grpc_reflection,
+  grpc_reflection_alpha,
   grpc_other,
   other
 };
@@ -81,6 +85,10 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
     "/rankd.v1.Ranking/Rank",
     "/rankd.v1.Ranking/RankBatch",
     "/rankd.v1.Ranking/Events",
+    "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     "/rankd.v1.Ranking/{method}",
     "other"};
 

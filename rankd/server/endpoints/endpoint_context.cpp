@@ -1,6 +1,8 @@
 // rankd/server/endpoints/endpoint_context.cpp: functions that answer requests, shared by all endpoints.
 #include <rankd/server/detail/endpoint_context.hpp>
 
+#include <rankd/server/grpc/grpc_status.hpp>
+
 #include <string>
 #include <utility>
 
@@ -21,6 +23,13 @@ auto given_request_id(const braid::http_request_head& head) noexcept -> std::str
   return head.fields.find("X-Request-Id").value_or(std::string_view());
 }
 
+void send_error(braid::http_exchange& x, const error_answer& error) {
+  if (!is_grpc_type(x.request().fields.find("Content-Type").value_or(std::string_view())))
+    return x.reply(error.status, json_type, error.body);
+  for (const auto& [name, value] : grpc_failure_fields(error)) static_cast<void>(x.set_field(name, value));
+  x.reply(http_status::ok, grpc_type, {});
+}
+
 void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, http_status status,
            std::string_view type, std::string_view body) {
   context.metrics.count_answer(endpoint, status);
@@ -28,7 +37,8 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
 }
 
 void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const error_answer& error) {
-  reply(context, x, endpoint, error.status, json_type, error.body);
+  context.metrics.count_answer(endpoint, error.status);
+  send_error(x, error);
 }
 
 auto find_client(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {

@@ -30,7 +30,8 @@ constexpr route_limit trace_limit{name_of(endpoint::trace), 1};  // a trace is i
 constexpr route_limit answers_limit{name_of(endpoint::diff_answers), 4};
 constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
 constexpr route_limit records_limit{name_of(endpoint::records), 16};  // each call takes a thread until it is written
-constexpr route_limit compiler_limit{"drafts", 4};                    // the compiler answers one question at a time
+constexpr route_limit watch_limit{name_of(endpoint::grpc_health_watch), 1000};  // each call lasts until the stop
+constexpr route_limit compiler_limit{"drafts", 4};  // the compiler answers one question at a time
 
 constexpr route table[] = {
     {endpoint::plans, method::get, access::token, answer_plans},
@@ -62,6 +63,10 @@ constexpr route table[] = {
     {endpoint::grpc_rank, method::post, access::head, answer_grpc_rank},
     {endpoint::grpc_batch, method::post, access::head, answer_grpc_batch},
     {endpoint::grpc_events, method::post, access::head, answer_grpc_events},
+    {endpoint::grpc_health_check, method::post, access::everyone, answer_grpc_health_check},
+    {endpoint::grpc_health_watch, method::post, access::everyone, answer_grpc_health_watch, nullptr, watch_limit},
+    {endpoint::grpc_reflection, method::post, access::everyone, answer_grpc_reflection},
+    {endpoint::grpc_reflection_alpha, method::post, access::everyone, answer_grpc_reflection_alpha},
     {endpoint::grpc_other, method::post, access::head, answer_grpc_other},
     {endpoint::page, method::get, access::everyone, answer_compiler_script, has_drafts, {}, "/ui/compiler.js"},
     {endpoint::health, method::get, access::everyone, answer_health},

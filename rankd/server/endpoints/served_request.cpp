@@ -188,7 +188,7 @@ void served_request::fail(const error_answer& error) {
   if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
     static_cast<void>(exchange->set_field("Retry-After", retry_after_s));
   if (form != nullptr) return form->fail(*this, error);
-  exchange->reply(error.status, json_type, error.body);
+  send_error(*exchange, error);
 }
 
 void served_request::fail_body(std::error_code error) {

@@ -110,11 +110,25 @@ auto check_plans(const endpoint_context& context, check_list& out) -> std::strin
   return ",\"left_out\":[" + left_out + "]";
 }
 
+void check_stopping(const endpoint_context& context, check_list& out) {
+  if (const bool stops = context.shared->stopping.load(braid::relaxed); stops)
+    out.add_failure("stopping", "stopping", "the server is about to stop");
+  else
+    out.add("stopping", check_state::ok, "no stop of the server is announced");
+}
+
 auto find_page_file(std::string_view path) -> const page_file& {
   return *std::ranges::find(page_files(), path, &page_file::path);
 }
 
 }  // namespace
+
+auto is_ready(const endpoint_context& context) -> bool {
+  check_list checks;
+  check_stopping(context, checks);
+  check_stores(context, checks);
+  return !checks.error();
+}
 
 auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   check_list checks;
@@ -125,12 +139,8 @@ auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid:
 
 auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   check_list checks;
-  if (const bool stops = context.shared->stopping.load(braid::relaxed); stops) {
-    static_cast<void>(x.set_field("Retry-After", "1"));
-    checks.add_failure("stopping", "stopping", "the server is about to stop");
-  } else {
-    checks.add("stopping", check_state::ok, "no stop of the server is announced");
-  }
+  check_stopping(context, checks);
+  if (checks.error()) static_cast<void>(x.set_field("Retry-After", "1"));
   check_stores(context, checks);
   const std::string left_out = check_plans(context, checks);
   if (checks.error()) {

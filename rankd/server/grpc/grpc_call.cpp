@@ -13,8 +13,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view grpc_type = "application/grpc";
-
 /// Returns whether a list such as `identity, gzip` contains gzip.
 auto allows_gzip(std::string_view list) -> bool {
   while (!list.empty()) {
@@ -29,26 +27,23 @@ auto allows_gzip(std::string_view list) -> bool {
 
 }  // namespace
 
-auto grpc_call::check_head(served_request& request) -> bool {
+auto grpc_call::read_head(std::string_view request_id) -> std::optional<error_answer> {
   const braid::http_fields& fields = exchange_->request().fields;
-  const std::string_view type = fields.find("Content-Type").value_or(std::string_view());
-  const bool is_grpc = type.starts_with(grpc_type) && fields.count("Content-Type") == 1;
-  if (is_grpc) request.form = this;
-  if (!request.check_client()) return false;
-  const auto refuse = [&](http_status status, std::string code, const std::string& message) {
-    request.fail(answer_error(status, std::move(code), message, request.record.request_id));
-    return false;
+  const auto refusal = [&](http_status status, std::string code, const std::string& message) {
+    return answer_error(status, std::move(code), message, request_id);
   };
+  const std::string_view type = fields.find("Content-Type").value_or(std::string_view());
+  const bool is_grpc = is_grpc_type(type) && fields.count("Content-Type") == 1;
   const std::string_view format = is_grpc ? type.substr(grpc_type.size()) : std::string_view();
   if (!is_grpc || (!format.empty() && format != "+proto"))
-    return refuse(http_status::unsupported_media_type, "unsupported_media_type",
-                  "Content-Type must be application/grpc or application/grpc+proto");
+    return refusal(http_status::unsupported_media_type, "unsupported_media_type",
+                   "Content-Type must be application/grpc or application/grpc+proto");
   if (const auto name = fields.find("grpc-encoding")) {
     const auto encoding = parse_grpc_encoding(*name);
     if (!encoding) {
       static_cast<void>(exchange_->set_field("grpc-accept-encoding", "identity,gzip"));
-      return refuse(http_status::unsupported_media_type, "unsupported_encoding",
-                    "grpc-encoding must be identity or gzip, got `" + std::string(*name) + "`");
+      return refusal(http_status::unsupported_media_type, "unsupported_encoding",
+                     "grpc-encoding must be identity or gzip, got `" + std::string(*name) + "`");
     }
     asked_in_ = *encoding;
   }
@@ -57,20 +52,39 @@ auto grpc_call::check_head(served_request& request) -> bool {
   if (const auto text = fields.find("grpc-timeout")) {
     timeout_ = parse_grpc_timeout(*text);
     if (!timeout_)
-      return refuse(
+      return refusal(
           http_status::bad_request, "bad_timeout",
           "grpc-timeout must be 1 to 8 digits and one of H, M, S, m, u and n, got `" + std::string(*text) + "`");
     if (timeout_->count() == 0)
-      return refuse(http_status::gateway_timeout, "deadline_exceeded",
-                    "the deadline of the request had passed when it arrived");
+      return refusal(http_status::gateway_timeout, "deadline_exceeded",
+                     "the deadline of the request had passed when it arrived");
   }
-  return true;
+  return std::nullopt;
 }
 
-auto grpc_call::parse(served_request& request, google::protobuf::MessageLite& message) -> bool {
+auto grpc_call::check_head(served_request& request) -> bool {
+  const braid::http_fields& fields = exchange_->request().fields;
+  const bool is_grpc = is_grpc_type(fields.find("Content-Type").value_or("")) && fields.count("Content-Type") == 1;
+  if (is_grpc) request.form = this;
+  if (!request.check_client()) return false;
+  const auto wrong = read_head(request.record.request_id);
+  if (wrong) request.fail(*wrong);
+  return !wrong;
+}
+
+auto grpc_call::parse_bytes(std::string_view bytes, google::protobuf::MessageLite& message, std::string_view request_id)
+    -> std::optional<error_answer> {
   // protobuf writes a line on stderr for each text that is not UTF-8, so every client could fill the log.
   static auto* const quiet = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(quiet);
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  const std::string type = message.GetTypeName();
+  const std::string_view place = type.starts_with("rankd.") ? " of packaging/rankd.proto" : "";
+  return answer_error(http_status::bad_request, "bad_message",
+                      "the message must be a valid " + type + std::string(place), request_id);
+}
+
+auto grpc_call::parse(served_request& request, google::protobuf::MessageLite& message) -> bool {
   const std::size_t max_bytes = request.context->options().http.limits.body_bytes;
   auto bytes = read_grpc_message(request.body.text(), asked_in_, max_bytes);
   const std::string& id = request.record.request_id;
@@ -83,11 +97,9 @@ auto grpc_call::parse(served_request& request, google::protobuf::MessageLite& me
     request.refuse_overloaded();
     return false;
   }
-  const std::string_view text = request.body.text();
-  if (message.ParseFromArray(text.data(), static_cast<int>(text.size()))) return true;
-  request.fail(answer_error(http_status::bad_request, "bad_message",
-                            "the message must be a valid " + message.GetTypeName() + " of packaging/rankd.proto", id));
-  return false;
+  const auto wrong = parse_bytes(request.body.text(), message, id);
+  if (wrong) request.fail(*wrong);
+  return !wrong;
 }
 
 auto grpc_call::limited(std::optional<std::chrono::milliseconds> deadline) const
@@ -119,15 +131,12 @@ void grpc_call::begin() {
 
 void grpc_call::end() { static_cast<void>(exchange_->set_trailer("grpc-status", "0")); }
 
+void grpc_call::end(const error_answer& error) {
+  for (const auto& [name, value] : grpc_failure_fields(error)) static_cast<void>(exchange_->set_trailer(name, value));
+}
+
 void grpc_call::answer(served_request& /*request*/, const ranking& ranked) { reply(to_message(ranked)); }
 
-/// Answers with a head that has the status, and no body.
-void grpc_call::fail(served_request& /*request*/, const error_answer& error) {
-  const grpc_failure failure = to_grpc_failure(error);
-  static_cast<void>(exchange_->set_field("grpc-status", std::to_string(static_cast<unsigned>(failure.code))));
-  static_cast<void>(exchange_->set_field("grpc-message", grpc_message_text(failure.message)));
-  static_cast<void>(exchange_->set_field("grpc-status-details-bin", grpc_binary_text(failure.details)));
-  exchange_->reply(http_status::ok, grpc_type, {});
-}
+void grpc_call::fail(served_request& /*request*/, const error_answer& error) { send_error(*exchange_, error); }
 
 }  // namespace rankd::detail

@@ -102,13 +102,20 @@ auto parse_grpc_timeout(std::string_view text) noexcept -> std::optional<std::ch
   }
 }
 
+auto grpc_frame_bytes(std::string_view text) noexcept -> std::optional<std::size_t> {
+  if (text.size() < prefix_bytes) return std::nullopt;
+  std::size_t size = 0;
+  for (const char each : text.substr(1, 4)) size = size << 8U | static_cast<unsigned char>(each);
+  return prefix_bytes + size;
+}
+
 auto read_grpc_message(std::string_view body, grpc_encoding encoding, std::size_t max_bytes)
     -> std::expected<std::string, grpc_fault> {
-  if (body.size() < prefix_bytes)
+  const auto whole = grpc_frame_bytes(body);
+  if (!whole)
     return bad_frame("the body must be one message with a prefix of 5 bytes, got " + std::to_string(body.size()) +
                      " bytes");
-  std::size_t size = 0;
-  for (const char each : body.substr(1, 4)) size = size << 8U | static_cast<unsigned char>(each);
+  const std::size_t size = *whole - prefix_bytes;
   const auto flag = static_cast<unsigned char>(body.front());
   body.remove_prefix(prefix_bytes);
   if (flag > 1) return bad_frame("the first byte of a message must be 0 or 1, got " + std::to_string(flag));

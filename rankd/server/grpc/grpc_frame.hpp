@@ -30,6 +30,9 @@ struct grpc_fault {
   std::string message;
 };
 
+/// Returns the size of the first message with its prefix; nothing if the prefix is not complete.
+[[nodiscard]] auto grpc_frame_bytes(std::string_view text) noexcept -> std::optional<std::size_t>;
+
 /// Returns the only message of a body, decompressed. `max_bytes` limits its size.
 /// Errors: bad_frame for a body that is not exactly one whole message, and for a message that is compressed without
 /// grpc-encoding; body_too_large.

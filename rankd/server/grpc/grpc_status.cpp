@@ -29,13 +29,18 @@ constexpr std::array grpc_codes{
     status_code{http_status::method_not_allowed, grpc_code::unimplemented},
     status_code{http_status::request_timeout, grpc_code::deadline_exceeded},
     status_code{http_status::content_too_large, grpc_code::resource_exhausted},
+    status_code{http_status::uri_too_long, grpc_code::invalid_argument},
     status_code{http_status::unsupported_media_type, grpc_code::unimplemented},
+    status_code{http_status::expectation_failed, grpc_code::invalid_argument},
     status_code{http_status::unprocessable_content, grpc_code::failed_precondition},
     status_code{http_status::too_many_requests, grpc_code::resource_exhausted},
+    status_code{http_status::header_fields_too_large, grpc_code::resource_exhausted},
     status_code{http_status::internal_server_error, grpc_code::internal},
+    status_code{http_status::not_implemented, grpc_code::unimplemented},
     status_code{http_status::bad_gateway, grpc_code::internal},
     status_code{http_status::service_unavailable, grpc_code::unavailable},
     status_code{http_status::gateway_timeout, grpc_code::deadline_exceeded},
+    status_code{http_status::version_not_supported, grpc_code::unimplemented},
 };
 
 // Clients refuse answers whose fields are too large: the libraries of gRPC accept 8 KiB at least.
@@ -98,6 +103,13 @@ auto to_grpc_failure(const error_answer& error) -> grpc_failure {
   any.set_type_url("type.googleapis.com/rankd.v1.Error");
   any.set_value(detail.SerializeAsString());
   return {.code = to_grpc_code(error.status), .message = detail.message(), .details = status.SerializeAsString()};
+}
+
+auto grpc_failure_fields(const error_answer& error) -> std::vector<std::pair<std::string, std::string>> {
+  const grpc_failure failure = to_grpc_failure(error);
+  return {{"grpc-status", std::to_string(static_cast<unsigned>(failure.code))},
+          {"grpc-message", grpc_message_text(failure.message)},
+          {"grpc-status-details-bin", grpc_binary_text(failure.details)}};
 }
 
 }  // namespace rankd

@@ -8,8 +8,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rankd {
+
+/// The Content-Type of gRPC.
+inline constexpr std::string_view grpc_type = "application/grpc";
+
+/// Returns whether a Content-Type is that of gRPC, with any format of messages.
+[[nodiscard]] constexpr auto is_grpc_type(std::string_view type) noexcept -> bool {
+  return type.starts_with(grpc_type);
+}
 
 /// The codes of gRPC that this server sends. Source: grpc/doc/statuscodes.md.
 enum class grpc_code : std::uint8_t {
@@ -45,5 +55,9 @@ struct grpc_failure {
 
 /// Returns the status for an answer that reports an error.
 [[nodiscard]] auto to_grpc_failure(const error_answer& error) -> grpc_failure;
+
+/// Returns the fields of an answer that reports an error to a client of gRPC. The answer has the HTTP status 200, the
+/// type of gRPC and no body.
+[[nodiscard]] auto grpc_failure_fields(const error_answer& error) -> std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace rankd

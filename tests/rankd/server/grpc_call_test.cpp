@@ -17,6 +17,8 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <grpc/health/v1/health.pb.h>
+#include <grpc/reflection/v1/reflection.pb.h>
 #include <standard.pb.h>
 
 using namespace rankd;
@@ -112,6 +114,34 @@ auto outcome_of(const http2_answer& answer) -> std::string {
   if (status == "0") return answer.heads.size() == 2 && answer.has_ended ? "0" : "no trailers";
   const bool is_head_alone = answer.heads.size() == 1 && answer.body.empty();
   return status + " " + error_in(answer).code() + (is_head_alone ? "" : " with a body");
+}
+
+/// All messages of an answer.
+template <typename Message>
+auto all_messages(std::string_view body) -> std::vector<Message> {
+  std::vector<Message> out;
+  while (const auto size = grpc_frame_bytes(body)) {
+    out.push_back(only_message<Message>(body.substr(0, *size)));
+    body.remove_prefix(*size);
+  }
+  return out;
+}
+
+using health_request = ::grpc::health::v1::HealthCheckRequest;
+using health_response = ::grpc::health::v1::HealthCheckResponse;
+using reflection_request = ::grpc::reflection::v1::ServerReflectionRequest;
+using reflection_response = ::grpc::reflection::v1::ServerReflectionResponse;
+
+auto health_message(const std::string& service) -> std::string {
+  health_request out;
+  out.set_service(service);
+  return grpc_frame(out);
+}
+
+/// The status in an answer of Check, or its outcome.
+auto health_in(const http2_answer& answer) -> std::string {
+  if (outcome_of(answer) != "0") return outcome_of(answer);
+  return health_response::ServingStatus_Name(only_message<health_response>(answer.body).status());
 }
 
 }  // namespace
@@ -246,6 +276,65 @@ TEST_CASE("a wrong call gets the status that names what is wrong") {
   }
 }
 
+TEST_CASE("a refusal before the method runs is a valid answer of gRPC") {
+  if (!can_speak_http2()) return;
+  serve_options small;
+  small.http.limits.body_bytes = 200;
+  small.http.limits.head_bytes = 1000;
+  small.http.limits.fields = 8;
+  serve_world world(small);
+  grpc_caller caller(world.server().address());
+  const std::string ten = grpc_frame(message_for("ten"));
+  http2_fields many;
+  for (int i = 0; i < 9; ++i) many.emplace_back("x", "1");
+  struct row {
+    std::string_view what;
+    std::string outcome;
+    std::string method;
+    http2_fields fields = {};
+    std::string host = "localhost";
+    std::string verb = "POST";
+    std::string_view type = "application/grpc";
+  };
+  const std::vector<row> rows{
+      {"a good call", "0", "Rank"},
+      {"a foreign host", "7 foreign_host", "Rank", {}, "evil.example"},
+      {"a page of another site", "7 cross_site", "Rank", {{"sec-fetch-site", "cross-site"}}},
+      {"an unknown service", "12 unknown_path", "/other.Service/Rank"},
+      {"a service in a folder", "12 unknown_path", "/a/rankd.v1.Ranking/Rank"},
+      {"an endpoint of JSON", "12 unsupported_media_type", "/v1/rank"},
+      {"another method of HTTP", "12 method_not_allowed", "Rank", {}, "localhost", "PUT"},
+      {"another method of HTTP for the health",
+       "12 method_not_allowed",
+       "/grpc.health.v1.Health/Check",
+       {},
+       "localhost",
+       "PUT"},
+      {"a method that HTTP lacks", "12 unknown_method", "Rank", {}, "localhost", "BREW"},
+      {"a body that says it is too large", "8 body_too_large", "Rank", {{"content-length", "201"}}},
+      {"a head that is too large", "8 head_too_large", "Rank", {{"x", std::string(1000, 'y')}}},
+      {"too many fields", "8 too_many_fields", "Rank", many},
+      {"two hosts", "3 bad_host", "Rank", {{"host", "127.0.0.1"}}},
+      {"an unknown expectation", "3 unknown_expectation", "Rank", {{"expect", "tea"}}},
+      {"another format", "12 unknown_path", "/other", {}, "localhost", "POST", "application/grpc+json"},
+      {"a foreign host without the type", "HTTP 403", "Rank", {}, "evil.example", "POST", "application/json"},
+      {"an unknown path without the type", "HTTP 404", "/other", {}, "localhost", "POST", ""},
+      {"a large head without the type", "HTTP 431", "Rank", {{"x", std::string(1000, 'y')}}, "localhost", "POST", ""},
+  };
+  for (const row& each : rows) {
+    INFO(each.what);
+    caller.host = each.host;
+    caller.verb = each.verb;
+    const http2_answer& answer = caller.call(each.method, ten, each.fields, each.type);
+    CHECK(outcome_of(answer) == each.outcome);
+    if (each.outcome.starts_with("HTTP")) continue;
+    const bool is_whole = answer.heads[0].front() == std::pair<std::string, std::string>(":status", "200");
+    CHECK(is_whole);
+    if (each.outcome != "0") CHECK(answer.field("content-type") == "application/grpc");
+    if (each.outcome != "0") CHECK(answer.field("grpc-message") == grpc_message_text(error_in(answer).message()));
+  }
+}
+
 TEST_CASE("an answer is compressed if the request was") {
   if (!can_speak_http2()) return;
   serve_world world;
@@ -319,6 +408,122 @@ TEST_CASE("a batch sends each answer when it is ready") {
   CHECK(answer.error().code() == "unknown_plan");
   CHECK(answer.error().status() == 5);
   CHECK(outcome_of(caller.call("RankBatch", grpc_frame(""))) == "0");  // no requests, no answers
+}
+
+TEST_CASE("the health is that of readyz") {
+  if (!can_speak_http2()) return;
+  serve_options guarded;
+  guarded.tokens = value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
+  serve_world world(guarded);
+  grpc_caller caller(world.server().address());
+  const std::string path = "/grpc.health.v1.Health/Check";
+  CHECK(health_in(caller.call(path, health_message(""))) == "SERVING");
+  CHECK(health_in(caller.call(path, health_message("rankd.v1.Ranking"))) == "SERVING");
+  CHECK(health_in(caller.call(path, health_message("rankd.v1"))) == "5 unknown_service");
+  CHECK(health_in(caller.call(path, "")) == "3 bad_frame");
+  CHECK(health_in(caller.call(path, health_message("").substr(0, 4))) == "3 bad_frame");
+  CHECK(health_in(caller.call(path, health_message(std::string(5'000, 'x')))) == "8 body_too_large");
+  CHECK(health_in(caller.call(path, grpc_frame("\xff"))) == "3 bad_message");
+  CHECK(health_in(caller.call(path, health_message(""), {{"grpc-encoding", "deflate"}})) == "12 unsupported_encoding");
+  CHECK(health_in(caller.call(path, health_message(""), {}, "application/json")) == "HTTP 415");
+  CHECK(world.ask("GET", "/readyz").status == 200);
+  world.server().announce_stop();
+  CHECK(world.ask("GET", "/readyz").status == 503);
+  CHECK(health_in(caller.call(path, health_message(""))) == "NOT_SERVING");
+  CHECK(health_in(caller.call(path, health_message("rankd.v1.Ranking"))) == "NOT_SERVING");
+}
+
+TEST_CASE("a watched health is sent at once and when it changes, and the drain ends the call") {
+  if (!can_speak_http2()) return;
+  serve_world world;
+  grpc_caller caller(world.server().address());
+  const std::string path = "/grpc.health.v1.Health/Watch";
+  const std::uint32_t known = caller.start(path, health_message("rankd.v1.Ranking"));
+  const std::uint32_t unknown = caller.start(path, health_message("other"));
+  const std::uint32_t left = caller.start(path, health_message(""));
+  const std::string first = caller.hear_bytes(known);
+  CHECK(only_message<health_response>(first).status() == health_response::SERVING);
+  CHECK(only_message<health_response>(caller.hear_bytes(unknown)).status() == health_response::SERVICE_UNKNOWN);
+  CHECK(only_message<health_response>(caller.hear_bytes(left)).status() == health_response::SERVING);
+  caller.cancel(left);
+  CHECK(outcome_of(caller.call(path, grpc_frame("\xff"))) == "3 bad_message");
+  world.server().announce_stop();
+  const http2_answer& answer = caller.hear(known);
+  const auto states = all_messages<health_response>(answer.body);
+  REQUIRE(states.size() == 2);
+  CHECK(states[1].status() == health_response::NOT_SERVING);
+  CHECK(answer.field("grpc-status") == "14");
+  CHECK(error_in(answer).code() == "stopping");
+  CHECK(all_messages<health_response>(caller.hear(unknown).body).size() == 1);
+}
+
+TEST_CASE("reflection describes all services of the server") {
+  if (!can_speak_http2()) return;
+  serve_world world;
+  grpc_caller caller(world.server().address());
+  for (const std::string version : {"v1", "v1alpha"}) {
+    const std::string path = "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo";
+    const std::uint32_t call = caller.begin(path);
+    std::size_t seen = 0;
+    const auto ask = [&](const reflection_request& request) {
+      caller.send(call, grpc_frame(request));
+      const std::string body = caller.hear_bytes(call, seen);
+      const auto messages = all_messages<reflection_response>(std::string_view(body).substr(seen));
+      seen = body.size();
+      REQUIRE(messages.size() == 1);
+      CHECK(messages[0].original_request().SerializeAsString() == request.SerializeAsString());
+      return messages[0];
+    };
+    reflection_request request;
+    request.set_host("me");
+    request.set_list_services("*");
+    const reflection_response listed = ask(request);
+    CHECK(listed.valid_host() == "me");
+    std::string services;
+    for (const auto& each : listed.list_services_response().service()) services += each.name() + " ";
+    CHECK(services ==
+          "rankd.v1.Ranking grpc.health.v1.Health grpc.reflection.v1.ServerReflection "
+          "grpc.reflection.v1alpha.ServerReflection ");
+    const auto file_of = [](const reflection_response& response) {
+      if (response.has_error_response())
+        return std::to_string(response.error_response().error_code()) + " " + response.error_response().error_message();
+      rankd::grpc::File file;
+      REQUIRE(response.file_descriptor_response().file_descriptor_proto_size() == 1);
+      REQUIRE(file.ParseFromString(response.file_descriptor_response().file_descriptor_proto(0)));
+      return file.name();
+    };
+    for (const auto& [symbol, file] : std::vector<std::pair<std::string, std::string>>{
+             {"rankd.v1.Ranking", "rankd.proto"},
+             {"rankd.v1.Ranking.RankBatch", "rankd.proto"},
+             {"rankd.v1.RankRequest", "rankd.proto"},
+             {"rankd.v1.RankRequest.plan", "rankd.proto"},
+             {"rankd.v1.RankRequest.ContextEntry", "rankd.proto"},
+             {"grpc.health.v1.Health", "grpc/health/v1/health.proto"},
+             {"grpc.health.v1.HealthCheckResponse.ServingStatus", "grpc/health/v1/health.proto"},
+             {"grpc.health.v1.HealthCheckResponse.SERVING", "grpc/health/v1/health.proto"},
+             {"grpc.reflection.v1.ServerReflectionRequest", "grpc/reflection/v1/reflection.proto"},
+             {"grpc.reflection.v1alpha.ServerReflection", "grpc/reflection/v1alpha/reflection.proto"},
+             {"rankd.v1", "5 this server has no symbol `rankd.v1`"},
+             {"", "5 this server has no symbol ``"}}) {
+      INFO(symbol);
+      request.set_file_containing_symbol(symbol);
+      CHECK(file_of(ask(request)) == file);
+    }
+    request.set_file_by_filename("rankd.proto");
+    CHECK(file_of(ask(request)) == "rankd.proto");
+    request.set_file_by_filename("packaging/rankd.proto");
+    CHECK(file_of(ask(request)) == "5 this server has no file `packaging/rankd.proto`");
+    request.mutable_file_containing_extension()->set_containing_type("rankd.v1.RankRequest");
+    const std::string unsupported =
+        "12 this server supports file_by_filename, file_containing_symbol and list_services";
+    CHECK(file_of(ask(request)) == unsupported);
+    request.set_all_extension_numbers_of_type("rankd.v1.RankRequest");
+    CHECK(file_of(ask(request)) == unsupported);
+    request.clear_message_request();
+    CHECK(file_of(ask(request)) == unsupported);
+    caller.send(call, grpc_frame("\xff"));
+    CHECK(caller.hear(call).field("grpc-status") == "3");
+  }
 }
 
 #endif

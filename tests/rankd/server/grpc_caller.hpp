@@ -37,25 +37,40 @@ class grpc_caller {
                 frame(frame_type::settings, flag_ack, 0, {}));
   }
 
-  /// Begins a call, and returns its stream.
+  std::string host = "localhost";
+  std::string verb = "POST";
+
+  /// Begins a call, and returns its stream. `method` is a path, or a method of rankd.v1.Ranking.
   auto start(std::string_view method, std::string_view body, http2_fields fields = {},
              std::string_view type = "application/grpc") -> std::uint32_t {
+    const std::uint32_t stream = begin(method, std::move(fields), type);
+    socket_.say(braid::testing::data_frame(stream, body));
+    return stream;
+  }
+  /// Begins a call whose messages follow.
+  auto begin(std::string_view method, http2_fields fields = {}, std::string_view type = "application/grpc")
+      -> std::uint32_t {
     using namespace braid::testing;
-    if (!type.empty()) fields.emplace_back("content-type", type);
-    fields.emplace_back("te", "trailers");
+    const std::string path = (method.starts_with('/') ? "" : "/rankd.v1.Ranking/") + std::string(method);
+    std::string block =
+        literal(":method", verb) + literal(":scheme", "http") + literal(":authority", host) + literal(":path", path);
+    for (const auto& [name, value] : fields) block += literal(name, value);
+    if (!type.empty()) block += literal("content-type", type);
+    block += literal("te", "trailers");
     last_ += 2;
-    socket_.say(post_frame(last_, "/rankd.v1.Ranking/" + std::string(method), fields) + data_frame(last_, body));
+    socket_.say(frame(frame_type::headers, flag_end_headers, last_, block));
     return last_;
   }
+  void send(std::uint32_t stream, std::string_view data) { socket_.say(braid::testing::data_frame(stream, data, 0)); }
   /// Waits for the end of a call.
   auto hear(std::uint32_t stream) -> const http2_answer& {
     while (!hearing_.answers[stream].has_ended && !hearing_.answers[stream].reset)
       if (!more()) break;
     return hearing_.answers[stream];
   }
-  /// Waits until a call has got some bytes of its answer.
-  auto hear_bytes(std::uint32_t stream) -> const std::string& {
-    while (hearing_.answers[stream].body.empty() && more()) {}
+  /// Waits until a call has got more than `seen` bytes of its answer.
+  auto hear_bytes(std::uint32_t stream, std::size_t seen = 0) -> const std::string& {
+    while (hearing_.answers[stream].body.size() <= seen && more()) {}
     return hearing_.answers[stream].body;
   }
   auto call(std::string_view method, std::string_view body, http2_fields fields = {},

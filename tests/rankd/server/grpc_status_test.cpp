@@ -19,6 +19,13 @@ TEST_CASE("messages and binary values are written as gRPC defines them") {
   CHECK(to_grpc_code(braid::http_status::gone) == grpc_code::unknown);
 }
 
+TEST_CASE("every status with which the server refuses a request has a code") {
+  for (int value = 1; value <= static_cast<int>(braid::http_errc::speaks_http1); ++value) {
+    INFO(value);
+    CHECK(to_grpc_code(status_of(static_cast<braid::http_errc>(value))) != grpc_code::unknown);
+  }
+}
+
 TEST_CASE("the fields of a status are so small that clients accept them") {
   std::string message(1023, 'x');
   for (int i = 0; i < 300; ++i) message += "\xc3\xa9";
