@@ -1,6 +1,8 @@
 // src/base/error.cpp: the messages of the error codes, and the `std::errc` conditions that they are equivalent to.
 #include <braid/base/error.hpp>
 
+#include "../platform/system.hpp"
+
 #include <cerrno>
 #include <string>
 
@@ -72,6 +74,6 @@ auto make_error_code(errc code) noexcept -> std::error_code {
   return {static_cast<int>(code), detail::braid_category()};
 }
 
-auto last_system_error() noexcept -> std::error_code { return {errno, std::system_category()}; }
+auto last_system_error() noexcept -> std::error_code { return detail::to_error_code(errno); }
 
 }  // namespace braid

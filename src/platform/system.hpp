@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -18,6 +20,12 @@ struct stack_range {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;  // equal to `begin` if the range is unknown
 };
+
+// --- errors ---
+
+/// Returns the error with a number of `errno`. The category differs between systems, because the numbers of
+/// std::system_category() are those of `errno` only on POSIX.
+auto to_error_code(int number) noexcept -> std::error_code;
 
 // --- forks ---
 
@@ -93,6 +101,10 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
 
 /// Wakes at most `count` threads that wait for the word.
 void wake_word(const void* address, int count) noexcept;
+
+/// Waits until the latch has counted down. On Windows it polls, because std::latch::wait of libstdc++ 12 can miss the
+/// wake-up there and wait for ever.
+void wait_for_latch(const std::latch& latch) noexcept;
 
 // --- barriers in all threads ---
 

@@ -233,7 +233,7 @@ void pool::start_threads() {
 }
 
 void pool::await_settings() {
-  configured_.wait();
+  detail::wait_for_latch(configured_);
   if (not_configured_ != nullptr) {
     scheduler_->close();
     stop_and_join();

@@ -1,6 +1,8 @@
 // src/thread/thread.cpp: starts threads with their settings, and joins them.
 #include <braid/thread/thread.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/thread/profile.hpp>
@@ -20,7 +22,7 @@ template <typename... Cases>
 cases(Cases...) -> cases<Cases...>;
 
 auto status(int code) -> result<void> {
-  if (code != 0) return fail({code, std::system_category()});
+  if (code != 0) return fail(detail::to_error_code(code));
   return {};
 }
 

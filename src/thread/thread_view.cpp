@@ -1,6 +1,7 @@
 // src/thread/thread_view.cpp: finds threads by the handles of the C and C++ libraries, and joins them.
 #include <braid/thread/thread.hpp>
 
+#include "../platform/system.hpp"
 #include "thread_calls.hpp"
 
 #include <system_error>
@@ -46,7 +47,7 @@ auto join(std::jthread& thread) -> result<void> { return join_standard(thread); 
 
 auto join(::pthread_t thread) -> result<void> {
   if (::pthread_equal(thread, ::pthread_self()) != 0) return would_wait_for_itself();  // not every C library checks
-  if (const int status = ::pthread_join(thread, nullptr); status != 0) return fail({status, std::system_category()});
+  if (const int status = ::pthread_join(thread, nullptr); status != 0) return fail(detail::to_error_code(status));
   return {};
 }
 

@@ -19,6 +19,8 @@
 
 namespace braid::detail {
 
+auto to_error_code(int number) noexcept -> std::error_code { return {number, std::system_category()}; }
+
 auto call_at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept -> int {
   return ::pthread_atfork(before, in_parent, in_child);
 }
@@ -126,6 +128,8 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
 void wake_word(const void* address, int count) noexcept {
   ::syscall(SYS_futex, address, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
 }
+
+void wait_for_latch(const std::latch& latch) noexcept { latch.wait(); }
 
 auto register_process_barrier() noexcept -> bool {
   return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

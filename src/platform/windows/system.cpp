@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <io.h>
 #include <sys/stat.h>
@@ -34,11 +35,21 @@ auto boot_intervals() noexcept -> std::int64_t {
   return boot;
 }
 
+/// Registers an empty destructor of a thread-local object before anything else is registered. When a thread ends,
+/// winpthreads calls the functions of the C++ library in the order in which they were registered first: the one that
+/// calls destructors, and the one that frees the memory of thread-local variables. Without this call the memory would
+/// usually be freed first, and a destructor that uses a thread-local variable would see a new one.
+[[gnu::constructor(101)]] void free_thread_locals_last() noexcept {
+  abi::__cxa_thread_atexit([](void*) {}, nullptr, nullptr);
+}
+
 }  // namespace
 
 auto since_boot(const FILETIME& time) noexcept -> std::chrono::nanoseconds {
   return std::chrono::nanoseconds((intervals(time) - boot_intervals()) * 100);
 }
+
+auto to_error_code(int number) noexcept -> std::error_code { return {number, std::generic_category()}; }
 
 auto call_at_fork(void (*)(), void (*)(), void (*)()) noexcept -> int { return 0; }
 
@@ -139,6 +150,10 @@ void wake_word(const void* address, int count) noexcept {
     ::WakeByAddressSingle(word);
   else
     ::WakeByAddressAll(word);
+}
+
+void wait_for_latch(const std::latch& latch) noexcept {
+  while (!latch.try_wait()) ::Sleep(1);
 }
 
 auto register_process_barrier() noexcept -> bool { return true; }
