@@ -79,7 +79,8 @@ auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, co
   setting.ours = *current == setting.now;
   if (!setting.ours || wanted == setting.now) return true;
   const auto changed = (thread.*set)(wanted);
-  if (changed) setting.now = wanted;
+  // The system may have set another value: Windows has five priorities, and a cpuset of Linux removes CPUs.
+  if (changed) setting.now = (thread.*get)().value_or(wanted);
   return changed || has_ended(changed.error());
 }
 
