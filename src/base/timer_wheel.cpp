@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 
 namespace braid {
 
@@ -13,6 +14,9 @@ namespace braid {
 // level. When elapsed_ reaches the start of a slot, the slot's timers differ from elapsed_ in a lower digit only, and
 // move down a level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the
 // other slots.
+//
+// Before the slots exist, all timers that are later than elapsed_ are in `few_`, by tick. They move to the slots
+// together.
 
 auto timer_wheel::tick_before(time_point time) noexcept -> std::uint64_t {
   const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);
@@ -26,7 +30,7 @@ auto timer_wheel::tick_after(time_point time) noexcept -> std::uint64_t {
 
 void timer_wheel::arm(timer& item, time_point time) noexcept {
   disarm(item);
-  item.tick_ = tick_after(time);
+  item.tick_ = tick_after(time) & timer::max_tick;  // no time_point has a later tick
   insert(item);
 }
 
@@ -36,31 +40,58 @@ void timer_wheel::insert(timer& item) noexcept {
     overdue_.push_back(item);
     return;
   }
+  if (slots_ == nullptr && !has_slots()) return insert_among_few(item);
   const auto highest_bit = static_cast<unsigned>(std::bit_width(item.tick_ ^ elapsed_)) - 1;
   const unsigned level = highest_bit / level_bits;
   const auto slot = static_cast<unsigned>(item.tick_ >> (level * level_bits)) % slots_per_level;
-  item.slot_ = static_cast<std::uint16_t>(level * slots_per_level + slot);
-  slots_[item.slot_].push_back(item);
-  used_slots_[level] |= std::uint64_t{1} << slot;
+  item.slot_ = (level * slots_per_level + slot) & timer::no_slot;
+  slots_->lists[item.slot_].push_back(item);
+  slots_->used[level] |= std::uint64_t{1} << slot;
   used_levels_ |= 1U << level;
+}
+
+/// Inserts a timer behind all timers of its tick. Most timers are armed for a later time than the timers before them,
+/// so the search begins at the back.
+void timer_wheel::insert_among_few(timer& item) noexcept {
+  item.slot_ = timer::among_few;
+  few_.insert_behind(item, [&item](const timer& other) { return other.tick_ <= item.tick_; });
+  ++few_count_;
+}
+
+/// Creates the slots if one more timer would be too many for the list, and moves the timers of the list to them.
+/// Returns whether the slots exist.
+[[gnu::noinline]] auto timer_wheel::has_slots() noexcept -> bool {
+  if (few_count_ < max_few) return false;
+  slots_.reset(new (std::nothrow) wheel_slots);
+  if (slots_ == nullptr) return false;
+  while (few_count_ > 0) insert(pop_few());
+  return true;
+}
+
+auto timer_wheel::pop_few() noexcept -> timer& {
+  timer& first = *few_.pop_front();
+  first.slot_ = timer::no_slot;
+  --few_count_;
+  return first;
 }
 
 void timer_wheel::disarm(timer& item) noexcept {
   if (!item.is_armed()) return;
   item.unlink();
-  if (item.slot_ == timer::no_slot || !slots_[item.slot_].empty()) return;
+  if (item.slot_ == timer::among_few) --few_count_;
+  if (item.slot_ >= timer::among_few || !slots_->lists[item.slot_].empty()) return;
   mark_empty(item.slot_ / slots_per_level, item.slot_ % slots_per_level);
 }
 
 void timer_wheel::mark_empty(unsigned level, unsigned slot) noexcept {
-  used_slots_[level] &= ~(std::uint64_t{1} << slot);
-  if (used_slots_[level] == 0) used_levels_ &= ~(1U << level);
+  slots_->used[level] &= ~(std::uint64_t{1} << slot);
+  if (slots_->used[level] == 0) used_levels_ &= ~(1U << level);
 }
 
 auto timer_wheel::first_slot() const noexcept -> std::optional<position> {
   if (used_levels_ == 0) return std::nullopt;
   const auto level = static_cast<unsigned>(std::countr_zero(used_levels_));
-  const auto slot = static_cast<unsigned>(std::countr_zero(used_slots_[level]));
+  const auto slot = static_cast<unsigned>(std::countr_zero(slots_->used[level]));
   const unsigned shift = level * level_bits;
   const std::uint64_t above = elapsed_ >> (shift + level_bits) << (shift + level_bits);
   return position{above | (std::uint64_t{slot} << shift), level, slot};
@@ -69,7 +100,7 @@ auto timer_wheel::first_slot() const noexcept -> std::optional<position> {
 void timer_wheel::empty_slot(const position& at, intrusive_list<timer>& due) noexcept {
   mark_empty(at.level, at.slot);
   intrusive_list<timer> moving;
-  moving.splice_back(slots_[at.level * slots_per_level + at.slot]);
+  moving.splice_back(slots_->lists[at.level * slots_per_level + at.slot]);
   while (timer* item = moving.pop_front()) {
     if (item->tick_ > elapsed_) {
       insert(*item);
@@ -83,6 +114,7 @@ void timer_wheel::empty_slot(const position& at, intrusive_list<timer>& due) noe
 void timer_wheel::advance(time_point now, intrusive_list<timer>& due) noexcept {
   due.splice_back(overdue_);
   const std::uint64_t target = tick_before(now);
+  while (few_count_ > 0 && few_.front().tick_ <= target) due.push_back(pop_few());
   for (auto at = first_slot(); at && at->tick <= target; at = first_slot()) {
     elapsed_ = at->tick;
     empty_slot(*at, due);
@@ -92,9 +124,10 @@ void timer_wheel::advance(time_point now, intrusive_list<timer>& due) noexcept {
 
 void timer_wheel::take_all(intrusive_list<timer>& pending) noexcept {
   pending.splice_back(overdue_);
+  while (few_count_ > 0) pending.push_back(pop_few());
   for (auto at = first_slot(); at; at = first_slot()) {
     mark_empty(at->level, at->slot);
-    while (timer* item = slots_[at->level * slots_per_level + at->slot].pop_front()) {
+    while (timer* item = slots_->lists[at->level * slots_per_level + at->slot].pop_front()) {
       item->slot_ = timer::no_slot;
       pending.push_back(*item);
     }
@@ -103,10 +136,15 @@ void timer_wheel::take_all(intrusive_list<timer>& pending) noexcept {
 
 auto timer_wheel::next_event() const noexcept -> std::optional<time_point> {
   if (!overdue_.empty()) return time_point{duration{static_cast<duration::rep>(elapsed_ << tick_bits)}};
-  const auto at = first_slot();
-  if (!at) return std::nullopt;
+  std::uint64_t tick = 0;
+  if (few_count_ > 0)
+    tick = few_.front().tick_;
+  else if (const auto at = first_slot(); at)
+    tick = at->tick;
+  else
+    return std::nullopt;
   constexpr auto last_tick = static_cast<std::uint64_t>(std::numeric_limits<duration::rep>::max()) >> tick_bits;
-  return time_point{duration{static_cast<duration::rep>(std::min(at->tick, last_tick) << tick_bits)}};
+  return time_point{duration{static_cast<duration::rep>(std::min(tick, last_tick) << tick_bits)}};
 }
 
 }  // namespace braid

@@ -8,6 +8,7 @@
 #include <tests/support/child.hpp>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <map>
@@ -47,6 +48,21 @@ auto fire(timer_wheel& wheel, time_point now) -> std::vector<int> {
 }
 
 using ids = std::vector<int>;
+
+/// As many timers as fit into the list of few timers, armed for the end of time.
+struct crowd {
+  explicit crowd(timer_wheel& in) : wheel(in) {
+    for (probe& each : timers) wheel.arm(each, time_point::max());
+  }
+  crowd(const crowd&) = delete;
+  auto operator=(const crowd&) -> crowd& = delete;
+  ~crowd() {
+    for (probe& each : timers) wheel.disarm(each);
+  }
+
+  timer_wheel& wheel;
+  std::array<probe, timer_wheel::max_few> timers;
+};
 
 }  // namespace
 
@@ -109,6 +125,7 @@ TEST_CASE("from every level a timer comes down to its tick, in at most one step 
     for (const std::int64_t offset : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{12'345}}) {
       constexpr std::int64_t start = 987'654'321;
       timer_wheel wheel(at(start));
+      const crowd others(wheel);  // so many that the wheel has slots
       probe one(1);
       const std::int64_t deadline = (std::int64_t{1} << bit) + start + offset * tick_ns;
       wheel.arm(one, at(deadline));
@@ -129,8 +146,41 @@ TEST_CASE("from every level a timer comes down to its tick, in at most one step 
   }
 }
 
+TEST_CASE("few timers are kept in order without slots, and in the same order once there are more") {
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
+    CAPTURE(more);
+    timer_wheel wheel(at(0));
+    std::vector<std::unique_ptr<probe>> timers;
+    ids expected;
+    for (int id = 0; id < static_cast<int>(timer_wheel::max_few + more); ++id) {
+      timers.push_back(std::make_unique<probe>(id));
+      wheel.arm(*timers.back(), at((100 - id / 2) * tick_ns));  // two timers of each tick, the later ticks first
+    }
+    for (int id = static_cast<int>(timers.size()) - 1; id >= 0; --id) expected.push_back(id ^ 1);
+    if (timers.size() % 2 != 0) expected[0] = static_cast<int>(timers.size()) - 1;
+    CHECK(wheel.next_event().value() <= at((100 - expected[0] / 2) * tick_ns));
+    CHECK(fire(wheel, at(100 * tick_ns)) == expected);
+    CHECK(wheel.empty());
+    CHECK_FALSE(wheel.next_event().has_value());
+  }
+}
+
+TEST_CASE("the time of the next event is exact while there are few timers") {
+  timer_wheel wheel(at(0));
+  probe first(1);
+  probe second(2);
+  wheel.arm(second, at(70'000 * tick_ns));
+  wheel.arm(first, at(5'000 * tick_ns));
+  CHECK(wheel.next_event() == at(5'000 * tick_ns));
+  wheel.disarm(first);
+  CHECK(wheel.next_event() == at(70'000 * tick_ns));
+  wheel.disarm(second);
+  CHECK(wheel.empty());
+}
+
 TEST_CASE("the last representable time can be waited for") {
   timer_wheel wheel(at(1'000'000'000));
+  const crowd others(wheel);
   probe never(1);
   probe soon(2);
   wheel.arm(never, time_point::max());
@@ -141,7 +191,6 @@ TEST_CASE("the last representable time can be waited for") {
   CHECK(wheel.next_event().value() <= time_point::max());
   CHECK(never.is_armed());
   wheel.disarm(never);
-  CHECK(wheel.empty());
 }
 
 TEST_CASE("a disarmed timer does not fire, and leaves nothing behind") {

@@ -63,9 +63,18 @@ class intrusive_list {
 
   [[nodiscard]] auto empty() const noexcept -> bool { return head_.next_ == &head_; }
   [[nodiscard]] auto front() noexcept -> T& { return element(*head_.next_); }
+  [[nodiscard]] auto front() const noexcept -> const T& { return element(*head_.next_); }
 
   void push_back(T& element) noexcept { hook(element).link_before(head_); }
   void push_front(T& element) noexcept { hook(element).link_before(*head_.next_); }
+
+  /// Inserts `element` behind the last element for which `precedes(other)` is true, or at the front if there is none.
+  template <typename Fn>
+  void insert_behind(T& element, Fn&& precedes) {
+    list_hook* at = head_.previous_;
+    while (at != &head_ && !precedes(intrusive_list::element(*at))) at = at->previous_;
+    hook(element).link_before(*at->next_);
+  }
 
   /// Removes the first element, and returns it. Returns null if the list is empty.
   [[nodiscard]] auto pop_front() noexcept -> T* {

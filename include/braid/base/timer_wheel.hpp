@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace braid {
@@ -34,21 +35,28 @@ class timer : public list_hook {
 
  private:
   friend class timer_wheel;
-  static constexpr std::uint16_t no_slot = 0xffff;
+  static constexpr unsigned tick_bits = 50;
+  static constexpr std::uint64_t max_tick = (std::uint64_t{1} << tick_bits) - 1;
+  static constexpr std::uint64_t no_slot = (std::uint64_t{1} << (64 - tick_bits)) - 1;
+  static constexpr std::uint64_t among_few = no_slot - 1;  // in the list of few timers
 
   fire_fn fire_;
   fire_fn drop_;
-  std::uint64_t tick_ = 0;
-  std::uint16_t slot_ = no_slot;
+  std::uint64_t tick_ : tick_bits = 0;
+  std::uint64_t slot_ : 64 - tick_bits = no_slot;
 };
 
 /// A set of pending timers, sorted by the tick of about 16 µs in which they are due. Deadlines are rounded up to a tick
 /// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late.
 /// Threads: one at a time. Cost: O(1) for each call. A timer is moved to a finer level at most once for each level
-/// before it fires. Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
+/// before it fires. Up to `max_few` timers are kept in a sorted list, which needs no memory; the slots of the wheel
+/// take about 9 KiB, from the first time on that more timers are pending. Without memory for the slots, the list is
+/// used further, and arming a timer takes O(n). Source: Varghese and Lauck, "Hashed and hierarchical timing wheels",
+/// 1987.
 class BRAID_API timer_wheel {
  public:
   static constexpr unsigned tick_bits = 14;  ///< a tick is 2^14 ns
+  static constexpr unsigned max_few = 8;     ///< the number of timers that need no slots
 
   explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
 
@@ -70,7 +78,7 @@ class BRAID_API timer_wheel {
   /// deadline.
   [[nodiscard]] auto next_event() const noexcept -> std::optional<time_point>;
 
-  [[nodiscard]] auto empty() const noexcept -> bool { return used_levels_ == 0 && overdue_.empty(); }
+  [[nodiscard]] auto empty() const noexcept -> bool { return few_count_ == 0 && used_levels_ == 0 && overdue_.empty(); }
 
  private:
   static constexpr unsigned level_bits = 6;
@@ -86,16 +94,26 @@ class BRAID_API timer_wheel {
   static auto tick_before(time_point time) noexcept -> std::uint64_t;
   static auto tick_after(time_point time) noexcept -> std::uint64_t;
 
+  /// The lists of the wheel, and marks of those that are not empty.
+  struct wheel_slots {
+    std::array<std::uint64_t, levels> used{};  // bit per slot that has a timer
+    std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> lists;
+  };
+
   void insert(timer& item) noexcept;
+  void insert_among_few(timer& item) noexcept;
+  [[nodiscard]] auto has_slots() noexcept -> bool;
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
   void mark_empty(unsigned level, unsigned slot) noexcept;
   void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
+  auto pop_few() noexcept -> timer&;
 
-  std::uint64_t elapsed_;                           // every timer up to this tick has been returned
-  std::uint32_t used_levels_ = 0;                   // bit per level that has a timer
-  std::array<std::uint64_t, levels> used_slots_{};  // bit per slot that has a timer
-  std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> slots_;
-  intrusive_list<timer> overdue_;  // armed for a time that had passed
+  std::uint64_t elapsed_;                 // every timer up to this tick has been returned
+  std::uint32_t used_levels_ = 0;         // bit per level that has a timer
+  std::uint32_t few_count_ = 0;           // the number of timers in `few_`
+  intrusive_list<timer> few_;             // all later timers by tick, while there are no slots
+  intrusive_list<timer> overdue_;         // armed for a time that had passed
+  std::unique_ptr<wheel_slots> slots_{};  // created when more than `max_few` timers are pending
 };
 
 }  // namespace braid
