@@ -26,7 +26,7 @@ constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 /// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. There are few blocks
 /// of more than 1 KiB: the coroutine frames that hold requests and answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
-  return bytes <= blocks_at_once << 10U ? 64 : 16;
+  return bytes <= blocks_at_once * block_bytes(find_free_list(1024)) ? 64 : 16;
 }
 
 /// A list of blocks that moves from one thread to another.
@@ -68,9 +68,7 @@ void release_all(chain blocks) noexcept {
 
 /// Returns the number of bytes of a full chain. Chains of threads that have ended may be shorter, but are counted as
 /// full.
-constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t {
-  return blocks_at_once * free_list_bytes * (index + 1);
-}
+constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t { return blocks_at_once * block_bytes(index); }
 
 /// The number of bytes in all central free lists.
 constinit atomic<std::size_t> central_total{0};
@@ -172,7 +170,7 @@ auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void* {
       passes = max_passes;
     }
   }
-  return ::operator new((index + 1) * free_list_bytes);
+  return ::operator new(block_bytes(index));
 }
 
 void free_job_elsewhere(void* memory, std::size_t index) noexcept {

@@ -88,7 +88,8 @@ constexpr bool blocks_are_reused = !braid::testing::under_address_sanitizer;
 }  // namespace
 
 TEST_CASE("every size gets a block of at least so many bytes, aligned to sixteen") {
-  std::vector<std::size_t> sizes{0, 1, 63, 64, 65, 127, 128, 1023, 1024, 1025, 2559, 2560, 2561, 5000, 1U << 20U};
+  std::vector<std::size_t> sizes{0,   1,   8,   9,    40,   41,   72,   73,   104,  519,  520,
+                                 521, 584, 585, 1023, 1024, 1025, 2567, 2568, 2569, 5000, 1U << 20U};
   std::vector<unsigned char*> blocks;
   for (const std::size_t size : sizes) {
     blocks.push_back(static_cast<unsigned char*>(allocate_job(size)));
@@ -113,14 +114,14 @@ TEST_CASE("blocks in use are distinct") {
 
 TEST_CASE("a freed block is the next one of its class, and of no other") {
   if constexpr (blocks_are_reused) {
-    void* first = allocate_job(65);
-    free_job(first, 65);
-    void* other_class = allocate_job(64);
-    void* same_class = allocate_job(128);
+    void* first = allocate_job(73);
+    free_job(first, 73);
+    void* other_class = allocate_job(72);
+    void* same_class = allocate_job(104);
     CHECK(other_class != first);
     CHECK(same_class == first);
-    free_job(other_class, 64);
-    free_job(same_class, 128);
+    free_job(other_class, 72);
+    free_job(same_class, 104);
   }
 }
 

@@ -40,8 +40,14 @@ struct free_list {
   }
 };
 
-inline constexpr std::size_t free_list_bytes = 64;  ///< the sizes of the blocks of a list are as far apart
-inline constexpr std::size_t free_list_count = 40;
+// The size classes. Most blocks are frames and states of tasks, so small classes are 32 bytes apart. Each size is 8
+// more than a multiple of 16, because glibc adds 8 bytes and then rounds up to a multiple of 16.
+inline constexpr std::size_t small_block_step = 32;  ///< the distance between the sizes of small blocks
+inline constexpr std::size_t large_block_step = 64;  ///< the distance between the sizes of larger blocks
+inline constexpr std::size_t small_list_count = 16;  ///< the number of lists for small blocks
+inline constexpr std::size_t max_small_block = 520;  ///< the size of the largest small block
+inline constexpr std::size_t free_list_count = 48;
+static_assert(max_small_block == small_list_count * small_block_step + 8);
 
 /// The free lists of the thread, by size. Before the thread has allocated or freed a block, and while it ends, the
 /// lists are empty and accept no blocks.
@@ -66,12 +72,21 @@ inline constexpr bool uses_free_lists = false;
 inline constexpr bool uses_free_lists = true;
 #endif
 
-/// Returns the index of the list for blocks of that size. For size 0, returns an index beyond all lists.
-constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
+/// Returns the index of the list for blocks of that size. For sizes below 9, returns an index beyond all lists.
+constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t {
+  if (size <= max_small_block) return (size - 9) / small_block_step;
+  return small_list_count + (size - max_small_block - 1) / large_block_step;
+}
+
+/// Returns the size of the blocks of the list with that index.
+constexpr auto block_bytes(std::size_t index) noexcept -> std::size_t {
+  if (index < small_list_count) return (index + 1) * small_block_step + 8;
+  return max_small_block + (index - small_list_count + 1) * large_block_step;
+}
 
 /// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come from free lists of the thread, one
-/// for each multiple of 64 bytes. These lists are refilled in batches from a process-wide central free list. Larger
-/// blocks come from operator new.
+/// for each step of 32 bytes up to 520, and of 64 bytes above. These lists are refilled in batches from a process-wide
+/// central free list. Larger blocks come from operator new.
 /// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
 /// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {
