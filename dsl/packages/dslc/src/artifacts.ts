@@ -7,14 +7,8 @@ import { artifactNameOf } from "./plan_names.js";
 import { writeIndex } from "./folder.js";
 import { readText, replaceFile } from "./write.js";
 
-/** A file and what belongs into it. */
-interface Artifact {
-  readonly file: string;
-  readonly artifact: string;
-}
-
-/** Those of plans and tests that compiled. */
-export function artifactsOf(compiled: readonly Compiled[], folder: string): Artifact[] {
+/** The artifacts of plans and tests that compiled, with the files that they belong into. */
+export function artifactsOf(compiled: readonly Compiled[], folder: string): { file: string; artifact: string }[] {
   return compiled.flatMap(({ file, artifact }) =>
     artifact === undefined ? [] : [{ file: join(folder, artifactNameOf(file)), artifact }],
   );

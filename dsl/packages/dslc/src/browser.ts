@@ -3,6 +3,7 @@
 import ts = require("typescript");
 
 import { fs, mount } from "./browser_host.js";
+import type { BrowserProject } from "./browser_project.js";
 import { Compiler } from "./compile.js";
 import { loadProject } from "./project.js";
 
@@ -11,12 +12,7 @@ import { loadProject } from "./project.js";
 
 /** What the page sends: a project and its files by absolute path, or a text in place of a file. */
 type Message =
-  | {
-      readonly number: number;
-      readonly root: string;
-      readonly files: Readonly<Record<string, string>>;
-      readonly standard: string;
-    }
+  | ({ readonly number: number } & BrowserProject)
   | { readonly number: number; readonly file: string; readonly text: string };
 
 interface Scope {

@@ -12,13 +12,6 @@ const here = dirname(fileURLToPath(import.meta.url));
 const quickjs = "@jitl/quickjs-wasmfile-release-sync";
 const nodeRequire = createRequire(import.meta.url);
 
-/** In place of a module of Node its part of browser_host.ts. */
-const ofHost = new Map([
-  ["node:fs", "fs"],
-  ["node:path", "path"],
-  ["node:crypto", "crypto"],
-  ["node:url", "url"],
-]);
 /** In place of what needs Node what needs a browser. */
 const instead = new Map([
   [join(here, "runner.js"), join(here, "browser_runner.js")],
@@ -38,7 +31,7 @@ const load = (id) => {
   const require = (name) => {
     const target = imports[name];
     if (target === undefined) throw new Error(id + " has no module " + name);
-    if (target.startsWith("host:")) return host[target.slice(5)] ?? { createRequire: () => ({ resolve: () => library }) };
+    if (target.startsWith("node:")) return host[target.slice(5)] ?? { createRequire: () => ({ resolve: () => library }) };
     const found = load(target);
     // As in Node, the exports of a CommonJS module are also the default export that an ES module imports.
     return isOwn && !modules.get(target)[2] ? Object.create(found, { default: { value: found } }) : found;
@@ -72,7 +65,8 @@ class Bundle {
   }
 
   private targetOf(name: string, importer: string): string {
-    if (name.startsWith("node:")) return `host:${ofHost.get(name) ?? name}`;
+    // Its part of browser_host.ts replaces a module of Node.
+    if (name.startsWith("node:")) return name;
     const found = name.startsWith(".") ? resolve(dirname(importer), name) : createRequire(importer).resolve(name);
     const other = instead.get(found);
     const file = other === undefined ? found : resolve(dirname(found), other);

@@ -16,6 +16,8 @@ import { BadResult } from "./sandbox_result.js";
 /** What a plan may use while it is built. */
 export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
 
+type Pending = Compiled | Promise<Compiled>;
+
 /** Compiles plans of one project. Close it: it keeps a worker. */
 export class Compiler {
   private runner: Runner | undefined;
@@ -36,7 +38,7 @@ export class Compiler {
    * plan is a diagnostic of that plan, and the others are compiled.
    */
   async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
-    const out: Promise<Compiled>[] = [];
+    const out: Pending[] = [];
     while (out.length < files.length) {
       const rest = files.slice(out.length);
       const paths = rest.map((file) => resolve(file));
@@ -49,15 +51,15 @@ export class Compiler {
         this.cache = new ProgramCache();
         // If a program of several plans fails, the failing plan is unknown, so each plan is compiled alone.
         if (rest.length > 1 && program === undefined)
-          for (const each of rest) out.push(...(await this.compile([each], texts)).map((one) => Promise.resolve(one)));
-        else out.push(Promise.resolve(this.failedPlan(files[out.length]!, error)));
+          for (const each of rest) out.push(...(await this.compile([each], texts)));
+        else out.push(this.failedPlan(files[out.length]!, error));
       }
     }
     return await Promise.all(out);
   }
 
   /** Appends what becomes of each plan. Throws at the first on which TypeScript fails. */
-  private async compileInto(out: Promise<Compiled>[], files: readonly string[], program: PlanProgram): Promise<void> {
+  private async compileInto(out: Pending[], files: readonly string[], program: PlanProgram): Promise<void> {
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),
@@ -70,7 +72,7 @@ export class Compiler {
         const plan = new PlanCompilation(this.project, this.options, program, this.root, file);
         const refusal = plan.check();
         if (refusal !== undefined) {
-          out.push(Promise.resolve(refusal));
+          out.push(refusal);
           continue;
         }
         const modules = plan.modules();

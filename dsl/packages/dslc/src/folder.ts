@@ -109,13 +109,6 @@ export function isIndexStale(folder: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") !== indexOf(folder);
 }
 
-/** An artifact that dslc made of a source that is gone. */
-export interface LeftArtifact {
-  readonly file: string;
-  /** As the artifact has it. */
-  readonly source: string;
-}
-
 /** The source from which dslc made an artifact, as the artifact names it; nothing if it was made otherwise. */
 function sourceIn(file: string): string | undefined {
   const artifact = parsedJson(readText(file) ?? ""); // the engine says what is wrong with it
@@ -126,8 +119,8 @@ function sourceIn(file: string): string | undefined {
   return isOurs && typeof first === "string" ? first.split("#")[0] : undefined;
 }
 
-/** Plans and tests in a folder of artifacts that dslc made of sources below `root` which are no longer there. */
-export function leftIn(folder: string, root: string): LeftArtifact[] {
+/** The artifacts in a folder that dslc made of sources below `root` which are gone, with these as the artifacts name them. */
+export function leftIn(folder: string, root: string): { file: string; source: string }[] {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // what writes there says what is wrong
   return artifactNamesIn(folder).flatMap((name) => {
     const file = join(folder, name);

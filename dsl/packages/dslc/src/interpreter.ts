@@ -148,14 +148,14 @@ function interpret(limits: Limits, error: unknown): Failure {
   const said = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   const part = (name: string): string => (typeof said[name] === "string" ? said[name] : "");
   const text = `${part("name")}: ${part("message")}`;
-  const place = { stack: part("stack") };
-  if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), ...place };
+  const stack = part("stack");
+  if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), stack };
   if (text.includes("out of memory"))
-    return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
+    return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), stack };
   // "Maximum call stack" is V8's message if V8's own stack overflows while it runs QuickJS.
   if (text.includes("stack overflow") || text.includes("Maximum call stack"))
-    return { ...failure("stack_limit", "the plan's calls are nested too deeply"), ...place };
-  return readFailure({ code: "plan_threw", message: text, ...place });
+    return { ...failure("stack_limit", "the plan's calls are nested too deeply"), stack };
+  return readFailure({ code: "plan_threw", message: text, stack });
 }
 
 /** What the prelude has returned. */

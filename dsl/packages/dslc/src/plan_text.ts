@@ -32,16 +32,17 @@ export function parsePlanText(
   text: string,
   options: ts.CreateSourceFileOptions | ts.ScriptTarget,
 ): PlanText {
-  const empty = (): ts.SourceFile => ts.createSourceFile(file, "export {};\n", options, true);
-  let source: ts.SourceFile;
+  const parse = (content: string): ts.SourceFile => ts.createSourceFile(file, content, options, true);
+  let refusals: readonly Diagnostic[];
   try {
-    source = ts.createSourceFile(file, text, options, true);
+    const source = parse(text);
+    refusals = refusalsOf(shown, source);
+    if (refusals.length === 0) return { text, source, refusals };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { text, source: empty(), refusals: [tooDeep(startOf(shown))] };
+    refusals = [tooDeep(startOf(shown))];
   }
-  const refusals = refusalsOf(shown, source);
-  return refusals.length > 0 ? { text, source: empty(), refusals } : { text, source, refusals };
+  return { text, source: parse("export {};\n"), refusals };
 }
 
 /** What must not reach the program that all plans of a build share. */

@@ -10,7 +10,7 @@ import { join, relative } from "node:path";
 import ts = require("typescript");
 
 import { sha256 } from "./json.js";
-import { libraryFolder, PlanFiles } from "./plan_files.js";
+import { compilerOptions, libraryFolder, PlanFiles } from "./plan_files.js";
 import type { Project } from "./project.js";
 import { readText, replaceFile } from "./write.js";
 
@@ -62,16 +62,12 @@ function stampOf(generated: string): string {
 /** File → text, for the modules that @rankd/plan consists of. */
 function declarationsOf(generated: string): Map<string, string> {
   const options: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    lib: ["lib.es2022.d.ts"],
+    ...compilerOptions,
     module: ts.ModuleKind.ES2022,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
-    strict: true,
-    types: [],
     declaration: true,
     emitDeclarationOnly: true,
-    skipLibCheck: true,
-    newLine: ts.NewLineKind.LineFeed,
+    removeComments: false,
     rootDir: libraryFolder,
     outDir: "/",
   };

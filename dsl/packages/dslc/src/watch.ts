@@ -53,11 +53,11 @@ class Watched {
     }, settleMs);
   }
 
-  end(): void {
+  readonly end = (): void => {
     this.isOver = true;
     this.wake();
     for (const watcher of this.watchers.values()) watcher.close();
-  }
+  };
 
   /** Compiles plans. Whatever is thrown is said, and the plans are compiled again after the next change. */
   async compile(plans: readonly string[]): Promise<void> {
@@ -105,10 +105,7 @@ class Watched {
 /** Runs until the process is interrupted. `once` compiles the plans that it is given and says what became of them. */
 export async function watch(files: readonly string[], once: Once): Promise<number> {
   const watched = new Watched(files, once);
-  const end = (): void => {
-    watched.end();
-  };
-  process.once("SIGINT", end).once("SIGTERM", end);
+  process.once("SIGINT", watched.end).once("SIGTERM", watched.end);
   await watched.compile(files);
   while (!watched.isOver) {
     const affected = await watched.affected();
