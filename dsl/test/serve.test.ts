@@ -71,6 +71,15 @@ after(async () => {
   await compiler.close();
 });
 
+test("a line ends at a line feed only, wherever its bytes are cut", async () => {
+  const line = Buffer.from(`${JSON.stringify({ number: 7, do: "source", plan: "home", text: "a\u2028b\u2029c" })}\n`);
+  const cut = line.indexOf(0xe2) + 1;
+  input.write(line.subarray(0, cut));
+  input.write(line.subarray(cut));
+  const answer = JSON.parse((await lines.next()).value as string) as Answer & { number: number };
+  assert.deepEqual([answer.number, answer.file], [7, "plans/home.plan.ts"]);
+});
+
 test("a source is given as it stands, and a plan without one is refused", async () => {
   const text = readFileSync(source, "utf8");
   const found = await ask({ do: "source", plan: "home" });

@@ -1,6 +1,5 @@
 // serve.ts: answers requests of `rankd studio` about the sources of a project. Each request is a line of JSON.
 import { existsSync, readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
 import { writeArtifacts } from "./artifacts.js";
@@ -37,9 +36,19 @@ interface Question {
 /** Answers in the order of the questions. */
 export async function serve(project: Project, compiler: Compiler, input: Readable, output: Writable): Promise<number> {
   const answers = new Answers(project, compiler);
-  for await (const line of createInterface({ input, crlfDelay: Infinity }))
-    output.write(`${JSON.stringify(await answers.to(line))}\n`);
+  for await (const line of linesOf(input)) output.write(`${JSON.stringify(await answers.to(line))}\n`);
   return 0;
+}
+
+/** The lines of a stream. They end only at line feeds: readline may also split a text of a plan at U+2028. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of input.setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
 }
 
 class Answers {
@@ -77,7 +86,7 @@ class Answers {
     }
     if (question.do === "project") {
       const script = question.script ? { script: browserScript() } : {};
-      return { file: this.shown(file), ...browserProject(this.project), ...script };
+      return { file: placeName(this.project.root, file), ...browserProject(this.project), ...script };
     }
     if (question.do === "save") return await this.save(file, question);
     throw new Refusal("unknown_question", `there is no question ${question.do}`);
@@ -90,19 +99,15 @@ class Answers {
     return file;
   }
 
-  private shown(file: string): string {
-    return placeName(this.project.root, file);
-  }
-
   private source(file: string): object {
     const text = readFileSync(file, "utf8");
-    return { file: this.shown(file), text, digest: sha256(text) };
+    return { file: placeName(this.project.root, file), text, digest: sha256(text) };
   }
 
   private async draft(file: string, text: string): Promise<object> {
     const [compiled] = await this.compiler.compile([file], new Map([[file, text]]));
     const { diagnostics, artifact = null, options } = compiled!;
-    return { file: this.shown(file), diagnostics, artifact, options: options?.() ?? [] };
+    return { file: placeName(this.project.root, file), diagnostics, artifact, options: options?.() ?? [] };
   }
 
   /**
@@ -112,9 +117,9 @@ class Answers {
   private async save(file: string, { text, digest }: Question): Promise<object> {
     const there = readFileSync(file, "utf8");
     if (there !== text && sha256(there) !== digest)
-      throw new Refusal("source_changed", `${this.shown(file)} has changed since it was read`);
+      throw new Refusal("source_changed", `${placeName(this.project.root, file)} has changed since it was read`);
     replaceFile(file, text);
-    return { file: this.shown(file), digest: sha256(text), diagnostics: await this.build(file) };
+    return { file: placeName(this.project.root, file), digest: sha256(text), diagnostics: await this.build(file) };
   }
 
   /** The text is saved whatever becomes of its artifact, so nothing that goes wrong here is an error of the save. */
