@@ -32,21 +32,55 @@ function projectFolder(): string {
   return folder;
 }
 
-test("help, and what is wrong with a command line", async () => {
+/** A command line, and the error about it. */
+const wrongUsage: readonly (readonly [string, string])[] = [
+  [
+    "biuld",
+    "there is no command `biuld`; the commands are build, check, watch, test, diff, publish, outdated, serve, bindings",
+  ],
+  ["bindings --colour", "`dslc bindings` has no option --colour; its options are --out, --project, --engine, --help"],
+  ["check --verify", "`dslc check` has no option --verify; it is an option of build"],
+  ["test --out x", "`dslc test` has no option --out; it is an option of build, watch, bindings"],
+  ["build --only x", "`dslc build` has no option --only; it is an option of test"],
+  ["build --out", "--out needs a value: `--out DIR`, or `--out=DIR`"],
+  ["bindings --out --json", "--out needs a value: `--out FILE`, or `--out=FILE`"],
+  ["build --out=", "the value of --out must not be empty; write `--out DIR`"],
+  ["build --engine EMPTY", "the value of --engine must not be empty; write `--engine FILE`"],
+  ["build --json=yes", "--json has no value, got `yes`"],
+  ["build --time-limit-ms 0", "--time-limit-ms must be an integer of at least 1, got `0`"],
+  ["diff a", "`dslc diff` needs two plans, got 1; write `dslc diff BEFORE AFTER`"],
+  ["publish a", "`dslc publish` accepts no files, got `a`; it is about the whole project"],
+];
+
+test("the help of a command has its own options only", async () => {
   const folder = projectFolder();
-  assert.deepEqual([(await dslc(folder, "--help")).status, (await dslc(folder, "build", "--help")).status], [0, 0]);
-  for (const args of [
-    [],
-    ["biuld"],
-    ["build", "--colour"],
-    ["build", "--out"],
-    ["build", "--time-limit-ms", "0"],
-    ["build", "--engine", ""],
-    ["build", "--out="],
-    ["diff", "a"],
-  ]) {
-    const wrong = await dslc(folder, ...args);
-    assert.equal(wrong.status, 2, `${args.join(" ")}: ${wrong.err}`);
+  const helpOf = async (...args: string[]): Promise<string> => {
+    const { status, out, err } = await dslc(folder, ...args, "--help");
+    assert.deepEqual([status, err], [0, ""]);
+    return out;
+  };
+  const named = (text: string): string[] => [...text.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name!);
+  const all = await helpOf();
+  for (const [, command] of all.matchAll(/^ {2}([a-z]+) /gm)) {
+    const own = await helpOf(command!);
+    assert.match(own, new RegExp(`^usage: dslc ${command!} \\[OPTIONS\\]`));
+    // Each option of the help is one that the command accepts: without its value, or with a wrong one.
+    for (const name of named(own).filter((each) => each !== "help"))
+      assert.doesNotMatch((await dslc(folder, command!, `--${name}=`)).err, /has no option/);
+    const others = named(all).filter((each) => !named(own).includes(each));
+    for (const name of others) assert.match((await dslc(folder, command!, `--${name}=`)).err, /has no option/);
+  }
+  assert.deepEqual(named(await helpOf("bindings")), ["out", "project", "engine", "help"]);
+  assert.match(await helpOf("diff"), /^Exit status: 0 the plans do the same, 1 they differ, 2 every error\.$/m);
+  for (const line of all.split("\n")) assert.ok(line.length <= 120, line);
+});
+
+test("what is wrong with a command line is one sentence", async () => {
+  const folder = projectFolder();
+  assert.equal((await dslc(folder)).status, 2);
+  for (const [line, error] of wrongUsage) {
+    const args = line.split(" ").map((each) => each.replace("EMPTY", ""));
+    assert.deepEqual(await dslc(folder, ...args), { status: 2, out: "", err: `dslc: ${error}\n` }, line);
   }
   const unknown = await dslc(folder, "biuld");
   const { status, stdout, stderr } = spawnSync(process.execPath, [command, "biuld"], { cwd: folder, encoding: "utf8" });
@@ -110,8 +144,20 @@ test("what cannot be read or written is told in a line, and what was there befor
     return wrong.err;
   };
   assert.match(await told("build", "--out", "/dev/null"), /^dslc: \/dev\/null\/a\.json cannot be written: \S+: .*\n$/);
-  assert.equal(await told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts is not there\n");
-  assert.match(await told("check", "plans.json"), /^dslc: plans\.json is not there\n$/);
+  assert.equal(await told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts does not exist\n");
+  assert.equal(
+    await told("check", "plans"),
+    "dslc: plans is a folder; name files in it, or no file for all plans of the project\n",
+  );
+  assert.equal(
+    await told("check", "rankd.toml"),
+    "dslc: `dslc check` cannot use rankd.toml; expected NAME.plan.ts, NAME.test.ts or an artifact NAME.json\n",
+  );
+  assert.equal(
+    await told("build", "plans/compiled/a.json"),
+    "dslc: `dslc build` cannot use plans/compiled/a.json; expected NAME.plan.ts or NAME.test.ts\n",
+  );
+  assert.match(await told("check", "plans.json"), /^dslc: plans\.json does not exist\n$/);
   writeFileSync(join(folder, "plans/manifest.json"), '{"plans": 3}');
   assert.match(await told("build"), /manifest\.json: `plans` must list the sources of plans, as in \{.*\}\n$/);
 });

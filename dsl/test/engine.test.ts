@@ -122,7 +122,7 @@ test("an engine that is not there, that is too old or that dies is an error with
   assert.deepEqual([gone.status, gone.out], [1, ""]);
   assert.match(
     gone.err,
-    /^dslc: \.\/gone, which checks plans, is not there; --engine or the environment's RANKD names/,
+    /^dslc: \.\/gone, which checks plans, does not exist; pass the path of rankd with --engine, or set RANKD to it$/m,
   );
   script(folder, "old", "echo 'rankd: there is no command `check`' >&2\nexit 2\n");
   const old = run(folder, ["build", "--engine", "./old"]);
@@ -151,14 +151,18 @@ test("a message that the engine would not read is refused here", async () => {
 
 /** Programs that are no engine, each with what is said of it. `$id` is the number of the question. */
 const impostors: readonly (readonly [string, string, RegExp])[] = [
-  ["rubbish", "read -r line; echo 'what?'; cat >/dev/null", /said `what\?`, which is no answer; --engine or/],
+  [
+    "rubbish",
+    "read -r line; echo 'what?'; cat >/dev/null",
+    /said `what\?`, which is no answer; pass the path of rankd with/,
+  ],
   ["flood", "yes rubbish", /said `rubbish`, which is no answer/],
   ["null", "read -r line; echo null; cat >/dev/null", /said `null`, which is no answer/],
   ["other", `read -r line; echo '{"id":77}'; cat >/dev/null`, /said `\{"id":77\}`, which is no answer/],
   [
     "empty",
     `read -r line; echo '{"id":1}'; cat >/dev/null`,
-    /gave an answer without a valid `diagnostics`; --engine or/,
+    /gave an answer without a valid `diagnostics`; pass the path of rankd with/,
   ],
   [
     "wrong",
@@ -174,8 +178,11 @@ for (const [name, body, said] of impostors)
     const folder = scratchFolder();
     const silenceMs = body.startsWith("exec ") ? 100 : undefined; // the others answer, however late on a busy machine
     const made = new Engine(script(folder, name, `${body}\n`), folder, silenceMs);
-    await assert.rejects(made.open(), (error) => error instanceof EngineError && said.test(error.message));
-    made.close();
+    try {
+      await assert.rejects(made.open(), (error) => error instanceof EngineError && said.test(error.message));
+    } finally {
+      made.close();
+    }
   });
 
 test("a comparison that is none is an error", async () => {

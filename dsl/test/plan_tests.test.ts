@@ -227,7 +227,7 @@ test("test says why it cannot run", async () => {
   const made = projectFolder();
   const missing = await dslc(made, "test", "--engine", "./none");
   assert.equal(missing.status, 1);
-  assert.match(missing.err, /^dslc: \.\/none, which checks plans, is not there; --engine or the environment's RANKD/);
+  assert.match(missing.err, /^dslc: \.\/none, which checks plans, does not exist; pass the path of rankd with/);
   assert.match((await dslc(made, "test", "plans/feed.plan.ts")).err, /feed\.plan\.ts defines no tests/);
   assert.equal((await dslc(made, "test", "--out", "x")).status, 2);
   assert.equal((await dslc(made, "build", "--only", "x")).status, 2);

@@ -1,87 +1,133 @@
-// arguments.ts: the arguments of dslc.
+// arguments.ts: the commands and options of dslc. Two tables serve parsing, help and error messages.
 import { parseArgs } from "node:util";
 
 import { defaultLimits } from "./compile.js";
 
-/** The text of --help. */
-export const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
-
-  build [FILE…]   compile plans and tests; without files all of the project
-  check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
-  watch [FILE…]   compile plans, and again whenever they change
-  test [FILE…]    compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts
-  diff A B        how two plans differ (.plan.ts or .json), by the rules of rankd diff
-  publish         record the versions of all fragments in fragments/index.json; from then on they stay as they are
-  outdated [FILE…]  which plans use older versions of fragments than are published; without files the artifacts
-  serve           answer the questions of rankd studio, a line of JSON each, until the input ends
-  bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
-
-  --out DIR           build, watch: where artifacts go; default: the project's folder of plans
-  --only TEXT         test: run only tests with this text in their names
-  --engine FILE       the program rankd, which checks plans and runs tests; default: what RANKD names, or that of the
-                      package @rankd/engine-linux-x64, or the one in the path
-  --out FILE          bindings: write the tokens and methods as one module, and nothing else
-  --project DIR       the folder with rankd.toml; default: at or above the first file, or here
-  --root DIR          paths in artifacts are relative to it; default: the project
-  --verify            build: write nothing, fail where an artifact would change, or is left of a source that is gone
-  --json              diagnostics as JSON on standard output; diff: what differs, as one object
-  --time-limit-ms N   time that each plan may take to build; default ${defaultLimits.timeMs}
-  --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
-  --help              this text
-
-Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage, 3 nothing was checked: there is no rankd.
-Of diff: 0 the plans do the same, 1 they differ, 2 every error. Of outdated: 1 too if a use is older.
-`;
-
 /** Arguments that are wrong. */
 export class UsageError extends Error {}
 
-const commands = ["build", "check", "watch", "test", "diff", "bindings", "publish", "outdated", "serve"];
-const declared = {
-  out: { type: "string" },
-  project: { type: "string" },
-  root: { type: "string" },
-  only: { type: "string" },
-  engine: { type: "string" },
-  verify: { type: "boolean" },
-  json: { type: "boolean" },
-  "time-limit-ms": { type: "string" },
-  "memory-limit-mb": { type: "string" },
-} as const;
+/** Each command with its files, and what it does. */
+const commands: readonly (readonly [name: string, files: string, about: string])[] = [
+  ["build", "[FILE…]", "compile plans and tests; without files all of the project"],
+  ["check", "[FILE…]", "compile plans, write nothing; FILE may also be an artifact (.json)"],
+  ["watch", "[FILE…]", "compile plans, and again whenever they change"],
+  ["test", "[FILE…]", "compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts"],
+  ["diff", "A B", "show how two plans differ (.plan.ts or .json), by the rules of rankd diff"],
+  ["publish", "", "record the versions of all fragments in fragments/index.json; they never change again"],
+  ["outdated", "[FILE…]", "list uses of older versions of fragments than the newest; without files in all artifacts"],
+  ["serve", "", "answer the questions of rankd studio, a line of JSON each, until the input ends"],
+  ["bindings", "", "write .rankd/ into the project: the types of @rankd/plan for editors and tsc"],
+];
+
+const compiling = "build check watch test diff publish outdated serve";
+
+/** Each option with its value, the commands that have it, and what it does. */
+const options: readonly (readonly [name: string, value: string, of: string, about: string])[] = [
+  ["out", "DIR", "build watch", "where artifacts go; default: the project's folder of plans"],
+  ["out", "FILE", "bindings", "write the tokens and methods as one module, and nothing else"],
+  ["verify", "", "build", "write nothing, and fail if an artifact would change or has lost its source"],
+  ["only", "TEXT", "test", "run only tests with this text in their names"],
+  ["json", "", compiling, "print diagnostics, or the differences of two plans, as JSON on standard output"],
+  ["root", "DIR", compiling, "paths in artifacts are relative to this folder; default: the project"],
+  ["time-limit-ms", "N", compiling, `time that each plan may take to build; default ${defaultLimits.timeMs}`],
+  ["memory-limit-mb", "N", compiling, `memory that each plan may take; default ${defaultLimits.memoryMb}`],
+  ["project", "DIR", "", "the folder with rankd.toml; default: at or above the first file, or here"],
+  [
+    "engine",
+    "FILE",
+    "",
+    "the program rankd; default: RANKD, the package @rankd/engine-linux-x64, or rankd in the path",
+  ],
+  ["help", "", "", "print this text; after a command only what concerns it"],
+];
+
+const optionsOf = (command: string) => options.filter(([, , of]) => of === "" || of.split(" ").includes(command));
+
+const statuses: Readonly<Record<string, string>> = {
+  diff: "0 the plans do the same, 1 they differ, 2 every error",
+  outdated: "0 all uses are of the newest versions, 1 a use is older or a plan is wrong, 3 nothing was checked",
+  "": "0 success, 1 a plan is wrong or a test fails, 2 wrong usage, 3 nothing was checked: there is no rankd",
+};
+
+/** The text of --help, of one command if there is a command with that name. */
+export function helpFor(name = ""): string {
+  const line = (left: string, right: string): string => `  ${left.padEnd(20)}${right}\n`;
+  const known = commands.find(([each]) => each === name);
+  const listed = known === undefined ? commands : [known];
+  const shown = known === undefined ? options : optionsOf(name);
+  return [
+    `usage: dslc ${known === undefined ? "COMMAND [OPTIONS] [FILE…]" : `${name} [OPTIONS] ${known[1]}`.trimEnd()}\n\n`,
+    ...listed.map(([each, files, about]) => line(`${each} ${files}`, about)),
+    "\n",
+    ...shown.map(([option, value, of, about]) => {
+      const isOfFew = known === undefined && of !== "" && of !== compiling;
+      return line(`--${option} ${value}`, `${isOfFew ? `${of.replaceAll(" ", ", ")}: ` : ""}${about}`);
+    }),
+    `\nExit status: ${statuses[name] ?? statuses[""]!}.\n`,
+    known === undefined ? "The statuses of diff and outdated differ: see `dslc diff --help`.\n" : "",
+  ].join("");
+}
+
+type Values = Partial<
+  Record<"out" | "project" | "root" | "only" | "engine", string> & Record<"verify" | "json", boolean>
+>;
 
 /** What the command line says. */
 export type Arguments = ReturnType<typeof parseArguments>;
 
-function split(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: declared, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
 /** Parses the arguments of a command. Throws a UsageError. */
 export function parseArguments(args: readonly string[]) {
   const [command = "", ...rest] = args;
-  if (!commands.includes(command))
-    throw new UsageError(`there is no ${command.startsWith("-") ? "option" : "command"} ${command}`);
-  const { values, positionals: files } = split(rest);
-  if (command === "publish" && files.length > 0)
-    throw new UsageError("publish accepts no files, because it records all fragments");
-  if (command === "serve" && files.length > 0) throw new UsageError("serve accepts no files");
-  if (command === "diff" && files.length !== 2) throw new UsageError("diff needs two plans");
-  if (command !== "test" && values.only !== undefined) throw new UsageError("--only is an option of test");
-  if (command === "test" && values.out !== undefined) throw new UsageError("--out is not an option of test");
-  for (const [name, value] of Object.entries(values))
-    if (value === "") throw new UsageError(`the value of --${name} must not be empty`);
-  const number = (name: "time-limit-ms" | "memory-limit-mb", otherwise: number): number => {
-    const value = Number(values[name] ?? otherwise);
+  const names = commands.map(([name]) => name);
+  const row = commands.find(([name]) => name === command);
+  if (row === undefined)
+    throw new UsageError(`there is no command \`${command}\`; the commands are ${names.join(", ")}`);
+  const { files, given } = split(command, rest);
+  if (row[1] === "" && files.length > 0)
+    throw new UsageError(`\`dslc ${command}\` accepts no files, got \`${files[0]!}\`; it is about the whole project`);
+  if (command === "diff" && files.length !== 2)
+    throw new UsageError(`\`dslc diff\` needs two plans, got ${files.length}; write \`dslc diff BEFORE AFTER\``);
+  const number = (name: string, otherwise: number): number => {
+    const value = Number(given.get(name) ?? otherwise);
     if (Number.isInteger(value) && value >= 1) return value;
-    throw new UsageError(`--${name} must be an integer of at least 1, got \`${values[name]}\``);
+    throw new UsageError(`--${name} must be an integer of at least 1, got \`${String(given.get(name))}\``);
   };
   const limits = {
     timeMs: number("time-limit-ms", defaultLimits.timeMs),
     memoryMb: number("memory-limit-mb", defaultLimits.memoryMb),
   };
-  return { command, files, limits, ...values };
+  return { command, files, limits, ...(Object.fromEntries(given) as Values) };
+}
+
+/** The files and the options of a command, by their names. */
+function split(command: string, args: readonly string[]): { files: string[]; given: Map<string, string | true> } {
+  const types = options.map(([name, value]) => [name, { type: value === "" ? "boolean" : "string" } as const]);
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(types) as Record<string, { type: "boolean" | "string" }>,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const given = new Map<string, string | true>();
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value } = token;
+    const row = optionsOf(command).find(([each]) => each === name);
+    if (row === undefined) throw new UsageError(unknownOption(command, rawName, name));
+    const [, form] = row;
+    if (form === "" && value !== undefined) throw new UsageError(`${rawName} has no value, got \`${value}\``);
+    if (form !== "" && (value === undefined || (token.inlineValue !== true && value.startsWith("-"))))
+      throw new UsageError(`${rawName} needs a value: \`${rawName} ${form}\`, or \`${rawName}=${form}\``);
+    if (value === "") throw new UsageError(`the value of ${rawName} must not be empty; write \`${rawName} ${form}\``);
+    given.set(name, value ?? true);
+  }
+  return { files: tokens.flatMap((token) => (token.kind === "positional" ? [token.value] : [])), given };
+}
+
+function unknownOption(command: string, written: string, name: string): string {
+  const others = options.flatMap(([each, , of]) => (each === name ? [of.replaceAll(" ", ", ")] : []));
+  const own = optionsOf(command).map(([each]) => `--${each}`);
+  const hint = others.length > 0 ? `it is an option of ${others.join(", ")}` : `its options are ${own.join(", ")}`;
+  return `\`dslc ${command}\` has no option ${written}; ${hint}`;
 }

@@ -1,8 +1,9 @@
 // cli.ts: the commands of dslc.
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
-import { type Arguments, help, parseArguments, UsageError } from "./arguments.js";
+import { type Arguments, helpFor, parseArguments, UsageError } from "./arguments.js";
 import { artifactsOf, writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
 import type { Problem } from "./checker.js";
@@ -12,12 +13,11 @@ import { Engine, findEngine, type Side } from "./engine.js";
 import { artifactsIn, isIndexStale, leftIn, sourcesOf, testsOf } from "./folder.js";
 import { fragmentsOf, outdatedIn, publish, usesOf } from "./fragment_index.js";
 import { type Compiled, newCompiled } from "./plan_compilation.js";
-import { definesTests, planNameOf, testArtifact } from "./plan_names.js";
+import { definesTests, planNameOf, testArtifact, testSource } from "./plan_names.js";
 import { findProject, loadProject, type Project } from "./project.js";
 import { ProjectError, TomlSyntaxError } from "./project_error.js";
 import { projectFault, RegistryError } from "./registry_files.js";
 import { serve } from "./serve.js";
-import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
 import { watch } from "./watch.js";
 import { readText, reasonOf, removeFile, replaceFile } from "./write.js";
@@ -42,12 +42,12 @@ const standardOutput: Output = {
  */
 export async function main(args: readonly string[], to: Output = standardOutput): Promise<number> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
-    to.out(help);
+    to.out(helpFor(args[0]));
     return args.length === 0 ? 2 : 0;
   }
   try {
     const options = parseArguments(args);
-    for (const file of options.files) if (!existsSync(file)) throw new ProjectError(`${file} is not there`);
+    for (const file of options.files) checkFile(file, options.command);
     const root = options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0]));
     const program = findEngine(options.engine, root);
     const engine = program === undefined ? undefined : new Engine(program, root);
@@ -67,6 +67,17 @@ export async function main(args: readonly string[], to: Output = standardOutput)
     reportError(error, args, to);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
+}
+
+/** Refuses a file of the command line that cannot be one of the command. */
+function checkFile(file: string, command: string): void {
+  if (!existsSync(file)) throw new ProjectError(`${file} does not exist`);
+  if (statSync(file).isDirectory())
+    throw new ProjectError(`${file} is a folder; name files in it, or no file for all plans of the project`);
+  const mayBeArtifact = ["check", "diff", "outdated"].includes(command);
+  if (file.endsWith(".ts") || (mayBeArtifact && file.endsWith(".json"))) return;
+  const wanted = mayBeArtifact ? "NAME.plan.ts, NAME.test.ts or an artifact NAME.json" : "NAME.plan.ts or NAME.test.ts";
+  throw new ProjectError(`\`dslc ${command}\` cannot use ${file}; expected ${wanted}`);
 }
 
 const howToGet = "install @rankd/engine-linux-x64, or pass the program's path with --engine";
@@ -138,8 +149,7 @@ class Command {
     };
     if (command === "watch") return await watch(files, once);
     const compiled = await once(files);
-    if (command === "test" && engine !== undefined && !isFaulty(compiled))
-      return runTests(project, options, engine.program);
+    if (command === "test" && engine !== undefined && !isFaulty(compiled)) return this.runTests(engine.program);
     return this.status(isStale || isFaulty(compiled));
   }
 
@@ -147,11 +157,28 @@ class Command {
     return isWrong ? 1 : this.engine === undefined ? notChecked : 0;
   }
 
-  /** What the command is about: the files of the command line, or all plans and tests of the project. */
+  /** What the command is about: the files of the command line, for `test` with their plans, or all of the project. */
   private files(): readonly string[] {
     const { command, files } = this.options;
     if (files.length === 0) return [...sourcesOf(this.project), ...testsOf(this.project)];
-    return command === "test" ? withPlans(files) : files;
+    if (command !== "test") return files;
+    return files.flatMap((file) => {
+      if (!definesTests(file)) throw new ProjectError(`${file} defines no tests; expected NAME${testSource}`);
+      const plan = file.replace(/\.test\.ts$/, ".plan.ts");
+      return existsSync(plan) ? [plan, file] : [file];
+    });
+  }
+
+  /** Runs the compiled tests by the program `rankd`, which prints their outcome, and returns its exit status. */
+  private runTests(rankd: string): number {
+    const { files, json, only } = this.options;
+    const args = ["test", "--project", this.project.root, ...files.map(planNameOf)];
+    if (only !== undefined) args.push(`--only=${only}`);
+    if (json === true) args.push("--json");
+    const done = spawnSync(rankd, args, { stdio: ["ignore", "inherit", "inherit"] });
+    if (done.error !== undefined) throw new ProjectError(`${rankd} cannot be run: ${done.error.message}`);
+    if (done.signal !== null) throw new ProjectError(`${rankd} ended by ${done.signal}`);
+    return done.status ?? 1;
   }
 
   /** Of artifacts, `names` says whether their plans must be called as their files. */

@@ -19,7 +19,7 @@ const maxShown = 1000;
 /** The time within which the engine must give one of the answers that are due, on a busy machine. */
 const maxSilenceMs = 60_000;
 
-const toName = "; --engine or the environment's RANKD names the program";
+const toName = "; pass the path of rankd with --engine, or set RANKD to it";
 
 /** An artifact for a comparison: its text, or the file that it is in. */
 export type Side = { readonly artifact: string } | { readonly file: string };
@@ -200,9 +200,9 @@ export class Engine implements Checker {
         reject(error);
       }
     };
-    const isAwaited = (): boolean => [...this.waiting.values()].some(({ of }) => of === child);
     const giveUp = (): void => {
-      if (isAwaited()) end(`has not answered for ${this.silenceMs / 1000} s`);
+      const isAwaited = [...this.waiting.values()].some(({ of }) => of === child);
+      if (isAwaited) end(`has not answered for ${this.silenceMs / 1000} s`);
     };
     // An answer may have arrived while this thread was busy. The short timer lets its event run before the engine is
     // given up.
@@ -224,7 +224,7 @@ export class Engine implements Checker {
       }
     });
     child.on("error", (error: Error & { code?: string }) => {
-      end(error.code === "ENOENT" ? "is not there" : `cannot be run: ${error.message}`);
+      end(error.code === "ENOENT" ? "does not exist" : `cannot be run: ${error.message}`);
     });
     child.on("close", (status, signal) => {
       end(`ended by ${signal ?? `status ${status}`}`);

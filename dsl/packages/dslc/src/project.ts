@@ -124,7 +124,7 @@ export function findProject(from: string): string {
     if (existsSync(join(folder, "rankd.toml"))) return folder;
     if (dirname(folder) === folder)
       throw new ProjectError(
-        `no rankd.toml lies in ${resolve(from)} or in any folder above; --project names the folder that has it`,
+        `there is no rankd.toml in ${resolve(from)} or in any folder above; pass the folder that has it with --project`,
       );
   }
 }
