@@ -3,12 +3,17 @@ import contextlib
 import io
 import json
 import re
+import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 import urllib.request
+from concurrent import futures
+from pathlib import Path
 
-from support import RANKD, REPOSITORY, ProjectTest, skip_without
+from support import RANKD, REPOSITORY, ProjectTest, rankd, skip_without
 
 skip_without("grpc", "grpc_tools", "grpc_health", "grpc_reflection", "google.protobuf")
 
@@ -19,6 +24,40 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from grpc_tools import protoc  # noqa: E402
 
 PLAN = "home_feed"
+
+# What a client of a model server needs of the Open Inference Protocol V2, open_inference_grpc.proto.
+INFERENCE = """
+syntax = "proto3";
+package inference;
+service GRPCInferenceService {
+  rpc ServerReady(ServerReadyRequest) returns (ServerReadyResponse);
+  rpc ModelInfer(ModelInferRequest) returns (ModelInferResponse);
+}
+message ServerReadyRequest {}
+message ServerReadyResponse { bool ready = 1; }
+message InferTensorContents { repeated float fp32_contents = 6; repeated double fp64_contents = 7; }
+message ModelInferRequest {
+  message InferInputTensor {
+    string name = 1;
+    string datatype = 2;
+    repeated int64 shape = 3;
+    InferTensorContents contents = 5;
+  }
+  string model_name = 1;
+  repeated InferInputTensor inputs = 5;
+}
+message ModelInferResponse {
+  message InferOutputTensor {
+    string name = 1;
+    string datatype = 2;
+    repeated int64 shape = 3;
+    InferTensorContents contents = 5;
+  }
+  string model_name = 1;
+  repeated InferOutputTensor outputs = 5;
+  repeated bytes raw_output_contents = 6;
+}
+"""
 
 
 class Calls(ProjectTest):
@@ -129,6 +168,75 @@ class Calls(ProjectTest):
         with self.assertRaises(grpc.RpcError) as caught:
             self.ranking.Events(self.messages.EventsRequest(), timeout=60)
         self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+
+
+class RemoteModels(unittest.TestCase):
+    """rankd calls a model server of grpcio, in place of examples/remote_model/model_server.py."""
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory(prefix="rankd_models_")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.scratch = Path(scratch.name)
+        (cls.scratch / "inference.proto").write_text(INFERENCE)
+        protoc.main(["protoc", f"-I{cls.scratch}", f"--python_out={cls.scratch}", f"--grpc_python_out={cls.scratch}",
+                     "inference.proto"])
+        sys.path.insert(0, str(cls.scratch))
+        cls.addClassCleanup(sys.path.remove, str(cls.scratch))
+
+    def project(self, port, protocol):
+        folder = self.scratch / protocol
+        shutil.copytree(REPOSITORY / "examples/remote_model", folder, dirs_exist_ok=True)
+        endpoints = folder / "registry/endpoints.dev.toml"
+        text = endpoints.read_text().replace("port = 8801", f'port = {port}, protocol = "{protocol}"')
+        endpoints.write_text(text.replace("request_timeout_ms = 500", "request_timeout_ms = 60000"))
+        return folder
+
+    def ranked(self, project):
+        answer = rankd("rank", "--project", project, "--request", project / "request.json")
+        return json.loads(answer)["candidates"]
+
+    def serve(self, answer_raw):
+        import inference_pb2 as messages
+        import inference_pb2_grpc as service
+
+        class Models(service.GRPCInferenceServiceServicer):
+            def ServerReady(self, request, context):
+                return messages.ServerReadyResponse(ready=True)
+
+            def ModelInfer(self, request, context):
+                if request.model_name != "ctr" or context.time_remaining() is None:
+                    context.abort(grpc.StatusCode.NOT_FOUND, "there is one model here: ctr")
+                values = iter(request.inputs[0].contents.fp64_contents)
+                scores = [0.1 * rating - 0.01 * price for price, rating in zip(values, values)]
+                answer = messages.ModelInferResponse(model_name="ctr")
+                output = answer.outputs.add(name="ctr", datatype="FP64", shape=[len(scores), 1])
+                if answer_raw:
+                    answer.raw_output_contents.append(struct.pack(f"<{len(scores)}d", *scores))
+                else:
+                    output.contents.fp64_contents.extend(scores)
+                return answer
+
+        server = grpc.server(futures.ThreadPoolExecutor())
+        service.add_GRPCInferenceServiceServicer_to_server(Models(), server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        self.addCleanup(lambda: server.stop(None).wait())
+        return port
+
+    def test_scores_equal_those_of_json(self):
+        words = [sys.executable, "-B", REPOSITORY / "examples/remote_model/model_server.py", "0"]
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        port = int(server.stdout.readline().rsplit(":", 1)[1])
+        expected = self.ranked(self.project(port, "json"))
+        self.assertGreater(len(expected), 0)
+        for answer_raw in (False, True):
+            project = self.project(self.serve(answer_raw), "grpc")
+            self.assertEqual(self.ranked(project), expected)
+            self.assertIn(b"the model server is ready", rankd("doctor", "--project", project, check=False))
 
 
 if __name__ == "__main__":

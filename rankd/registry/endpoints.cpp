@@ -19,6 +19,8 @@ constexpr std::size_t file_choice = 3;
 /// The names of metrics, in the order of vector_metric.
 constexpr std::array<std::string_view, 3> metric_names{"dot", "cosine", "l2"};
 constexpr std::array<std::string_view, 2> read_names{"masters", "replicas"};
+constexpr std::array<std::string_view, 2> protocol_names{"json", "grpc"};
+constexpr std::size_t json_protocol = 0;
 
 constexpr int_range port_range{.min = 1, .max = 65'535};
 constexpr int_range inflight_range{.min = 1, .max = 1'000'000};
@@ -51,10 +53,13 @@ void read_address(object_reader& reader, Place& out) {
     out.port = static_cast<std::uint16_t>(*port);
 }
 
-auto read_static(object_reader& reader) -> endpoint_entry::static_resolver {
+auto read_static(object_reader& reader, std::optional<kind_type> kind) -> endpoint_entry::static_resolver {
   endpoint_entry::static_resolver out;
   read_address(reader, out);
   out.by_tls = reader.boolean("tls", presence::optional).value_or(false);
+  if (kind == kind_type::http)
+    out.by_grpc =
+        reader.choice("protocol", presence::optional, protocol_names).value_or(json_protocol) != json_protocol;
   return out;
 }
 
@@ -117,7 +122,7 @@ void read_resolver(object_reader& row, std::optional<kind_type> kind, std::strin
   if (!resolver) return;  // which other fields there are depends on it
   if (kind) check_resolver(in, *kind, *resolver, environment);
   if (*resolver == static_choice)
-    out.resolver = read_static(in);
+    out.resolver = read_static(in, kind);
   else if (*resolver == cluster_choice)
     out.resolver = read_cluster(in, problems);
   else if (*resolver == file_choice)

@@ -81,6 +81,7 @@ struct static_resolver {
   std::string host;
   std::uint16_t port = 0;
   bool by_tls = false;
+  bool by_grpc = false;  ///< a server of models is called by gRPC, not by JSON over HTTP
 
   auto operator==(const static_resolver&) const -> bool = default;
 };

@@ -3,10 +3,12 @@
 
 #include <rankd/registry/names.hpp>
 #include <rankd/store/detail/environment.hpp>
+#include <rankd/store/detail/inference_messages.hpp>
 #include <rankd/store/detail/redis_failure.hpp>
 #include <rankd/store/error.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/base/detail/number_in.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/synchronization.hpp>
@@ -17,6 +19,8 @@
 #include <braid/net/http_client.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <limits>
 #include <system_error>
 #include <variant>
@@ -24,9 +28,43 @@
 namespace rankd {
 namespace {
 
-/// Two values of the error category. All other values are HTTP statuses of answers.
+/// Two values of the error category. All other values are HTTP statuses of answers, or codes of gRPC above `grpc_base`.
 constexpr int bad_answer = 1;
 constexpr int resting = 2;
+constexpr int grpc_base = 1000;
+
+/// What a code of gRPC in an answer means.
+struct grpc_code_row {
+  std::string_view name;
+  std::string_view code = "model_refused";
+  bool is_of_server = false;  ///< the server is broken, as by HTTP statuses of 500 and above
+};
+
+/// The codes of gRPC, from 0. Source: grpc/doc/statuscodes.md.
+constexpr std::array grpc_codes{grpc_code_row{"OK"},
+                                grpc_code_row{"CANCELLED"},
+                                grpc_code_row{"UNKNOWN", "model_refused", true},
+                                grpc_code_row{"INVALID_ARGUMENT"},
+                                grpc_code_row{"DEADLINE_EXCEEDED", "model_timeout", true},
+                                grpc_code_row{"NOT_FOUND"},
+                                grpc_code_row{"ALREADY_EXISTS"},
+                                grpc_code_row{"PERMISSION_DENIED"},
+                                grpc_code_row{"RESOURCE_EXHAUSTED", "model_overloaded"},
+                                grpc_code_row{"FAILED_PRECONDITION"},
+                                grpc_code_row{"ABORTED"},
+                                grpc_code_row{"OUT_OF_RANGE"},
+                                grpc_code_row{"UNIMPLEMENTED", "model_refused", true},
+                                grpc_code_row{"INTERNAL", "model_refused", true},
+                                grpc_code_row{"UNAVAILABLE", "model_unreachable", true},
+                                grpc_code_row{"DATA_LOSS", "model_refused", true},
+                                grpc_code_row{"UNAUTHENTICATED"}};
+
+/// Returns the row of a code; that of UNKNOWN for a code that does not exist.
+auto row_of(int value) -> const grpc_code_row& {
+  constexpr std::size_t unknown = 2;
+  const auto code = static_cast<std::size_t>(value - grpc_base);
+  return grpc_codes[code < grpc_codes.size() ? code : unknown];
+}
 
 class model_category final : public std::error_category {
  public:
@@ -34,6 +72,9 @@ class model_category final : public std::error_category {
   [[nodiscard]] auto message(int value) const -> std::string override {
     if (value == bad_answer) return "the answer does not follow the inference protocol";
     if (value == resting) return "its last calls have failed, so it gets no calls for a moment";
+    if (value >= grpc_base)
+      return "the server answers with gRPC status " + std::to_string(value - grpc_base) + " (" +
+             std::string(row_of(value).name) + ")";
     return "the server answers with status " + std::to_string(value);
   }
 };
@@ -43,11 +84,12 @@ auto models() noexcept -> const std::error_category& {
   return category;
 }
 
-auto refusal(int value, std::string_view text, braid::arena& arena) -> std::unexpected<store_error> {
+auto model_failure(int value, std::string_view text, braid::arena& arena) -> std::unexpected<store_error> {
   return std::unexpected(store_error(std::error_code(value, models()), arena.copied(text)));
 }
 
 auto code_of_status(int status) -> std::string_view {
+  if (status >= grpc_base) return row_of(status).code;
   if (status == 429 || status == 503) return "model_overloaded";
   if (status == 408 || status == 504) return "model_timeout";
   return status == 502 ? "model_unreachable" : "model_refused";
@@ -75,6 +117,14 @@ struct bounded_answer {
   braid::http_status status = braid::http_status::ok;
   std::string body;
   bool is_too_long = false;  ///< there is more than `body`, and the connection is closed
+  std::optional<std::string> grpc_status = {};
+  std::string grpc_message = {};
+
+  /// Keeps the fields of a status of gRPC, which are in the head if there is no body.
+  void keep_status(const braid::http_fields& fields) {
+    if (const auto found = fields.find("grpc-status")) grpc_status = std::string(*found);
+    if (const auto found = fields.find("grpc-message")) grpc_message = detail::status_text(*found);
+  }
 };
 
 auto fetch(braid::http_client& client, braid::http_client::call call, std::size_t max_bytes)
@@ -83,11 +133,15 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
   auto opened = co_await std::move(opening);
   if (!opened) co_return braid::fail(opened.error());
   bounded_answer answer{.status = opened->head().status, .body = {}};
+  answer.keep_status(opened->head().fields);
   for (;;) {
     auto reading = opened->read_some();
     const braid::result<std::string_view> read = co_await std::move(reading);
     if (!read) co_return braid::fail(read.error());
-    if (read->empty()) co_return answer;
+    if (read->empty()) {
+      answer.keep_status(opened->trailers());
+      co_return answer;
+    }
     answer.is_too_long = read->size() > max_bytes - answer.body.size();
     if (answer.is_too_long) co_return answer;
     answer.body += *read;
@@ -97,7 +151,41 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
 /// Returns whether a failure means that the server is broken. Returns false if the call was invalid or exceeded a
 /// limit.
 auto is_of_server(const store_error& error) -> bool {
-  return error.category() == models() ? error.value() >= 500 : error != braid::errc::full;
+  if (error.category() != models()) return error != braid::errc::full;
+  return error.value() >= grpc_base ? row_of(error.value()).is_of_server : error.value() >= 500;
+}
+
+/// Returns the options of a client for a model server. gRPC needs HTTP/2.
+auto client_options(const model_server_options& how, braid::resolver& names) -> braid::http_client::options {
+  braid::http_client::options out{
+      .connections_per_host = how.connections, .connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls};
+  if (how.by_grpc) out.http2.use = braid::http_client::http2_use::known;
+  return out;
+}
+
+/// Returns a call of a method of gRPC.
+auto grpc_method_call(const model_server_options& how, std::string_view path, std::string_view message,
+                      braid::duration limit) -> braid::http_client::call {
+  const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(limit), std::chrono::milliseconds(1));
+  constexpr std::chrono::milliseconds longest(99'999'999);  // 8 digits
+  return {.method = braid::http_method::post,
+          .url = how.origin + std::string(path),
+          .fields = {{"Content-Type", "application/grpc"},
+                     {"TE", "trailers"},
+                     {"grpc-timeout", std::to_string(std::min(left, longest).count()) + "m"}},
+          .body = detail::framed_message(message)};
+}
+
+/// Returns the message in the answer to a call of gRPC, or the error of the call.
+auto message_in(const bounded_answer& answer, braid::arena& arena) -> store_result<std::string_view> {
+  if (!answer.grpc_status) return model_failure(bad_answer, "the answer has no grpc-status", arena);
+  const auto code = braid::detail::number_in<std::uint16_t>(*answer.grpc_status);
+  if (!code)
+    return model_failure(bad_answer, "grpc-status must be a number, got " + quote_name(*answer.grpc_status), arena);
+  if (*code != 0) return model_failure(grpc_base + *code, answer.grpc_message, arena);
+  const auto message = detail::only_message(answer.body);
+  if (!message) return model_failure(bad_answer, message.error(), arena);
+  return *message;
 }
 
 }  // namespace
@@ -107,10 +195,7 @@ class model_server::client {
  public:
   client(model_server& of, braid::loop& loop)
       : names_(loop, of.lookups_),
-        http_(loop, {.connections_per_host = of.options_.connections,
-                     .connect_timeout = of.options_.connect_timeout,
-                     .names = &names_,
-                     .tls = of.options_.tls}),
+        http_(loop, client_options(of.options_, names_)),
         breaker_(of.options_.breaker),
         max_in_flight_(of.options_.max_in_flight) {}
 
@@ -209,32 +294,48 @@ auto model_server::ask(store_question question, braid::arena& arena) -> braid::t
   co_return out;
 }
 
+/// Returns the call for some rows. `limit` is the time that is left for it.
+auto model_server::make_call(const model_call& what, detail::row_range rows, braid::duration limit) const
+    -> braid::http_client::call {
+  braid::http_client::call out =
+      options_.by_grpc
+          ? grpc_method_call(options_, detail::infer_path, detail::inference_message(what, rows), limit)
+          : braid::http_client::call{.method = braid::http_method::post,
+                                     .url = options_.origin + detail::inference_path(what.model, what.version),
+                                     .fields = {{"Content-Type", "application/json"}},
+                                     .body = detail::inference_body(what, rows)};
+  if (!options_.token.empty()) out.fields.emplace_back("Authorization", "Bearer " + options_.token);
+  return out;
+}
+
 auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, const model_call& what,
                               detail::row_range rows, std::span<double> into, braid::arena& arena)
     -> braid::task<store_result<void>> {
   const braid::scope& around = co_await braid::this_scope();
   calling one(*by, around.where().now());
   if (one.refused()) co_return braid::fail(one.refused());
-  braid::http_client::call call{.method = braid::http_method::post,
-                                .url = self.options_.origin + detail::inference_path(what.model, what.version),
-                                .fields = {{"Content-Type", "application/json"}},
-                                .body = detail::inference_body(what, rows)};
-  if (!self.options_.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + self.options_.token);
   const std::size_t max_bytes = detail::max_answer_bytes(what, rows);
-  auto limited = braid::with_timeout(self.options_.request_timeout, fetch(by->http(), std::move(call), max_bytes));
+  const braid::duration limit = std::min(self.options_.request_timeout, around.deadline() - around.where().now());
+  auto limited = braid::with_timeout(self.options_.request_timeout,
+                                     fetch(by->http(), self.make_call(what, rows, limit), max_bytes));
   const braid::result<bounded_answer> answer = co_await std::move(limited);
   store_result<void> ended;
   if (!answer) {
     ended = std::unexpected(store_error(answer.error()));
   } else if (answer->status != braid::http_status::ok) {
-    ended = refusal(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
+    ended = model_failure(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
   } else if (answer->is_too_long) {
-    ended = refusal(bad_answer,
-                    "the answer has more than " + std::to_string(max_bytes) + " bytes, and " +
-                        std::to_string(rows.size()) + " rows need fewer",
-                    arena);
+    ended = model_failure(bad_answer,
+                          "the answer has more than " + std::to_string(max_bytes) + " bytes, and " +
+                              std::to_string(rows.size()) + " rows need fewer",
+                          arena);
+  } else if (auto body = self.options_.by_grpc ? message_in(*answer, arena) : std::string_view(answer->body); !body) {
+    ended = std::unexpected(body.error());
   } else {
-    const auto read = [&] { return detail::read_scores(answer->body, what, rows, into); };
+    const auto read = [&] {
+      return self.options_.by_grpc ? detail::read_message_scores(*body, what, rows, into)
+                                   : detail::read_scores(*body, what, rows, into);
+    };
     std::string wrong;
     if (answer->body.size() <= max_bytes_on_loop) {
       wrong = read();
@@ -242,7 +343,7 @@ auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, co
       auto reading = braid::offload(self.parsing_, read);
       wrong = co_await std::move(reading);
     }
-    if (!wrong.empty()) ended = refusal(bad_answer, wrong, arena);
+    if (!wrong.empty()) ended = model_failure(bad_answer, wrong, arena);
   }
   one.ended(ended, around.where().now());
   co_return ended;
@@ -260,6 +361,29 @@ auto model_server::explain(const store_error& error) const -> store_failure {
   return out;
 }
 
+auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
+    -> braid::task<std::optional<std::string>> {
+  constexpr std::size_t max_bytes = 64U << 10U;
+  constexpr std::string_view json_path = "/v2/health/ready";
+  braid::resolver names(loop, blocking);
+  braid::http_client client(loop, client_options(how, names));
+  braid::http_client::call call = how.by_grpc ? grpc_method_call(how, detail::ready_path, {}, how.request_timeout)
+                                              : braid::http_client::call{.url = how.origin + std::string(json_path)};
+  if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
+  auto asking = braid::with_timeout(how.request_timeout, fetch(client, std::move(call), max_bytes));
+  const braid::result<bounded_answer> answer = co_await std::move(asking);
+  if (!answer) co_return answer.error().message();
+  const std::string asked = how.by_grpc ? "ServerReady" : "GET " + std::string(json_path);
+  if (answer->status != braid::http_status::ok)
+    co_return "it answers " + std::to_string(static_cast<int>(answer->status)) + " to " + asked;
+  if (!how.by_grpc) co_return std::nullopt;
+  braid::arena arena;
+  const auto message = message_in(*answer, arena);
+  if (!message) co_return message.error().message() + " to " + asked;
+  if (!detail::is_ready_message(*message)) co_return "it answers to " + asked + " that it is not ready";
+  co_return std::nullopt;
+}
+
 auto make_model_server_options(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options> {
   const auto& server = std::get<static_resolver>(endpoint.resolver);
@@ -268,6 +392,7 @@ auto make_model_server_options(const endpoint_entry& endpoint, server_messages w
                            .origin = std::string(server.by_tls ? "https://" : "http://") +
                                      (is_v6 ? "[" + server.host + "]" : server.host) + ":" +
                                      std::to_string(server.port)};
+  out.by_grpc = server.by_grpc;
   out.connect_timeout = endpoint.policy.connect_timeout;
   out.request_timeout = endpoint.policy.request_timeout;
   out.connections = endpoint.policy.connections;

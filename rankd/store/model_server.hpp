@@ -9,6 +9,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/io/tls.hpp>
+#include <braid/net/http_client.hpp>
 #include <braid/task/executors.hpp>
 
 #include <cstddef>
@@ -26,6 +27,7 @@ struct model_server_options {
   std::string origin;       ///< `http://host:port`, or `https://…`
   std::string token = {};   ///< sent as `Authorization: Bearer …`, unless it is empty
   std::optional<braid::tls_context> tls = {};
+  bool by_grpc = false;  ///< calls the methods of gRPC, over HTTP/2, in place of JSON
   braid::duration connect_timeout = std::chrono::seconds(1);
   braid::duration request_timeout = std::chrono::seconds(1);  ///< from the call to the last byte of its answer
   std::size_t connections = 1;                                ///< of each loop; calls wait for one
@@ -34,12 +36,11 @@ struct model_server_options {
   server_messages words = server_messages::hidden;
 };
 
-/// Scores rows by the Open Inference Protocol V2 in JSON, which KServe, Triton and MLServer support. It holds no keys:
-/// reads fail with store_errc::wrong_type. The first call on a loop creates a client for that loop, and the client ends
-/// with the loop.
-/// Threads: any event loops at once; awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
-/// Errors, as returned by `explain`: model_timeout, model_unreachable, model_overloaded, model_refused,
-/// model_bad_answer, model_untrusted.
+/// Scores rows by the Open Inference Protocol V2 in JSON or by gRPC, which KServe, Triton and MLServer support. It
+/// holds no keys: reads fail with store_errc::wrong_type. The first call on a loop creates a client for that loop, and
+/// the client ends with the loop. Threads: any event loops at once; awaited by tasks of `braid::loop`s. Lifetime:
+/// outlives these loops. Errors, as returned by `explain`: model_timeout, model_unreachable, model_overloaded,
+/// model_refused, model_bad_answer, model_untrusted.
 class model_server final : public store {
  public:
   /// Opens no connection yet. Requires at least one connection in the options.
@@ -57,6 +58,8 @@ class model_server final : public store {
 
   auto find_client(braid::home& home) -> std::shared_ptr<client>;
   static auto keep_client(model_server& owner, braid::loop& loop) -> braid::task<void>;
+  [[nodiscard]] auto make_call(const model_call& call, detail::row_range rows, braid::duration limit) const
+      -> braid::http_client::call;
   static auto score_rows(model_server& self, std::shared_ptr<client> by, const model_call& call, detail::row_range rows,
                          std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
@@ -65,6 +68,10 @@ class model_server final : public store {
   braid::blocking_pool parsing_;  // of long answers
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
+
+/// Asks a model server whether it is ready. Returns nothing if it is, otherwise the reason.
+auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
+    -> braid::task<std::optional<std::string>>;
 
 /// Returns the options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and
 /// RANKD_MODEL_AUTHORITIES. A variable that ends in the endpoint's id, such as RANKD_MODEL_TOKEN_EP_0002, applies only

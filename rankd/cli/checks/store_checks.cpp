@@ -12,7 +12,6 @@
 #include <braid/base/arena.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/sockets.hpp>
-#include <braid/net/http_client.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/runtime/runtime.hpp>
 
@@ -211,28 +210,13 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, check
   judge(endpoint, place, std::move(seen), checkup);
 }
 
-/// Sends the request that returns whether a model server is ready. Source: Open Inference Protocol V2, "Server Ready".
-auto ask_ready(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
-    -> braid::task<braid::result<braid::http_client::answer>> {
-  braid::resolver names(loop, blocking);
-  braid::http_client client(loop, {.connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls});
-  braid::http_client::call call{.url = how.origin + "/v2/health/ready"};
-  if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
-  auto asking = braid::with_timeout(how.request_timeout, client.fetch(std::move(call)));
-  co_return co_await std::move(asking);
-}
-
 void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, checkup& checkup) {
   const std::string area = format_area(endpoint);
   const auto how = make_model_server_options(endpoint, server_messages::shown);
   if (!how) return checkup.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
-  const auto answer = runtime.run(ask_ready(runtime.io(), runtime.blocking(), *how));
-  if (answer && answer->status == braid::http_status::ok)
-    return checkup.ok(area, how->origin + ": the model server is ready");
-  const std::string why =
-      answer ? "it answers " + std::to_string(static_cast<int>(answer->status)) + " to GET /v2/health/ready"
-             : answer.error().message();
-  checkup.fail(area, how->origin + ": " + why,
+  const auto why = runtime.run(ask_model_server(runtime.io(), runtime.blocking(), *how));
+  if (!why) return checkup.ok(area, how->origin + ": the model server is ready");
+  checkup.fail(area, how->origin + ": " + *why,
                "start the model server, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 

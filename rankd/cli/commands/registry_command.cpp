@@ -74,6 +74,7 @@ auto resolver_json(const endpoint_entry& endpoint) -> ordered {
   if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver)) {
     ordered out = {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}};
     if (fixed->by_tls) out["tls"] = true;
+    if (fixed->by_grpc) out["protocol"] = "grpc";
     return out;
   }
   if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
@@ -174,7 +175,8 @@ auto make_table(std::span<const capability_entry> capabilities) -> text_table {
 
 auto find_address(const endpoint_entry& endpoint) -> std::string {
   if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
-    return fixed->host + ":" + std::to_string(fixed->port) + (fixed->by_tls ? " by TLS" : "");
+    return fixed->host + ":" + std::to_string(fixed->port) + (fixed->by_grpc ? " by gRPC" : "") +
+           (fixed->by_tls ? " by TLS" : "");
   if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
     std::string all = "cluster";
     for (const auto& each : cluster->nodes) all += " " + each.host + ":" + std::to_string(each.port);

@@ -139,7 +139,27 @@ TEST_CASE("every field reaches its entry") {
   const auto& api = std::get<static_resolver>(read->find_endpoint("ep_0002")->resolver);
   CHECK(api.host == "localhost");
   CHECK(api.port == 80);
+  CHECK_FALSE(api.by_grpc);
   CHECK(read->find_endpoint("ep_0002")->policy.request_timeout.count() == 1000);
+}
+
+TEST_CASE("a server of models is called by JSON or gRPC, and no other server") {
+  const auto with = [](std::string_view from, std::string_view to) {
+    files all = good_files();
+    all["endpoints.test.toml"] = replaced(all["endpoints.test.toml"], from, to);
+    return all;
+  };
+  for (const bool is_grpc : {false, true}) {
+    const auto read =
+        load(with("port = 80", is_grpc ? R"(port = 80, protocol = "grpc")" : R"(port = 80, protocol = "json")"));
+    REQUIRE(read);
+    CHECK(std::get<static_resolver>(read->find_endpoint("ep_0002")->resolver).by_grpc == is_grpc);
+  }
+  CHECK(diagnostics(with("port = 80", R"(port = 80, protocol = "rest")")) ==
+        lines{"endpoints.test.toml bad_value /endpoint/1/resolver/protocol"});
+  files redis = with("port = 80", R"(port = 80, protocol = "grpc")");
+  redis["endpoints.test.toml"] = replaced(redis["endpoints.test.toml"], "\"http\"", "\"redis\"");
+  CHECK(diagnostics(redis) == lines{"endpoints.test.toml unknown_field /endpoint/1/resolver/protocol"});
 }
 
 TEST_CASE("a param of the context is required, or has a default, or may be null, and is overridden only if allowed") {
