@@ -104,8 +104,9 @@ if(TARGET braid-doctor)
           DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/gdb COMPONENT programs)
 endif()
 
-# The projects of docs/tutorial_rankd.md and docs/operators.md.
+# The contract of gRPC (docs/grpc.md), and the projects of docs/tutorial_rankd.md and docs/operators.md.
 if(TARGET rankd)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/rankd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd COMPONENT programs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/books ${PROJECT_SOURCE_DIR}/examples/places DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd/examples COMPONENT programs)
 endif()
 

@@ -46,6 +46,7 @@ foreach(program rankd braid-doctor braid-sim)
   endif()
 endforeach()
 
+must(${CMAKE_COMMAND} -E compare_files ${SOURCES}/packaging/rankd.proto ${SCRATCH}/moved/share/rankd/rankd.proto)
 must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/braid-sim run --twice -- /bin/true)
 must(${CMAKE_COMMAND} ${common} -S ${SOURCES}/tests/install/world -B ${SCRATCH}/world -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
 must(${CMAKE_COMMAND} --build ${SCRATCH}/world)

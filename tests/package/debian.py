@@ -164,6 +164,8 @@ def check(folder, scratch):
     install(root, packages)
     for page in ("rankd", "braid-doctor", "braid-sim"):
         must((root / f"usr/share/man/man1/{page}.1.gz").exists(), f"{page} has no manual page")
+    contract = (root / "usr/share/rankd/rankd.proto").read_bytes()
+    must(contract == (SOURCES / "packaging/rankd.proto").read_bytes(), "usr/share/rankd/rankd.proto is not packaging/rankd.proto")
     must((root / WANTED).is_symlink(), "the service is not enabled")
     status = (root / PROJECT.lstrip("/")).stat()
     must(status.st_uid != 0 and status.st_mode & 0o777 == 0o750, f"{PROJECT} is not the service's own")
