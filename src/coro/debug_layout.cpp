@@ -91,7 +91,7 @@ struct debug_layout {
     return {.what = wait_layout::kind::time,
             .flag = 0,
             .hops = 0,
-            .path = {offsetof(waiting, timer_) + offsetof(typename waiting::wake_timer, when) - base<waiting>, 0}};
+            .path = {offsetof(waiting, until_) + offsetof(When, when) - base<waiting>, 0}};
   }
   static constexpr auto lock() noexcept -> wait_layout {
     using waiting = lock_awaiter<async_semaphore>;
@@ -127,7 +127,7 @@ constinit const wait_layout lock_wait_layout = debug_layout::lock();
 constinit const wait_layout future_wait_layout = debug_layout::future<void>();
 
 // The offsets are the same for every kind of sleep and every type of future.
-static_assert(debug_layout::sleep<at_time>() == debug_layout::sleep<after_span<std::chrono::years>>());
+static_assert(debug_layout::sleep<at_time>() == debug_layout::sleep<after_span>());
 static_assert(debug_layout::future<void>() == debug_layout::future<std::string>());
 
 #pragma GCC diagnostic pop

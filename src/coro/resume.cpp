@@ -77,14 +77,14 @@ void destructor_threw() noexcept {
 }
 
 void promise_base::end_at_home(ending ending) noexcept {
-  ended_ = ending;
+  if (ending == ending::stopped) goes_on_no_more();
   scope_->where().post_resumption(*this);
 }
 
 void promise_base::came_home(job& self, action /*what*/) {
   auto& root = static_cast<promise_base&>(self);
   if (const auto first = std::exchange(root.continuation_, nullptr)) return resume(first);
-  resume(root.end_(root, root.ended_));
+  resume(root.end_(root, root.parent_ == &root ? ending::stopped : ending::done));
 }
 
 namespace {

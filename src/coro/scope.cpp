@@ -9,7 +9,7 @@ namespace braid {
 
 scope::scope(home& home) noexcept : job(&stop_posted), stop_callback(&parent_stopped), home_(&home) {}
 
-scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_) {
+scope::scope(scope& parent, time_point deadline) : scope(*parent.home_) {
   BRAID_ASSERT(home_->is_current(), "a nested scope must be created on the home executor of the outer scope");
   parent_ = &parent;
   deadline_ = std::min(deadline, parent.deadline_);
@@ -18,14 +18,15 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
     stop_from_outside(parent.stop_.reason());
     return;
   }
+  if (deadline < parent.deadline_) timer_.reset(new deadline_timer(*this));
   parent.link(*this);
-  if (deadline < parent.deadline_) home_->arm(timer_, deadline);
+  if (timer_ != nullptr) home_->arm(*timer_, deadline);
 }
 
 scope::~scope() {
   BRAID_EXPECTS(is_idle(), "a scope must be joined before it is destroyed");
   if (sent_.load(relaxed) != nullptr) free_sent();
-  if (timer_.is_armed()) home_->disarm(timer_);
+  if (timer_ != nullptr && timer_->is_armed()) home_->disarm(*timer_);
   if (is_linked()) unlink();
 }
 
@@ -112,7 +113,6 @@ void scope::request_stop(errc reason) noexcept {
   if (home_->is_current()) return stop_here(reason);
   auto seen = remote_stop::none;
   if (!remote_.compare_exchange_strong(seen, remote_stop::posted, relaxed, relaxed)) return;
-  remote_reason_ = reason;
   stop_.request(reason);  // computations see it at once, tasks when the job has arrived
   post_stop();
 }
@@ -131,7 +131,7 @@ void scope::post_stop() noexcept {
 void scope::stop_posted(job& self, action /*what*/) {
   auto& stopped = static_cast<scope&>(self);
   stopped.remote_.store(remote_stop::arrived, relaxed);
-  stopped.stop_here(stopped.remote_reason_);
+  stopped.stop_here(stopped.stop_.reason());
   detail::resume(stopped.idle_continuation());
 }
 
@@ -153,9 +153,10 @@ void scope::stop_from_outside(errc reason) noexcept {
 }
 
 void scope::stop_here(errc reason) noexcept {
-  if (std::exchange(callback_state_, callback_state::called) == callback_state::called) return;
+  if (callback_state_ == callback_state::called) return;
+  callback_state_ = callback_state::called;
   stop_.request(reason);
-  if (timer_.is_armed()) home_->disarm(timer_);
+  if (timer_ != nullptr && timer_->is_armed()) home_->disarm(*timer_);
   while (stop_callback* waiting = callbacks_.pop_front()) waiting->call();
 }
 

@@ -38,31 +38,29 @@ constexpr std::size_t steps_between_looks = 16;  // the number of own steps betw
 }  // namespace
 
 serial_executor::serial_executor(executor& executor, detail::shared_timers* timers)
-    : executor_(executor.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
+    : drain_step(&drain_due), end_step(&stop_all), executor_(executor.id()), timers_(timers), root_(*this) {}
 
 /// Creates a serial executor that destroys itself after its last task. The caller holds its queue until the first drain
 /// has run.
-serial_executor::serial_executor(executor& executor, begin_fn begin, void* context)
-    : executor_(executor.id()),
+serial_executor::serial_executor(executor& executor, detail::strand_queue<job>::held held)
+    : drain_step(&drain_due),
+      end_step(&stop_all),
+      executor_(executor.id()),
       timers_(nullptr),
-      queue_(detail::strand_queue<job>::held()),
-      end_(*this, &begin_alone),
+      queue_(held),
       is_alone_(true),
-      begin_(begin),
-      begin_context_(context),
-      root_(*this) {
-  ready_.push(end_);
-}
+      root_(*this) {}
 
 serial_executor::~serial_executor() {
   BRAID_EXPECTS(!is_current(), "a serial executor must not be destroyed by its own jobs or tasks");
   if (is_alone_) return;
-  if (queue_.push(end_) == detail::strand_push::first) {
+  end_step& end = *this;
+  if (queue_.push(end) == detail::strand_push::first) {
     bool needs_drain = root_.tasks() != 0;
     if (!needs_drain) {  // at rest: nothing to wait for from an executor that may have no thread but this one
       const home_run here(*this);
       ready_.push_chain(queue_.take()->next);
-      stop_all(end_, job::action::run);
+      stop_all(end, job::action::run);
       needs_drain = !ready_.empty() || !queue_.try_release();
     }
     if (needs_drain && !repost_drain()) drop_drain();
@@ -89,10 +87,29 @@ auto serial_executor::run_alone(executor& executor, task<void> first) -> bool {
   return post(executor, std::move(begin)).has_value();
 }
 
+struct serial_executor::first_step : job {
+  first_step(serial_executor& h, begin_fn begin, void* context) noexcept
+      : job(&run), home_(&h), begin_(begin), context_(context) {}
+
+  static void run(job& self, action /*what*/) {
+    auto& first = static_cast<first_step&>(self);
+    serial_executor& home = *first.home_;
+    first.begin_(home.root_, first.context_);
+    home.root_.when_idle(&no_task_left, &home);
+  }
+
+  serial_executor* home_;
+  begin_fn begin_;
+  void* context_;
+};
+
 /// Creates the serial executor on the thread that will run the task. Its memory is then in that thread's caches, and no
 /// other thread can refer to it before the task waits.
 void serial_executor::run_here(executor& executor, begin_fn begin, void* context) {
-  (new serial_executor(executor, begin, context))->drain();
+  auto& made = *new serial_executor(executor, detail::strand_queue<job>::held());
+  first_step first(made, begin, context);  // the first job of the drain, so it ends before the drain does
+  made.ready_.push(first);
+  made.drain();
 }
 
 auto serial_executor::is_current() const noexcept -> bool {
@@ -124,13 +141,13 @@ void serial_executor::post_resumption(job& step) noexcept {
 /// Posts the next drain to the executor. Returns false if the executor refuses; the caller must then run the drain
 /// itself.
 auto serial_executor::repost_drain() noexcept -> bool {
-  if (!refused_.load(relaxed) && detail::try_post_to(executor_, drain_step_)) return true;
+  if (!refused_.load(relaxed) && detail::try_post_to(executor_, static_cast<drain_step&>(*this))) return true;
   refused_.store(true, relaxed);
   return false;
 }
 
 void serial_executor::drain_due(job& self, job::action action) {
-  serial_executor& home = *static_cast<step&>(self).owner;
+  auto& home = static_cast<serial_executor&>(static_cast<drain_step&>(self));
   if (action == job::action::run) return home.drain();
   home.refused_.store(true, relaxed);
   home.drop_drain();
@@ -214,14 +231,8 @@ void serial_executor::run(job& work) noexcept {
   }
 }
 
-void serial_executor::begin_alone(job& self, job::action /*what*/) {
-  serial_executor& home = *static_cast<step&>(self).owner;
-  home.begin_(home.root_, home.begin_context_);
-  home.root_.when_idle(&no_task_left, &home);
-}
-
 void serial_executor::stop_all(job& self, job::action /*what*/) {
-  serial_executor& home = *static_cast<step&>(self).owner;
+  auto& home = static_cast<serial_executor&>(static_cast<end_step&>(self));
   home.root_.request_stop();
   home.root_.when_idle(&no_task_left, &home);
 }
@@ -284,7 +295,7 @@ void serial_executor::post_tick() noexcept {
 }
 
 void serial_executor::ticked(job& self, job::action /*what*/) {
-  serial_executor& home = *static_cast<step&>(self).owner;
+  serial_executor& home = *static_cast<tick_step&>(self).owner;
   timer_state& all = *home.timer_state_;
   // edge serial_executor.tick: publish, the tick job has left the queue before it is queued again
   all.ticking.store(false, release);

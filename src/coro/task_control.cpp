@@ -25,49 +25,45 @@ task_control::task_control(std::string&& name)
     : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
 
 /// Stops the task. Calls the scope without the lock, because the stop may run steps of the task here if an executor has
-/// refused the task's home executor.
-void task_control::request_stop(errc reason) noexcept {
+/// refused the task's home executor. If the task awaits the end of this call, its scope exists until `last` has run.
+void task_control::request_stop(errc reason, job& last) noexcept {
   scope* running = nullptr;
   {
     const std::lock_guard guard(lock_);
     if (running_ == nullptr) {
-      requested_ = requested_.value_or(reason);
+      if (requested_ == 0) requested_ = static_cast<std::uint8_t>(reason);
       return;
     }
     running = running_;
     ++stopping_;
   }
   running->request_stop(reason);
-  job* last = nullptr;
-  home* at = nullptr;
+  bool is_awaited = false;
   {
     const std::lock_guard guard(lock_);
-    if (--stopping_ == 0) last = std::exchange(last_, nullptr);
-    at = home_;
+    if (--stopping_ == 0) is_awaited = std::exchange(awaits_stops_, false);
   }
-  if (last != nullptr) at->post_resumption(*last);
+  if (is_awaited) running->where().post_resumption(last);
 }
 
 void task_control::begin(scope& scope) noexcept {
   is_traced_ = is_traced();
   if (is_traced_) [[unlikely]]
     trace_task_begin(info_.id.number, info_.name);
-  std::optional<errc> requested;
+  std::uint8_t requested = 0;
   {
     const std::lock_guard guard(lock_);
     running_ = &scope;
     requested = requested_;
   }
-  if (requested) scope.request_stop(*requested);
+  if (requested != 0) scope.request_stop(static_cast<errc>(requested));
 }
 
-auto task_control::try_leave(home& home, job& last) noexcept -> bool {
+auto task_control::try_leave() noexcept -> bool {
   const std::lock_guard guard(lock_);
   running_ = nullptr;
-  if (stopping_ == 0) return true;
-  home_ = &home;
-  last_ = &last;
-  return false;
+  awaits_stops_ = stopping_ != 0;
+  return !awaits_stops_;
 }
 
 void task_control::note_end() const noexcept {

@@ -33,6 +33,7 @@ inline std::atomic<long> until_failure{never};  // allocations that still succee
 inline std::atomic<bool> goes_on{false};        // whether those after the first that fails do, too
 inline std::atomic<long> failed{0};             // since `begin_failing`
 inline std::atomic<long> alive{0};              // blocks that were not given back
+inline std::atomic<long> requested{0};          // bytes of all blocks so far
 
 inline auto fails_now() noexcept -> bool {
   long left = until_failure.load();
@@ -50,7 +51,10 @@ inline auto get(std::size_t size, std::size_t alignment) noexcept -> void* {
   void* const place = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
                           ? std::malloc(size)
                           : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (place != nullptr) alive.fetch_add(1);
+  if (place != nullptr) {
+    alive.fetch_add(1);
+    requested.fetch_add(static_cast<long>(size));
+  }
   return place;
 }
 
@@ -85,6 +89,9 @@ class scarce_memory {
 
 /// Blocks that came from operator new and have not gone back.
 inline auto blocks_alive() noexcept -> long { return detail::alive.load(); }
+
+/// Returns the number of bytes that operator new has returned so far.
+inline auto bytes_requested() noexcept -> long { return detail::requested.load(); }
 
 /// How many allocations have failed since memory became scarce.
 inline auto failures() noexcept -> long { return detail::failed.load(); }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -101,7 +102,9 @@ class BRAID_API scope : private job, private stop_callback {
   /// Constructs a scope without a parent. It becomes the root of a home that is being constructed.
   explicit scope(home& home) noexcept;
   explicit scope(scope& parent) noexcept : scope(parent, time_point::max()) {}
-  scope(scope& parent, time_point deadline) noexcept;
+  /// Constructs a scope inside `parent` that stops itself at `deadline`. Errors: std::bad_alloc if `deadline` is
+  /// earlier than the deadline of `parent`, because the scope then needs a timer of its own.
+  scope(scope& parent, time_point deadline);
   /// Requires that every task has ended.
   ~scope();
 
@@ -232,30 +235,37 @@ class BRAID_API scope : private job, private stop_callback {
 
   struct deadline_timer : timer {
     explicit deadline_timer(scope& s) noexcept : timer(&deadline_passed), owner(&s) {}
+
+    static auto operator new(std::size_t size) -> void* { return detail::allocate_job(size); }
+    static void operator delete(void* block, std::size_t size) noexcept { detail::free_job(block, size); }
+
     scope* owner;
   };
 
   home* home_;
   scope* parent_ = nullptr;
   time_point deadline_ = time_point::max();
-  deadline_timer timer_{*this};
+  std::unique_ptr<deadline_timer> timer_;  // null if the deadline is the parent's
   intrusive_list<stop_callback> callbacks_;
   intrusive_list<stop_callback> deaf_;  // the waits of `keep`
   std::size_t tasks_ = 0;
-  std::size_t further_errors_ = 0;
   std::exception_ptr error_;
   const void* key_ = nullptr;
   void* value_ = nullptr;
   idle_fn idle_ = nullptr;
   void* idle_context_ = nullptr;
-  errc remote_reason_ = errc::stopped;             // written by the thread that moved remote_ to posted
-  atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
   atomic<detail::departure*> sent_{nullptr};       // linked by `next`; pushed by the threads to which tasks have moved
+  std::uint32_t further_errors_ = 0;               // counted after the first one, so after the scope was stopped
+  atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
   stop_flag stop_;
-  enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
-  bool is_stopped_from_outside_ = false;  // before it was stopped otherwise
-  bool is_cut_short_ = false;
+  enum class callback_state : std::uint8_t { pending, called } callback_state_ : 1 = callback_state::pending;
+  bool is_stopped_from_outside_ : 1 = false;  // before it was stopped otherwise
+  bool is_cut_short_ : 1 = false;
 };
+
+#if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
+static_assert(sizeof(scope) <= 168, "each spawned task contains a scope");
+#endif
 
 namespace detail {
 template <>

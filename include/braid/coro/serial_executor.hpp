@@ -26,6 +26,20 @@
 
 namespace braid {
 
+namespace detail {
+
+/// The job by which the executor below a serial executor drains the queue.
+struct drain_step : job {
+  using job::job;
+};
+
+/// The last job of a serial executor.
+struct end_step : job {
+  using job::job;
+};
+
+}  // namespace detail
+
 /// A serial executor over another executor. Its jobs and tasks run on any free worker, never two at once, in the order
 /// of their posts. Each job observes all writes of earlier jobs. So data that only its jobs and tasks use needs no
 /// lock, nor do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that blocks on
@@ -38,11 +52,11 @@ namespace braid {
 /// tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses. The same happens if
 /// there is no memory for the first timer, because the sleeping task could not be woken.
 /// Threads: `try_post`, `post_resumption` and `is_current` from any; the other functions from tasks of this home.
-/// Created on any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when it was
+/// Created on any thread. Cost: 320 bytes; a compare-exchange for each job and step; a post to the executor when it was
 /// idle.
 /// Lifetime: timers that are passed to it outlive it.
 /// Protocol: docs/design/serial_executor.md
-class BRAID_API serial_executor final : public home {
+class BRAID_API serial_executor final : public home, private detail::drain_step, private detail::end_step {
  public:
   // The limits of one drain of the queue. After it, other work of the underlying executor runs first.
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
@@ -87,34 +101,35 @@ class BRAID_API serial_executor final : public home {
   static void run_here(executor& executor, begin_fn begin, void* context);
 
  private:
-  struct step : job {
-    step(serial_executor& h, act_fn act) noexcept : job(act), owner(&h) {}
-    serial_executor* owner;
-  };
+  /// The first step of a home that runs alone.
+  struct first_step;
   struct wake_timer : timer {
     explicit wake_timer(serial_executor& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
     serial_executor* owner;
   };
+  struct tick_step : job {
+    explicit tick_step(serial_executor& h) noexcept : job(&ticked), owner(&h) {}
+    serial_executor* owner;
+  };
   /// The timer state, which exists once a task has slept.
   struct timer_state {
-    explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
+    explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h), wake_timer_(h) {}
     timer_wheel wheel;
     intrusive_list<timer> due;
     time_point armed_until = time_point::max();
     atomic<bool> ticking{false};  // `tick` is queued; set by the thread that queues it, cleared by the job
-    step tick;
+    tick_step tick;
     wake_timer wake_timer_;
   };
 
   serial_executor(executor& executor, detail::shared_timers* timers);
-  serial_executor(executor& executor, begin_fn begin, void* context);
+  serial_executor(executor& executor, detail::strand_queue<job>::held held);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   void run_asked() noexcept override;
   [[nodiscard]] auto runs_on(detail::executor_id id) const noexcept -> bool override { return executor_ == id; }
 
   static void drain_due(job& self, job::action action);
-  static void begin_alone(job& self, job::action action);
   static void stop_all(job& self, job::action action);
   static void ticked(job& self, job::action action);
   static void wake_timer_fired(timer& self) noexcept;
@@ -140,18 +155,18 @@ class BRAID_API serial_executor final : public home {
   detail::strand_queue<job> queue_;
   atomic<bool> refused_{false};  // the executor refuses, or there is no memory; written by the refused thread
   atomic<bool> ended_{false};    // no task is left, and none can begin; written by the home's thread
-  step drain_step_{*this, &drain_due};
-  step end_;  // ends the home; begins it if the home runs alone
   // The following members belong to the thread that currently drains the queue.
   detail::intrusive_queue<job> ready_;  // jobs that were taken from the queue
   detail::drain_limit length_;
-  bool drops_jobs_ = false;   // the executor no longer runs the jobs
-  bool is_alone_ = false;     // the object deletes itself at its end
-  bool is_retired_ = false;   // posts by the id no longer arrive here
-  begin_fn begin_ = nullptr;  // set if it runs alone
-  void* begin_context_ = nullptr;
+  bool drops_jobs_ = false;                   // the executor no longer runs the jobs
+  bool is_alone_ = false;                     // the object deletes itself at its end
+  bool is_retired_ = false;                   // posts by the id no longer arrive here
   std::unique_ptr<timer_state> timer_state_;  // created for the first sleep
   scope root_;
 };
+
+#if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
+static_assert(sizeof(serial_executor) <= 320, "each task that is spawned on a pool has a serial executor");
+#endif
 
 }  // namespace braid

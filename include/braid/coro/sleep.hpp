@@ -24,24 +24,31 @@ namespace detail {
 
 extern BRAID_API const wait_layout sleep_wait_layout;
 
+// Each rule has a first member `when`, which holds the end of the sleep once `due` has returned. Debuggers read it.
+
 struct at_time {
   time_point when;
   [[nodiscard]] auto due(const home& /*where*/) const noexcept -> time_point { return when; }
 };
 
-template <typename Span>
-struct after_span {
-  Span span;
-  [[nodiscard]] auto due(const home& home) const noexcept -> time_point {
+class after_span {
+ public:
+  explicit after_span(time_span span) noexcept : when(span.value()) {}
+
+  [[nodiscard]] auto due(const home& home) noexcept -> time_point {
+    const duration span = when.time_since_epoch();
     // A span that is not positive is due at once. Without this case, the timer would fire only at the next tick.
-    return span > span.zero() ? after(home.now(), span) : time_point::min();
+    when = span > span.zero() ? after(home.now(), span) : time_point::min();
+    return when;
   }
+
+  time_point when;  // before `due`, the span as the time since the epoch
 };
 
 template <typename When>
-class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer {
  public:
-  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), until_(when) {}
+  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), timer(&fired), until_(when) {}
   /// Requires that `other` has not been awaited.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.until_) {}
 
@@ -59,34 +66,27 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
 
  private:
   friend struct debug_layout;
-  struct wake_timer : timer {
-    explicit wake_timer(sleep_awaiter& s) noexcept : timer(&fired), owner(&s) {}
-    sleep_awaiter* owner;
-    time_point when;  // the time for which it is armed
-  };
-
-  static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
+  static void fired(timer& self) noexcept { static_cast<sleep_awaiter&>(self).complete(); }
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
-    sleeping.timer_.when = sleeping.until_.due(sleeping.where());
+    const time_point due = sleeping.until_.due(sleeping.where());
     if (is_traced()) [[unlikely]]
-      sleeping.trace_due(sleeping.timer_.when);
-    sleeping.where().arm(sleeping.timer_, sleeping.timer_.when);
+      sleeping.trace_due(due);
+    sleeping.where().arm(sleeping, due);
     return {};
   }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
-    sleeping.where().disarm(sleeping.timer_);
+    sleeping.where().disarm(sleeping);
     return withdrawal::done;
   }
   static void describe(const awaiter_base& self, std::string& text) {
     const auto& sleeping = static_cast<const sleep_awaiter&>(self);
-    describe_time_left(text, sleeping.timer_.when, sleeping.where().now());
+    describe_time_left(text, sleeping.until_.when, sleeping.where().now());
   }
   static constexpr operation how{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
 
-  wake_timer timer_{*this};  // at the same offset for each `When`, so that debuggers find it
-  When until_;
+  When until_;  // at the same offset for each `When`, so that debuggers find it
 };
 
 }  // namespace detail
@@ -100,7 +100,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
 /// work of the loop runs first. A span of more than a century never ends. Threads, blocks and stops: as `sleep_until`.
 template <typename Rep, typename Period>
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> span) noexcept {
-  return detail::sleep_awaiter(detail::after_span<std::chrono::duration<Rep, Period>>{span});
+  return detail::sleep_awaiter(detail::after_span(span));
 }
 
 /// A source of periodic ticks for a task, like Tokio's interval and Go's Ticker: call `co_await ticks.next()` at the
@@ -123,13 +123,13 @@ class interval {
   /// Waits for the next tick. Returns, as std::uint64_t, the number of earlier ticks that were skipped because their
   /// time had passed before the call. Blocks: no thread. A stop ends the wait early, and the task ends as stopped; the
   /// tick is not used up.
-  [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.of = this}); }
+  [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.when = {}, .of = this}); }
 
  private:
   /// Computes the time of the next tick for a `sleep_awaiter`, and stores the result of the wait.
   struct next_tick {
+    time_point when;
     interval* of;
-    time_point when{};
     std::uint64_t left_out = 0;
 
     [[nodiscard]] auto due(const home& home) noexcept -> time_point {

@@ -236,10 +236,10 @@ class flow<T(In...)> {
     const clock_source* const clock = options.clock != nullptr ? options.clock : &steady_time();
     co_await resume_home();
     scope& around = co_await this_scope();
+    scope inside(around, options.deadline);
     detail::flow_state state(std::move(plan), options.times == flow_times::recorded ? clock : nullptr);
     detail::flow_value_index index = 0;
     (state.template emplace<In>(index++, [&in]() -> In { return std::move(in); }), ...);
-    scope inside(around, options.deadline);
     detail::flow_run nodes(state.plan().shape, state, *workers, inside, state.memory());
     nodes.start();
     co_await nodes.join();  // and nothing else: docs/design/cancellation.md, "join returns"

@@ -88,11 +88,11 @@ class BRAID_API promise_base : private job {
   void set_scope(scope* scope) noexcept { scope_ = scope; }
 
   /// Marks this suspended coroutine as ended: its frame is destroyed next.
-  void goes_on_no_more() noexcept { ended_ = ending::stopped; }
+  void goes_on_no_more() noexcept { parent_ = this; }
   /// Called by `unhandled_exception`. Compilers also call `unhandled_exception` for an exception of a destructor while
   /// the frame is destroyed; this function detects that case.
   void expect_to_go_on() const noexcept {
-    if (ended_ == ending::stopped) [[unlikely]]
+    if (parent_ == this) [[unlikely]]
       destructor_threw();
   }
 
@@ -125,13 +125,12 @@ class BRAID_API promise_base : private job {
     return end_ == nullptr ? continuation_ : end_(*this, ending::done);
   }
 
-  promise_base* parent_ = nullptr;
+  promise_base* parent_ = nullptr;        // null for a root; this promise itself once the coroutine does not continue
   std::coroutine_handle<> continuation_;  // for a root: its own first step, while the step is queued at home
   end_fn end_ = nullptr;
   void* context_ = nullptr;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
   scope* scope_ = nullptr;
-  await_place place_;            // the place of the latest await
-  ending ended_ = ending::done;  // the argument for `came_home`; stopped means that it does not continue
+  await_place place_;  // the place of the latest await
 };
 
 }  // namespace detail

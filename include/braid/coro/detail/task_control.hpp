@@ -9,7 +9,7 @@
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
-#include <optional>
+#include <cstdint>
 #include <string>
 
 namespace braid::detail {
@@ -26,30 +26,40 @@ class BRAID_API task_control {
 
   [[nodiscard]] auto info() noexcept -> task_info& { return info_; }
 
-  /// Stops the task for `reason`. Threads: any.
-  void request_stop(errc reason) noexcept;
+  /// Stops the task for `reason`. If the task waits for the end of this call, the home of its scope then runs `last`.
+  /// Threads: any.
+  void request_stop(errc reason, job& last) noexcept;
 
   // --- The task calls the following functions on its home. ---
 
   /// Passes later stops to this scope. An earlier stop is passed on at once.
   void begin(scope& scope) noexcept;
 
-  /// Disables later stops. Returns true if no thread is about to stop the scope. Otherwise returns false, and `home`
-  /// runs `last` as soon as no thread is stopping the scope.
-  [[nodiscard]] auto try_leave(home& home, job& last) noexcept -> bool;
+  /// Disables later stops. Returns true if no thread is about to stop the scope. Otherwise returns false, and the home
+  /// runs the job `last` of `request_stop` as soon as no thread is stopping the scope.
+  [[nodiscard]] auto try_leave() noexcept -> bool;
 
   /// Records in the trace that the task has ended.
   void note_end() const noexcept;
 
+  /// Records that the task ended as stopped, or, with false, that it failed after that.
+  void set_stopped(bool value) noexcept { is_stopped_ = value; }
+  [[nodiscard]] auto is_stopped() const noexcept -> bool { return is_stopped_; }
+
+  /// Records, before the task is posted, that the future is never used.
+  void set_detached(bool value) noexcept { is_detached_ = value; }
+  [[nodiscard]] auto is_detached() const noexcept -> bool { return is_detached_; }
+
  private:
   task_info info_;
-  bool is_traced_ = false;  // the trace contains its begin
-  small_mutex lock_;        // guards all members below
-  unsigned stopping_ = 0;   // threads that are about to stop the scope
+  bool is_traced_ : 1 = false;  // the trace contains its begin
+  bool is_stopped_ : 1 = false;
+  bool is_detached_ : 1 = false;
+  small_mutex lock_;            // guards all members below
+  bool awaits_stops_ = false;   // the task is queued once no thread stops the scope any more
+  std::uint8_t requested_ = 0;  // the reason of a stop that was requested before there was a scope; 0 if there is none
+  std::uint32_t stopping_ = 0;  // threads that are about to stop the scope
   scope* running_ = nullptr;
-  home* home_ = nullptr;
-  job* last_ = nullptr;
-  std::optional<errc> requested_;  // before there was a scope
 };
 
 /// Counts how deeply the ends of tasks are nested on this thread. A task may end within the end of the task that

@@ -16,7 +16,7 @@
 
 #include <coroutine>
 #include <exception>
-#include <optional>
+#include <memory>
 #include <utility>
 
 namespace braid::detail {
@@ -35,16 +35,18 @@ struct posted_task {
 ///      \________________ give_up: refused, dropped, or stopped before it began ______________/
 ///
 /// In the state `leaving`, the task first waits for all threads that are about to stop its scope. If one of these
-/// threads has posted a stop, the task then waits for that stop.
+/// threads has posted a stop, the task then waits for that stop. The object itself is the job that begins the task, and
+/// later the job that continues the end of the task at its home.
 template <typename T>
 class task_state final : public future_state<T> {
  public:
   task_state(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
       : future_state<T>(act, executor), work_(std::move(work)), control_(std::move(options.name)) {}
+  ~task_state() { std::destroy_at(&failure_); }  // after `left` or `give_up`
 
   /// Begins the task in `scope`. The caller runs on the home of `scope`.
   [[nodiscard]] static auto spawn(scope& scope, spawn_options&& options, task<T>&& work) -> future<T> {
-    auto& made = make_state<task_state>(nullptr, scope.where().id(), std::move(options), std::move(work));
+    auto& made = make_state<task_state>(&continue_end, scope.where().id(), std::move(options), std::move(work));
     auto made_future = future_access::make<T>(made);
     made.begin(scope);
     return made_future;
@@ -55,16 +57,20 @@ class task_state final : public future_state<T> {
   [[nodiscard]] static auto post(executor& executor, job::act_fn act, spawn_options&& options, task<T>&& work,
                                  bool is_detached = false) -> posted_task<T> {
     auto& made = make_state<task_state>(act, executor.id(), std::move(options), std::move(work));
-    made.is_detached_ = is_detached;
+    made.control_.set_detached(is_detached);
     posted_task<T> posted{.ahead = future_access::make<T>(made)};
     posted.accepted = executor.try_post(made);
     if (!posted.accepted) made.give_up(executor.why_refused());
     return posted;
   }
 
+  /// Continues the end of the task, which was deferred.
+  static void continue_end(job& self, job::action /*what*/) { static_cast<task_state&>(self).await_posted_stop(); }
+
   /// Begins the task in the root scope of the home to which it was posted.
   static void begin_at_home(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
+    if (made.has_begun()) return made.await_posted_stop();
     if (action == job::action::drop) return made.give_up(errc::stopped);
     const executor_use here(made.where());  // the home whose thread this is
     made.begin(static_cast<home&>(*here.get()).root());
@@ -73,6 +79,7 @@ class task_state final : public future_state<T> {
   /// Begins the task in a new home, which is created on the executor's thread.
   static void begin_alone(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
+    if (made.has_begun()) return made.await_posted_stop();
     if (action == job::action::drop) return made.give_up(errc::stopped);
     std::exception_ptr failure;
     const executor_use here(made.where());  // the executor that runs this job
@@ -83,7 +90,7 @@ class task_state final : public future_state<T> {
       failure = std::current_exception();
     }
     if (failure == nullptr) return;
-    made.work_ = {};
+    made.take_work() = {};
     made.failure_ = std::move(failure);  // the following code must not run in a handler
     if (made.is_unheard()) here.get()->report(made.failure_);
     made.settle_without_value();
@@ -94,18 +101,19 @@ class task_state final : public future_state<T> {
     if (scope.stop().requested()) return give_up(errc::stopped);
     around_ = &scope;
     scope.enter();
-    own_.emplace(scope);
-    own_->bind(&task_info_key, &control_.info());
-    control_.begin(*own_);
-    if (!own_->stop().requested()) return own_->begin(std::move(work_), *this);
-    work_ = {};
+    std::construct_at(&own_, scope);
+    own_.bind(&task_info_key, &control_.info());
+    control_.begin(own_);
+    task<T> work = take_work();
+    if (!own_.stop().requested()) return own_.begin(std::move(work), *this);
+    work = {};
     stopped();
-    own_->when_idle(&children_ended, this);
+    own_.when_idle(&children_ended, this);
   }
 
   /// Settles the future with an error, because the task did not begin.
   void give_up(errc error) noexcept {
-    work_ = {};
+    take_work() = {};
     failure_ = failure_of(error);
     settle_without_value();
   }
@@ -114,22 +122,26 @@ class task_state final : public future_state<T> {
   void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
     take_from(frame.promise().result());
     frame.destroy();
-    if (failure_ != nullptr) own_->request_stop();
-    own_->when_idle(&children_ended, this);
+    if (failure_ != nullptr) own_.request_stop();
+    own_.when_idle(&children_ended, this);
   }
 
   void request_stop(errc reason) noexcept override {
-    if (!this->is_settled()) control_.request_stop(reason);
+    if (!this->is_settled()) control_.request_stop(reason, *this);
   }
 
   [[nodiscard]] auto info() const noexcept -> const task_info* override { return &control_.info(); }
 
  private:
-  struct last_job final : job {
-    explicit last_job(task_state& of) noexcept : job(&run), owner(&of) {}
-    static void run(job& self, action /*what*/) { static_cast<last_job&>(self).owner->await_posted_stop(); }
-    task_state* owner;
-  };
+  [[nodiscard]] auto has_begun() const noexcept -> bool { return around_ != nullptr; }
+
+  /// Returns the work, and ends its lifetime here, so that `failure_` can be used.
+  [[nodiscard]] auto take_work() noexcept -> task<T> {
+    task<T> work = std::move(work_);
+    std::destroy_at(&work_);
+    std::construct_at(&failure_);
+    return work;
+  }
 
   void take_from(outcome<T>& result) noexcept {
     if (result.is_stopped()) return stopped();
@@ -146,42 +158,42 @@ class task_state final : public future_state<T> {
 
   void stopped() noexcept {
     failure_ = failure_of(errc::stopped);
-    is_stopped_ = true;
+    control_.set_stopped(true);
   }
 
   static auto children_ended(void* self) noexcept -> std::coroutine_handle<> {
     auto& made = *static_cast<task_state*>(self);
-    if (auto error = made.own_->take_error(); error != nullptr && (made.failure_ == nullptr || made.is_stopped_)) {
+    if (auto error = made.own_.take_error();
+        error != nullptr && (made.failure_ == nullptr || made.control_.is_stopped())) {
       if (made.failure_ == nullptr) made.destroy_value();
       made.failure_ = std::move(error);
-      made.is_stopped_ = false;
+      made.control_.set_stopped(false);
     }
-    home& where = made.around_->where();
-    if (!made.control_.try_leave(where, made.last_)) return {};
+    if (!made.control_.try_leave()) return {};
     const ending_depth here;
     if (here.is_deep())
-      where.post_resumption(made.last_);
+      made.around_->where().post_resumption(made);
     else
       made.await_posted_stop();
     return {};
   }
 
-  void await_posted_stop() noexcept { own_->when_idle(&left, this); }
+  void await_posted_stop() noexcept { own_.when_idle(&left, this); }
 
   static auto left(void* self) noexcept -> std::coroutine_handle<> {
     auto& made = *static_cast<task_state*>(self);
     scope& around = *made.around_;
-    made.own_.reset();
+    std::destroy_at(&made.own_);
     made.settle_task(around.where());
     return around.leave();
   }
 
-  [[nodiscard]] auto is_unheard() const noexcept -> bool { return is_detached_ || this->is_abandoned(); }
+  [[nodiscard]] auto is_unheard() const noexcept -> bool { return control_.is_detached() || this->is_abandoned(); }
 
   void settle_task(executor& executor) noexcept {
     control_.note_end();
     if (failure_ != nullptr) {
-      if (!is_stopped_ && is_unheard()) executor.report(failure_);
+      if (!control_.is_stopped() && is_unheard()) executor.report(failure_);
       return settle_without_value();
     }
     cascade more;
@@ -202,15 +214,20 @@ class task_state final : public future_state<T> {
     destroy_state(*this);
   }
 
-  task<T> work_;  // until it begins
+  union {
+    task<T> work_;                // until it begins
+    std::exception_ptr failure_;  // from then on, until it settles
+  };
   mutable task_control control_;
-  std::exception_ptr failure_;  // until it settles
-  scope* around_ = nullptr;
-  std::optional<scope> own_;
-  last_job last_{*this};
-  bool is_stopped_ = false;   // the task ended as stopped, and `failure_` reports only that
-  bool is_detached_ = false;  // the future is never used; written before the task is posted
+  scope* around_ = nullptr;  // set when it begins
+  union {
+    scope own_;  // from the beginning of the task until `left`
+  };
 };
+
+#if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
+static_assert(sizeof(task_state<void>) <= 296, "each task with a future has such an object");
+#endif
 
 /// Starts a task whose future has already been returned, on a thread that is chosen later. If this object is destroyed
 /// without having been called, the future fails with errc::closed. If it was called, but the returned task does not

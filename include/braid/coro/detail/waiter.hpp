@@ -40,8 +40,13 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   friend struct debug_layout;
   friend class braid::async_semaphore;
 
-  small_mutex* lock_;
   bool queued_ = false;  // under the lock
+
+ protected:
+  bool yields_ = false;  // the task has used up its budget, and lets other work run before it asks for something
+
+ private:
+  small_mutex* lock_;
 };
 
 /// A list of waiters whose requests were granted. The destructor wakes them. Declare the list before the lock guard, so
@@ -102,8 +107,8 @@ template <typename Derived>
 class queue_awaiter : public waiter {
  public:
   [[nodiscard]] auto await_ready() noexcept -> bool {
-    yields_ = !may_go_on();
-    if (yields_) return false;
+    this->yields_ = !may_go_on();
+    if (this->yields_) return false;
     if constexpr (requires(Derived& one) { one.try_take_at_once(); }) {
       return self().try_take_at_once();
     } else {
@@ -115,7 +120,7 @@ class queue_awaiter : public waiter {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
-    if (yields_) return transfer_to(yield_first(waiting.promise(), waiting, place));
+    if (this->yields_) return transfer_to(yield_first(waiting.promise(), waiting, place));
     return transfer_to(suspend(waiting.promise(), waiting, place));
   }
 
@@ -156,8 +161,6 @@ class queue_awaiter : public waiter {
     return made;
   }
   static constexpr operation how = operation_of_derived();
-
-  bool yields_ = false;  // the budget is used up
 };
 
 }  // namespace braid::detail
