@@ -168,6 +168,17 @@ class file_maker {
     return reinterpret_cast<T*>(bytes_.data() + layout_.of(which).begin);
   }
 
+  /// Writes the texts of the ids: the end of each text, then all texts.
+  void add_texts() {
+    auto* const ends = part<std::uint64_t>(vector_part::texts);
+    char* const begin = reinterpret_cast<char*>(ends + table_.texts.size());
+    std::uint64_t end = 0;
+    for (std::size_t row = 0; row < table_.texts.size(); ++row) {
+      std::ranges::copy(table_.texts[row], begin + end);
+      ends[row] = end += table_.texts[row].size();
+    }
+  }
+
   void add(std::uint64_t slot, std::size_t row) {
     part<std::int64_t>(vector_part::ids)[slot] = table_.ids[row];
     double square = 0;
@@ -183,7 +194,7 @@ class file_maker {
   auto finish() && -> std::string {
     for (std::size_t at = 0; at < detail::vector_parts; ++at) {
       const detail::vector_span where = layout_.parts[at];
-      header_.checksums[at] = crc32c(std::as_bytes(std::span(bytes_)).subspan(where.begin, where.bytes));
+      header_.checksum_of(at) = crc32c(std::as_bytes(std::span(bytes_)).subspan(where.begin, where.bytes));
     }
     header_.checksum = 0;
     header_.checksum = crc32c(std::as_bytes(std::span(&header_, 1)));
@@ -198,17 +209,24 @@ class file_maker {
   std::string bytes_;
 };
 
-/// Returns the rows in the order of their ids, so that the order of the input does not matter.
+/// Returns the rows in the order of their ids, so that the order of the input does not matter. If ids are strings, the
+/// numbers of the rows then are their positions.
 auto sorted_by_id(vector_table table) -> vector_table {
   std::vector<std::size_t> order(table.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  if (std::ranges::is_sorted(table.ids)) return table;
-  std::ranges::sort(order, {}, [&table](std::size_t row) { return table.ids[row]; });
-  vector_table out{.dimensions = table.dimensions, .ids = {}, .numbers = {}};
+  const bool has_texts = !table.texts.empty();
+  if (!has_texts && std::ranges::is_sorted(table.ids)) return table;
+  if (has_texts)
+    std::ranges::sort(order, {}, [&table](std::size_t row) -> const std::string& { return table.texts[row]; });
+  else
+    std::ranges::sort(order, {}, [&table](std::size_t row) { return table.ids[row]; });
+  vector_table out{.dimensions = table.dimensions, .ids = {}, .texts = {}, .numbers = {}};
   out.ids.reserve(table.size());
+  out.texts.reserve(table.texts.size());
   out.numbers.reserve(table.numbers.size());
   for (const std::size_t row : order) {
-    out.ids.push_back(table.ids[row]);
+    out.ids.push_back(has_texts ? static_cast<std::int64_t>(out.ids.size()) : table.ids[row]);
+    if (has_texts) out.texts.push_back(std::move(table.texts[row]));
     const std::span<const float> vector = table.at(row);
     out.numbers.insert(out.numbers.end(), vector.begin(), vector.end());
   }
@@ -231,17 +249,19 @@ auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const v
   }
   std::vector<std::vector<std::size_t>> rows(std::max<std::size_t>(lists.count, 1));
   for (std::size_t row = 0; row < table.size(); ++row) rows[list_index[row]].push_back(row);
-  vector_header header{.version = vector_file::version,
+  vector_header header{.version = table.texts.empty() ? detail::version_of_numbers : detail::version_of_texts,
                        .dimensions = table.dimensions,
                        .count = table.size(),
                        .lists = lists.count,
                        .block = vector_block,
                        .seed = lists.count == 0 ? 0 : lists.seed};
   std::ranges::copy(detail::vector_magic, header.magic.begin());
+  for (const std::string& each : table.texts) header.text_bytes += sizeof(std::uint64_t) + each.size();
   for (const auto& list : rows) header.slots += (list.size() + vector_block - 1) / vector_block * vector_block;
 
   file_maker out(header, table);
   std::ranges::copy(centres, out.part<float>(vector_part::centroids));
+  out.add_texts();
   std::uint64_t slot = 0;
   for (std::size_t list = 0; list < rows.size(); ++list) {
     std::uint64_t* const entry = out.part<std::uint64_t>(vector_part::lists) + 2 * list;

@@ -16,8 +16,9 @@ namespace rankd {
 /// Vectors of the same length, one after the other, each with its id.
 struct vector_table {
   std::uint32_t dimensions = 0;
-  std::vector<std::int64_t> ids;
-  std::vector<float> numbers;  ///< `dimensions` for each id
+  std::vector<std::int64_t> ids;        ///< if ids are strings, the positions of the rows
+  std::vector<std::string> texts = {};  ///< the ids of the rows if ids are strings; empty if they are integers
+  std::vector<float> numbers;           ///< `dimensions` for each id
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ids.size(); }
   [[nodiscard]] auto at(std::size_t row) const noexcept -> std::span<const float> {
@@ -31,10 +32,11 @@ using vector_progress = std::function<void(std::uint64_t done, std::uint64_t tot
 /// The number of diagnostics about lines after which reading stops.
 inline constexpr std::size_t max_vector_diagnostics = 100;
 
-/// Reads `{"id": 7, "vector": [0.1, …]}` lines. If `dimensions` is 0, the first vector sets it.
+/// Reads `{"id": 7, "vector": [0.1, …]}` lines. If `dimensions` is 0, the first vector sets it. The first id decides
+/// whether ids are integers or strings.
 /// Blocks: on the disk. Errors: diagnostics about lines (bad_json, missing_member, unknown_member, duplicate_member,
-/// wrong_type, wrong_length, out_of_range, too_many_items, duplicate_id, line_too_long and others of record_parser),
-/// too_many_diagnostics, data_unreadable, no_vectors.
+/// wrong_type, wrong_length, out_of_range, too_many_items, bad_id, duplicate_id, line_too_long and others of
+/// record_parser), too_many_diagnostics, data_unreadable, no_vectors.
 auto read_vectors(std::span<const std::filesystem::path> files, std::uint32_t dimensions,
                   const vector_progress& progress = {}) -> braid::checked<vector_table>;
 

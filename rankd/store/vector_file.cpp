@@ -3,6 +3,7 @@
 
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/crc32c.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
@@ -65,18 +66,25 @@ auto make_checksum(vector_header header) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
+/// Returns whether the part of texts is large enough for one end for each id, and not too large for their texts.
+auto has_room_for_texts(const vector_header& header) noexcept -> bool {
+  return header.text_bytes >= header.count * sizeof(std::uint64_t) &&
+         header.text_bytes <= header.count * detail::max_text_bytes;
+}
+
 /// Checks only the header; the other parts are checked once the file is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
     return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
-  if (header.version > vector_file::version)
+  if (header.version > detail::version_of_texts)
     return refused("vectors_newer", "the file of vectors has a format that this version does not know",
                    "use the version of rankd that made it, or make it again", file);
   if (make_checksum(header) != header.checksum) return corrupt("the checksum of its header does not match", file);
-  const bool is_possible = header.version == vector_file::version && header.block == vector_block &&
+  const bool is_possible = header.version >= detail::version_of_numbers && header.block == vector_block &&
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
-                           header.count <= header.slots && header.lists <= detail::max_lists;
+                           header.count <= header.slots && header.lists <= detail::max_lists &&
+                           (header.has_texts() ? has_room_for_texts(header) : header.text_bytes == 0);
   if (!is_possible) return corrupt("its header contains impossible numbers", file);
   if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
     return corrupt("it has " + std::to_string(bytes) + " bytes, but its header says " + std::to_string(wanted), file);
@@ -285,7 +293,7 @@ vector_file::~vector_file() {
 }
 
 auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
-  const vector_header header = read_header(bytes_);
+  vector_header header = read_header(bytes_);
   if (auto fine = check_header(header, bytes_.size(), name); !fine) return std::move(fine.error());
   const vector_layout layout(header);
   const auto part = [&](vector_part which) {
@@ -293,7 +301,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
     return bytes_.subspan(where.begin, where.bytes);
   };
   for (std::size_t at = 0; at < detail::vector_parts; ++at)
-    if (crc32c(part(static_cast<vector_part>(at))) != header.checksums[at])
+    if (crc32c(part(static_cast<vector_part>(at))) != header.checksum_of(at))
       return corrupt("part " + std::to_string(at + 1) + " does not match its checksum", name).error();
 
   const auto items = [&]<typename T>(vector_part which, const T* /*type*/) {
@@ -307,6 +315,10 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   squares_ = items(vector_part::squares, static_cast<const double*>(nullptr));
   const auto values = items(vector_part::values, static_cast<const float*>(nullptr));
   values_ = values.data();
+  if (header.has_texts()) {
+    text_ends_ = items(vector_part::texts, static_cast<const std::uint64_t*>(nullptr)).first(header.count);
+    texts_ = reinterpret_cast<const char*>(text_ends_.data() + text_ends_.size());
+  }
 
   // Checks the values too: another program may have written infinite values with matching checksums. `rankd vectors
   // build` refuses such values.
@@ -315,18 +327,8 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
     return corrupt("the length of a vector is not a finite number", name).error();
 
-  std::uint64_t slots = 0;
-  std::uint64_t count = 0;
-  for (const list_entry& each : lists_) {
-    if (each.first != slots || each.count > header.slots - slots)
-      return corrupt("its lists do not match its header", name).error();
-    if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
-        ids_.subspan(slots, each.count).end())
-      return corrupt("the ids of a list do not ascend", name).error();
-    slots += (each.count + vector_block - 1) / vector_block * vector_block;
-    count += each.count;
-  }
-  if (slots != header.slots || count != header.count) return corrupt("its lists do not match its header", name).error();
+  if (std::string wrong = check_lists(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
+  if (std::string wrong = check_texts(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   for (std::uint32_t list = 0; list < header.lists; ++list) {
     double square = 0;
     for (std::uint32_t at = 0; at < header.dimensions; ++at) {
@@ -337,6 +339,58 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   }
   centroid_squares_.resize((centroid_squares_.size() + vector_block - 1) / vector_block * vector_block);
   return {};
+}
+
+/// Returns what is wrong with the lists and their ids; empty if they are right.
+auto vector_file::check_lists() const -> std::string {
+  const vector_header header = read_header(bytes_);
+  std::uint64_t slots = 0;
+  std::uint64_t count = 0;
+  for (const list_entry& each : lists_) {
+    if (each.first != slots || each.count > header.slots - slots) return "its lists do not match its header";
+    if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
+        ids_.subspan(slots, each.count).end())
+      return "the ids of a list do not ascend";
+    slots += (each.count + vector_block - 1) / vector_block * vector_block;
+    count += each.count;
+  }
+  return slots != header.slots || count != header.count ? "its lists do not match its header" : "";
+}
+
+/// Returns what is wrong with the texts of ids; empty if they are right. Requires that `check_lists` found no error.
+auto vector_file::check_texts() const -> std::string {
+  const vector_header header = read_header(bytes_);
+  if (!header.has_texts()) return "";
+  const std::uint64_t all = header.text_bytes - text_ends_.size_bytes();
+  std::uint64_t before = 0;
+  for (std::size_t at = 0; at < text_ends_.size(); ++at) {
+    const std::uint64_t end = text_ends_[at];
+    if (end < before || end > all) return "the texts of its ids do not match its header";
+    if (!is_text_id({texts_ + before, end - before}))
+      return "the text of an id is not " + std::string(id_sentence(value_type::string));
+    before = end;
+    if (at > 0 && text(static_cast<std::int64_t>(at) - 1) >= text(static_cast<std::int64_t>(at)))
+      return "the texts of its ids do not ascend";
+  }
+  if (before != all) return "the texts of its ids do not match its header";
+  std::vector<bool> seen(text_ends_.size());
+  for (const list_entry& list : lists_)
+    for (const std::int64_t id : ids_.subspan(list.first, list.count)) {
+      if (id < 0 || static_cast<std::uint64_t>(id) >= seen.size() || seen[static_cast<std::size_t>(id)])
+        return "an id has no text of its own";
+      seen[static_cast<std::size_t>(id)] = true;
+    }
+  return "";
+}
+
+auto vector_file::id_type() const noexcept -> value_type {
+  return texts_ == nullptr ? value_type::integer : value_type::string;
+}
+
+auto vector_file::text(std::int64_t id) const noexcept -> std::string_view {
+  const auto at = static_cast<std::size_t>(id);
+  const std::uint64_t begin = at == 0 ? 0 : text_ends_[at - 1];
+  return {texts_ + begin, text_ends_[at] - begin};
 }
 
 auto vector_file::dimensions() const noexcept -> std::uint32_t { return read_header(bytes_).dimensions; }

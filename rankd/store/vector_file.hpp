@@ -20,8 +20,8 @@ namespace rankd {
 
 /// One of the vectors found by a search: its id and its score.
 struct neighbour {
-  double score = 0;  ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
-  std::int64_t id = 0;
+  double score = 0;     ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
+  std::int64_t id = 0;  ///< if ids are strings, the position of the id among all ids: vector_file::text returns the id
 
   auto operator==(const neighbour&) const -> bool = default;
 };
@@ -45,8 +45,6 @@ struct nearest_found {
 /// Lifetime: an open file that is replaced by rename keeps its contents; a file that is overwritten in place does not.
 class vector_file {
  public:
-  static constexpr std::uint32_t version = 1;
-
   /// Maps a file and verifies all of its checksums.
   /// Blocks: on the disk. Errors: vectors_missing, vectors_foreign, vectors_newer, vectors_corrupt, with the path of
   /// the file.
@@ -70,6 +68,10 @@ class vector_file {
   /// Returns the number of lists; zero if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
+  /// Returns the type of the ids: integers or strings.
+  [[nodiscard]] auto id_type() const noexcept -> value_type;
+  /// Returns the id that a `neighbour` of this file stands for. Requires ids that are strings. Lifetime: the file's.
+  [[nodiscard]] auto text(std::int64_t id) const noexcept -> std::string_view;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
   /// Returns a digest of the contents, computed from the checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
@@ -83,7 +85,7 @@ class vector_file {
   /// a heap of `count` vectors; about 0.1 ns for each number of the file, as memory allows.
   [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& options) const -> nearest_found;
 
-  /// Calls `visit(id, vector)` for each vector, in the order of the file.
+  /// Calls `visit(id, vector)` for each vector, in the order of the file. Ids are those of a `neighbour`.
   void for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const;
 
  private:
@@ -95,14 +97,18 @@ class vector_file {
 
   explicit vector_file(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
   [[nodiscard]] auto complete(const std::filesystem::path& name) -> braid::diagnostics;
+  [[nodiscard]] auto check_lists() const -> std::string;
+  [[nodiscard]] auto check_texts() const -> std::string;
 
   std::span<const std::byte> bytes_;
   bool is_mapped_ = false;
   std::span<const list_entry> lists_;
   const float* centroids_ = nullptr;  ///< in blocks
   std::span<const std::int64_t> ids_;
-  std::span<const double> squares_;  ///< the dot product of each vector with itself
-  const float* values_ = nullptr;    ///< in blocks
+  std::span<const double> squares_;           ///< the dot product of each vector with itself
+  const float* values_ = nullptr;             ///< in blocks
+  std::span<const std::uint64_t> text_ends_;  ///< for each id; empty if ids are integers
+  const char* texts_ = nullptr;               ///< of the ids, one after the other
   std::vector<double> centroid_squares_;
 };
 

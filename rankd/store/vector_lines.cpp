@@ -2,6 +2,7 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/detail/json_line.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
@@ -17,6 +18,7 @@
 #include <system_error>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include <simdjson.h>
 
@@ -62,6 +64,8 @@ class vector_reader {
   }
 
  private:
+  enum class id_kind : std::uint8_t { unknown, numbers, texts };
+
   void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
     braid::diagnostic made = line_diagnostic(number_, code, pointer, message, hint);
     made.source = file_.string();
@@ -108,11 +112,26 @@ class vector_reader {
     if (id && is_read && problems_.size() == before) add(*id);
   }
 
-  auto read_id(dom::element element) -> std::optional<std::int64_t> {
-    std::int64_t id = 0;
-    if (element.get_int64().get(id) == simdjson::SUCCESS) return id;
-    report("wrong_type", "/id", "an id must be an integer of 64 bits");
-    return std::nullopt;
+  /// Reads an id of the type that the first line has chosen.
+  auto read_id(dom::element element) -> std::optional<row_id> {
+    std::int64_t number = 0;
+    std::string_view text;
+    if (element.get_string().get(text) == simdjson::SUCCESS) {
+      if (ids_ == id_kind::numbers)
+        return report("wrong_type", "/id", "an id must be an integer, as in the lines before, got a string"),
+               std::nullopt;
+      if (!is_text_id(text))
+        return report("bad_id", "/id", "an id must be " + std::string(id_sentence(value_type::string))), std::nullopt;
+      ids_ = id_kind::texts;
+      return std::string(text);
+    }
+    if (element.get_int64().get(number) != simdjson::SUCCESS)
+      return report("wrong_type", "/id", "an id must be an integer of 64 bits or a string"), std::nullopt;
+    if (ids_ == id_kind::texts)
+      return report("wrong_type", "/id", "an id must be a string, as in the lines before, got an integer"),
+             std::nullopt;
+    ids_ = id_kind::numbers;
+    return number;
   }
 
   auto read_numbers(dom::element element) -> bool {
@@ -143,13 +162,15 @@ class vector_reader {
     return false;
   }
 
-  void add(std::int64_t id) {
+  void add(const row_id& id) {
     const auto [place, is_new] = lines_.emplace(id, number_);
     if (!is_new)
       return report(
           "duplicate_id", "/id",
-          "the id " + std::to_string(id) + " already belongs to the vector of line " + std::to_string(place->second));
-    table_.ids.push_back(id);
+          "the id " + to_text(id) + " already belongs to the vector of line " + std::to_string(place->second));
+    const auto* const number = std::get_if<std::int64_t>(&id);
+    table_.ids.push_back(number != nullptr ? *number : static_cast<std::int64_t>(table_.size()));
+    if (number == nullptr) table_.texts.push_back(std::get<std::string>(id));
     for (std::size_t at = 0; at < table_.dimensions; ++at) table_.numbers.push_back(vector_item(numbers_, at));
   }
 
@@ -158,7 +179,8 @@ class vector_reader {
   dom::parser parser_;
   std::string widened_;
   std::string numbers_;  // of the current line, as bytes
-  std::unordered_map<std::int64_t, std::uint32_t> lines_;
+  std::unordered_map<row_id, std::uint32_t> lines_;
+  id_kind ids_ = id_kind::unknown;
   fs::path file_;
   std::uint32_t number_ = 0;
   braid::diagnostics problems_;

@@ -31,13 +31,14 @@ auto with_checksums(std::string bytes) -> std::string {
   detail::vector_header header;
   if (bytes.size() < sizeof(header)) return bytes;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  const bool is_small = header.slots < 1 << 20 && header.lists < 1 << 16 && header.dimensions < 1 << 13;
+  const bool is_small =
+      header.slots < 1 << 20 && header.lists < 1 << 16 && header.dimensions < 1 << 13 && header.text_bytes < 1 << 24;
   if (!is_small) return bytes;
   const detail::vector_layout layout(header);
   if (layout.bytes > bytes.size()) return bytes;
   const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
   for (std::size_t at = 0; at < detail::vector_parts; ++at)
-    header.checksums[at] = crc32c(all.subspan(layout.parts[at].begin, layout.parts[at].bytes));
+    header.checksum_of(at) = crc32c(all.subspan(layout.parts[at].begin, layout.parts[at].bytes));
   header.checksum = 0;
   header.checksum = crc32c(std::as_bytes(std::span(&header, 1)));
   std::memcpy(bytes.data(), &header, sizeof(header));
@@ -51,7 +52,10 @@ void search(const vector_file& in) {
   for (const vector_metric metric : {vector_metric::dot, vector_metric::cosine, vector_metric::l2}) {
     const nearest_found found = in.nearest(query, {.metric = metric, .count = 5, .lists = 2});
     BRAID_EXPECTS(found.all.size() <= 5, "there are at most as many as were asked for");
-    for (const neighbour& each : found.all) BRAID_EXPECTS(!std::isnan(each.score), "a score is a number");
+    for (const neighbour& each : found.all) {
+      BRAID_EXPECTS(!std::isnan(each.score), "a score is a number");
+      if (in.id_type() == value_type::string) BRAID_EXPECTS(is_text_id(in.text(each.id)), "a text is an id");
+    }
   }
   std::uint64_t count = 0;
   in.for_each([&count](std::int64_t, std::string_view) { ++count; });

@@ -9,6 +9,7 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_build.hpp>
 #include <rankd/store/vector_file.hpp>
@@ -47,6 +48,18 @@ auto write(const fs::path& file, const std::string& bytes) -> braid::checked<voi
 const std::array<std::string, 3> metric_names{std::string(to_string(vector_metric::dot)),
                                               std::string(to_string(vector_metric::cosine)),
                                               std::string(to_string(vector_metric::l2))};
+
+/// Returns the id of a row, as it was read.
+auto id_of(const vector_table& table, std::size_t row) -> row_id {
+  if (table.texts.empty()) return table.ids[row];
+  return table.texts[row];
+}
+
+/// Returns the id of a vector that a search has found.
+auto id_of(const vector_file& file, std::int64_t id) -> row_id {
+  if (file.id_type() == value_type::integer) return id;
+  return std::string(file.text(id));
+}
 
 auto in_lists(std::uint64_t lists) -> std::string { return lists == 0 ? "" : " in " + counted(lists, "list"); }
 
@@ -89,13 +102,18 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
   if (!opened) return report(opened.error(), options.form);
   const vector_file& in = **opened;
   if (options.form == output_form::programs) {
-    const nlohmann::ordered_json out = {{"vectors", in.size()}, {"dimensions", in.dimensions()},
-                                        {"lists", in.lists()},  {"seed", in.seed()},
-                                        {"bytes", in.bytes()},  {"digest", in.digest()}};
+    const nlohmann::ordered_json out = {{"vectors", in.size()},
+                                        {"dimensions", in.dimensions()},
+                                        {"ids", to_string(in.id_type())},
+                                        {"lists", in.lists()},
+                                        {"seed", in.seed()},
+                                        {"bytes", in.bytes()},
+                                        {"digest", in.digest()}};
     print(out.dump() + "\n");
     return exit_status::fine;
   }
-  print(counted(in.size(), "vector") + " of " + counted(in.dimensions(), "dimension") + in_lists(in.lists()) +
+  print(counted(in.size(), "vector") + " of " + counted(in.dimensions(), "dimension") +
+        (in.id_type() == value_type::string ? ", ids are strings" : "") + in_lists(in.lists()) +
         (in.lists() == 0 ? "" : ", seed " + std::to_string(in.seed())) + ", " + std::to_string(in.bytes()) +
         " bytes\ndigest " + in.digest() + "\n");
   return exit_status::fine;
@@ -111,11 +129,14 @@ struct search_totals {
   std::uint64_t nearest = 0;  ///< of the vectors that an exact search finds
 };
 
-auto format_line(std::int64_t id, const std::vector<neighbour>& all) -> std::string {
-  std::string out = "{\"id\":" + std::to_string(id) + ",\"nearest\":[";
+auto format_line(const row_id& id, const vector_file& file, const std::vector<neighbour>& all) -> std::string {
+  std::string out = "{\"id\":";
+  append_json_id(out, id);
+  out += ",\"nearest\":[";
   for (const neighbour& each : all) {
     out += out.back() == '[' ? "[" : ",[";
-    out += std::to_string(each.id) + ",";
+    append_json_id(out, id_of(file, each.id));
+    out += ',';
     append_json_number(out, each.score);
     out += ']';
   }
@@ -158,7 +179,7 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
     const nearest_found found = in.nearest(query, how);
     all.times.push_back(std::chrono::steady_clock::now() - begin);
     all.looked_at += found.looked_at;
-    print(format_line(queries->ids[row], found.all));
+    print(format_line(id_of(*queries, row), in, found.all));
     if (!options.has_recall) continue;
     const auto exact = in.nearest(query, {.metric = how.metric, .count = how.count}).all;
     all.found += exact.size();

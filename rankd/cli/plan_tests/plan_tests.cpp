@@ -101,6 +101,7 @@ class tests_reader {
   auto read_record(const located& from) -> std::optional<test_record>;
   auto read_models(object_reader& top) -> std::vector<stub_model>;
   auto read_vectors(object_reader& top) -> std::vector<stub_vectors>;
+  [[nodiscard]] auto with_own_id(json item) const -> json;
   auto read_test(const located& from, const std::vector<test_record>& shared) -> plan_test;
   void read_request(object_reader& reader, plan_test& test);
   void read_faults(object_reader& reader, plan_test& test);
@@ -385,6 +386,15 @@ auto tests_reader::read_models(object_reader& top) -> std::vector<stub_model> {
   return out;
 }
 
+/// Returns an item of vectors whose id has the type of the project's ids. The names of an object in TypeScript do not
+/// say whether digits are a number or a text.
+auto tests_reader::with_own_id(json item) const -> json {
+  if (declared_.id_type() == value_type::string && item.is_object() && item.contains("id") &&
+      item["id"].is_number_integer())
+    item["id"] = item["id"].dump();
+  return item;
+}
+
 auto tests_reader::read_vectors(object_reader& top) -> std::vector<stub_vectors> {
   std::vector<stub_vectors> out;
   for (const located& each : list_items(top.array("vectors", presence::optional), "/vectors")) {
@@ -403,7 +413,7 @@ auto tests_reader::read_vectors(object_reader& top) -> std::vector<stub_vectors>
       in.report("endpoint", "duplicate_value",
                 "the vectors of the endpoint " + quote_name(*endpoint) + " are already replaced");
     stub_vectors& made = out.emplace_back(stub_vectors{.endpoint_id = *endpoint, .lines = {}});
-    for (const json& item : *items) made.lines += item.dump() + "\n";
+    for (const json& item : *items) made.lines += with_own_id(item).dump() + "\n";
   }
   return out;
 }

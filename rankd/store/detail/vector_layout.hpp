@@ -1,6 +1,7 @@
 // rankd/store/detail/vector_layout.hpp: the layout of a file of vectors.
 #pragma once
 
+#include <rankd/registry/row_id.hpp>
 #include <rankd/store/vector_kernels.hpp>
 
 #include <array>
@@ -15,21 +16,33 @@ inline constexpr std::string_view vector_magic = "RANKDVEC";
 inline constexpr std::uint64_t vector_align = 64;
 
 /// The parts of a file after its header, in this order. Each part begins at a multiple of `vector_align`.
-enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values };
-inline constexpr std::size_t vector_parts = 5;
+enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values, texts };
+inline constexpr std::size_t vector_parts = 6;
+
+/// The versions of the format. Files with integer ids have the first, so that their bytes are those of earlier files.
+inline constexpr std::uint32_t version_of_numbers = 1;
+inline constexpr std::uint32_t version_of_texts = 2;
 
 struct vector_header {
   std::array<char, 8> magic{};
   std::uint32_t version = 0;
   std::uint32_t dimensions = 0;
-  std::uint64_t count = 0;  ///< of vectors
-  std::uint64_t slots = 0;  ///< of vectors and of the padding in the last block of each list
-  std::uint32_t lists = 0;  ///< 0: they are not in lists, and the table has one row for all of them
-  std::uint32_t block = 0;  ///< vector_block
-  std::uint64_t seed = 0;   ///< that the lists were made with
-  std::array<std::uint32_t, vector_parts> checksums{};  ///< CRC-32C of each part
-  std::uint32_t checksum = 0;                           ///< of this header, with 0 in this place
-  std::array<std::uint32_t, 14> reserved{};             ///< zeros
+  std::uint64_t count = 0;                   ///< of vectors
+  std::uint64_t slots = 0;                   ///< of vectors and of the padding in the last block of each list
+  std::uint32_t lists = 0;                   ///< 0: they are not in lists, and the table has one row for all of them
+  std::uint32_t block = 0;                   ///< vector_block
+  std::uint64_t seed = 0;                    ///< that the lists were made with
+  std::array<std::uint32_t, 5> checksums{};  ///< CRC-32C of each part before the texts
+  std::uint32_t checksum = 0;                ///< of this header, with 0 in this place
+  std::uint32_t texts_checksum = 0;          ///< CRC-32C of the texts; 0 if ids are integers
+  std::uint32_t zero = 0;
+  std::uint64_t text_bytes = 0;              ///< of the part with the texts; 0 if ids are integers
+  std::array<std::uint32_t, 10> reserved{};  ///< zeros
+
+  [[nodiscard]] constexpr auto has_texts() const noexcept -> bool { return version == version_of_texts; }
+  [[nodiscard]] constexpr auto checksum_of(std::size_t part) noexcept -> std::uint32_t& {
+    return part < checksums.size() ? checksums[part] : texts_checksum;
+  }
 };
 static_assert(std::is_trivially_copyable_v<vector_header> && sizeof(vector_header) == 128);
 
@@ -49,8 +62,11 @@ struct vector_layout {
     const std::uint64_t vector_bytes = of.dimensions * sizeof(float);
     const std::uint64_t centroids = (of.lists + vector_block - 1) / vector_block * vector_block;
     const std::array<std::uint64_t, vector_parts> sizes{(of.lists == 0 ? 1 : of.lists) * list_bytes,
-                                                        centroids * vector_bytes, of.slots * sizeof(std::int64_t),
-                                                        of.slots * sizeof(double), of.slots * vector_bytes};
+                                                        centroids * vector_bytes,
+                                                        of.slots * sizeof(std::int64_t),
+                                                        of.slots * sizeof(double),
+                                                        of.slots * vector_bytes,
+                                                        of.text_bytes};
     bytes = sizeof(vector_header);
     for (std::size_t at = 0; at < vector_parts; ++at) {
       parts[at] = {.begin = bytes, .bytes = sizes[at]};
@@ -65,6 +81,9 @@ struct vector_layout {
 /// The maximum number of vectors, so that row numbers fit 32 bits.
 inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
 inline constexpr std::uint32_t max_lists = 65'536;
+
+/// The maximum bytes of a text in the part of texts, with its end.
+inline constexpr std::uint64_t max_text_bytes = sizeof(std::uint64_t) + max_id_bytes;
 
 /// Returns the position in the blocks of number `at` of the vector in slot `slot`.
 [[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions) noexcept

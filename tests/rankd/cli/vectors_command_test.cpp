@@ -7,6 +7,7 @@
 #include <tests/support/scratch_folder.hpp>
 
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,23 @@ auto example(const std::string& file) -> std::string {
   return rankd::read_text_file("examples/similar/" + file).value();
 }
 
+/// Replaces the ids of the example by strings such as `item:101`.
+auto with_string_ids(const std::string& text) -> std::string {
+  return std::regex_replace(text, std::regex(R"("id": (\d+))"), R"("id": "item:$1")");
+}
+
+/// The example with ids that are strings.
+class string_id_project : public similar_project {
+ public:
+  string_id_project() {
+    write("vectors/products.ndjson", with_string_ids(example("vectors/products.ndjson")));
+    // The values in keys of the store are escaped.
+    write("data/products.ndjson",
+          std::regex_replace(example("data/products.ndjson"), std::regex("product:"), "product:item%3A"));
+    write("registry/keys.toml", std::regex_replace(example("registry/keys.toml"), std::regex("\"int\""), "\"string\""));
+  }
+};
+
 }  // namespace
 
 TEST_CASE("the example finds what is like a product, and keeps what is alike apart") {
@@ -53,6 +71,36 @@ TEST_CASE("the example finds what is like a product, and keeps what is alike apa
   const json explained = json::parse(rankd_in(project.path(), {"rank"}, asked.dump()).out).at("explain");
   for (const json& node : explained.at("nodes"))
     CHECK(node.value("looked_at", 0) == (node.at("node") == "near" ? 8 : 0));
+}
+
+TEST_CASE("the example finds the same with ids that are strings") {
+  const string_id_project project;
+  CHECK(project.build().out == "wrote 8 vectors of 4 dimensions (832 bytes) to vectors/products.rvec\n");
+  const process_end done = rankd_in(project.path(), {"rank"}, with_string_ids(example("request.json")));
+  CHECK(done.status == 0);
+  json expected = json::parse(example("answer.json"));
+  for (json& each : expected.at("candidates")) each["id"] = "item:" + std::to_string(each.at("id").get<int>());
+  CHECK(json::parse(done.out).at("candidates") == expected.at("candidates"));
+  const json shown = json::parse(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"}).out);
+  CHECK(shown.at("ids") == "string");
+  CHECK(has(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec"}).out, ", ids are strings, "));
+  project.write("q.ndjson", "{\"id\":\"q\",\"vector\":[1,0,0,0]}\n");
+  CHECK(
+      rankd_in(project.path(), {"vectors", "search", "vectors/products.rvec", "--queries", "q.ndjson", "--count", "1"})
+          .out == "{\"id\":\"q\",\"nearest\":[[\"item:103\",1]]}\n");
+}
+
+TEST_CASE("a file with ids of the other type is refused when the plan is loaded") {
+  const string_id_project strings;
+  strings.write("numbers.ndjson", example("vectors/products.ndjson"));
+  REQUIRE(strings.build("numbers.ndjson").status == 0);
+  const process_end refused = rankd_in(strings.path(), {"validate"});
+  CHECK(has(refused.out, "[wrong_id_type]"));
+  CHECK(has(refused.out, "are integers, but the ids of this project are strings"));
+  const similar_project numbers;
+  numbers.write("texts.ndjson", "{\"id\":\"a\",\"vector\":[1,0,0,0]}\n");
+  REQUIRE(numbers.build("texts.ndjson").status == 0);
+  CHECK(has(rankd_in(numbers.path(), {"validate"}).out, "are strings, but the ids of this project are integers"));
 }
 
 TEST_CASE("another file is another version of the plan, and a damaged one is refused") {

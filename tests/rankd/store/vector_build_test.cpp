@@ -40,6 +40,17 @@ TEST_CASE("lines become vectors in their order, blank ones nothing") {
   CHECK(table->numbers == std::vector<float>{0.5F, -1, 1, 2});
 }
 
+TEST_CASE("ids may be strings") {
+  const std::string longest(128, 'a');
+  const auto table = read(R"({"id":"item:7","vector":[0.5]})"
+                          "\n{\"id\":\"" +
+                          longest + "\",\"vector\":[1]}\n{\"id\":\"7\",\"vector\":[2]}\n");
+  REQUIRE(table);
+  CHECK(table->texts == std::vector<std::string>{"item:7", longest, "7"});
+  CHECK(table->ids == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(table->numbers == std::vector<float>{0.5F, 1, 2});
+}
+
 TEST_CASE("every way to be wrong has its code and its pointer") {
   CHECK(wrong("") == "no_vectors");
   CHECK(wrong("{") == "bad_json");
@@ -49,7 +60,13 @@ TEST_CASE("every way to be wrong has its code and its pointer") {
   CHECK(wrong(R"({"id":1})") == "missing_member");
   CHECK(wrong(R"({"id":1,"vector":[1],"vektor":2})") == "unknown_member /vektor");
   CHECK(wrong(R"({"id":1,"id":2,"vector":[1]})") == "duplicate_member /id");
-  CHECK(wrong(R"({"id":"1","vector":[1]})") == "wrong_type /id");
+  CHECK(wrong(R"({"id":true,"vector":[1]})") == "wrong_type /id");
+  CHECK(wrong(R"({"id":"","vector":[1]})") == "bad_id /id");
+  CHECK(wrong(R"({"id":"a\u0000","vector":[1]})") == "bad_id /id");
+  CHECK(wrong(R"({"id":")" + std::string(129, 'a') + R"(","vector":[1]})") == "bad_id /id");
+  CHECK(wrong("{\"id\":1,\"vector\":[1]}\n{\"id\":\"2\",\"vector\":[1]}") == "wrong_type /id");
+  CHECK(wrong("{\"id\":\"1\",\"vector\":[1]}\n{\"id\":2,\"vector\":[1]}") == "wrong_type /id");
+  CHECK(wrong("{\"id\":\"a\",\"vector\":[1]}\n{\"id\":\"a\",\"vector\":[2]}") == "duplicate_id /id");
   CHECK(wrong(R"({"id":1.5,"vector":[1]})") == "wrong_type /id");
   CHECK(wrong(R"({"id":18446744073709551615,"vector":[1]})") == "wrong_type /id");
   CHECK(wrong(R"({"id":1,"vector":3})") == "wrong_type /vector");

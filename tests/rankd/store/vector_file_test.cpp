@@ -2,6 +2,8 @@
 #include <rankd/store/vector_file.hpp>
 
 #include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/crc32c.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_build.hpp>
 #include <rankd/store/vector_kernels.hpp>
 #include <tests/rankd/store/aligned_bytes.hpp>
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +82,27 @@ struct opened {
   explicit opened(const vector_table& table, const vector_lists& lists = {})
       : bytes(vector_file_bytes(table, lists)), file(vector_file::parse(bytes.view(), "test").value()) {}
 };
+
+/// The texts of the nearest.
+auto ids_of(const opened& in, std::string_view query, const nearest_options& how) -> std::vector<std::string> {
+  std::vector<std::string> out;
+  for (const neighbour& each : in.file->nearest(query, how).all) out.emplace_back(in.file->text(each.id));
+  return out;
+}
+
+/// A file with the id of its first slot replaced, and checksums that fit.
+auto with_first_id(std::string bytes, std::int64_t id) -> std::string {
+  rankd::detail::vector_header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const rankd::detail::vector_layout layout(header);
+  const rankd::detail::vector_span ids = layout.of(rankd::detail::vector_part::ids);
+  std::memcpy(bytes.data() + ids.begin, &id, sizeof(id));
+  header.checksums[2] = crc32c(std::as_bytes(std::span(bytes)).subspan(ids.begin, ids.bytes));
+  header.checksum = 0;
+  header.checksum = crc32c(std::as_bytes(std::span(&header, 1)));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
 
 auto code_of(std::string_view bytes) -> std::string {
   const aligned_bytes own(bytes);
@@ -149,6 +173,60 @@ TEST_CASE("the same vectors in any order give the same bytes, and another seed o
   CHECK(lists != vector_file_bytes(table, {.count = 9, .seed = 2}));
 }
 
+TEST_CASE("ids that are strings are ordered by their bytes, in whatever order the vectors were given") {
+  const vector_table table{
+      .dimensions = 1, .ids = {0, 1, 2, 3}, .texts = {"item:9", "b", "item:10", "\xc3\xa4"}, .numbers = {1, 2, 1, 1}};
+  const opened in(table);
+  CHECK(in.file->id_type() == value_type::string);
+  CHECK(ids_of(in, bytes_of(std::vector<float>{1}), {.count = 9}) ==
+        std::vector<std::string>{"b", "item:10", "item:9", "\xc3\xa4"});
+  const vector_table turned{
+      .dimensions = 1, .ids = {0, 1, 2, 3}, .texts = {"\xc3\xa4", "item:10", "b", "item:9"}, .numbers = {1, 1, 2, 1}};
+  CHECK(vector_file_bytes(table, {}) == vector_file_bytes(turned, {}));
+}
+
+TEST_CASE("a file with string ids finds the vectors of the same file with integer ids") {
+  vector_table numbers = random_table(400, 5, 7);
+  vector_table texts = numbers;
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    numbers.ids[row] = static_cast<std::int64_t>(row);
+    texts.ids[row] = static_cast<std::int64_t>(row);
+    texts.texts.push_back("item:" + std::to_string(1000 + row));
+  }
+  const std::string query = bytes_of(random_table(1, 5, 8).numbers);
+  for (const std::uint32_t lists : {0U, 9U}) {
+    const opened with_numbers(numbers, {.count = lists});
+    const opened with_texts(texts, {.count = lists});
+    const nearest_options how{.metric = vector_metric::l2, .count = 60, .lists = lists / 2};
+    const nearest_found expected = with_numbers.file->nearest(query, how);
+    const nearest_found found = with_texts.file->nearest(query, how);
+    CHECK(found.all == expected.all);
+    CHECK(found.looked_at == expected.looked_at);
+    for (const neighbour& each : found.all)
+      CHECK(with_texts.file->text(each.id) == "item:" + std::to_string(1000 + each.id));
+  }
+}
+
+TEST_CASE("string ids that do not fit are refused in a file, though its checksums fit") {
+  const auto with = [](std::vector<std::string> texts) {
+    vector_table table{.dimensions = 1, .ids = {0, 1}, .texts = std::move(texts), .numbers = {1, 2}};
+    return code_of(vector_file_bytes(std::move(table), {}));
+  };
+  CHECK(with({"a", "b"}).empty());
+  CHECK(with({"a", "a"}) == "vectors_corrupt");
+  CHECK(with({"", "a"}) == "vectors_corrupt");
+  CHECK(with({"a", "\xff"}) == "vectors_corrupt");
+  CHECK(with({"a", std::string(129, 'b')}) == "vectors_corrupt");
+}
+
+TEST_CASE("an id of a file with string ids that has no text of its own is refused") {
+  const vector_table table{.dimensions = 1, .ids = {0, 1}, .texts = {"a", "b"}, .numbers = {1, 2}};
+  const std::string bytes = vector_file_bytes(table, {.count = 2, .seed = 1});
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{2}, std::int64_t{1'000'000'000'000}})
+    CHECK(code_of(with_first_id(bytes, wrong)) == "vectors_corrupt");
+  CHECK(code_of(with_first_id(bytes, 0)) != code_of(with_first_id(bytes, 1)));  // one of them is its own
+}
+
 TEST_CASE("as many lists as vectors are possible, though vectors are the same") {
   const vector_table same{.dimensions = 1, .ids = {1, 2, 3}, .numbers = {7, 7, 7}};
   const opened in(same, {.count = 3, .seed = 0});
@@ -180,7 +258,12 @@ TEST_CASE("for_each gives each vector with its id") {
 }
 
 TEST_CASE("every byte of a file is covered by a checksum") {
-  const std::string bytes = vector_file_bytes(random_table(20, 3, 6), {.count = 2, .seed = 1});
+  vector_table table = random_table(20, 3, 6);
+  SUBCASE("with integer ids") {}
+  SUBCASE("with string ids") {
+    for (std::size_t row = 0; row < table.size(); ++row) table.texts.push_back("item:" + std::to_string(row));
+  }
+  const std::string bytes = vector_file_bytes(table, {.count = 2, .seed = 1});
   CHECK(code_of(bytes).empty());
   std::size_t unnoticed = 0;  // bytes between parts, which nothing reads
   for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -188,13 +271,13 @@ TEST_CASE("every byte of a file is covered by a checksum") {
     other[at] = static_cast<char>(other[at] ^ 0x10);
     unnoticed += code_of(other).empty() ? 1 : 0;
   }
-  CHECK(unnoticed < 5 * 64);
+  CHECK(unnoticed < 6 * 64);
   CHECK(code_of(bytes.substr(0, bytes.size() - 1)) == "vectors_corrupt");
   CHECK(code_of(bytes + "x") == "vectors_corrupt");
   CHECK(code_of("") == "vectors_foreign");
   CHECK(code_of(std::string(500, 'x')) == "vectors_foreign");
   std::string newer = bytes;
-  newer[8] = 2;
+  newer[8] = 3;
   CHECK(code_of(newer) == "vectors_newer");
 }
 

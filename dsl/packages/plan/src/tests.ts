@@ -115,10 +115,13 @@ export interface PlanTests {
     weights: { readonly [Name in WeighedKeys]?: number },
     options?: { readonly intercept?: number },
   ) => void;
-  /** Replaces the file of vectors of an endpoint in all tests of the file: a vector for each id, all of one length. */
+  /**
+   * Replaces the file of vectors of an endpoint in all tests of the file: a vector for each id, all of one length. In a
+   * project whose ids are strings, the names of the object are the ids.
+   */
   readonly vectors: (
     endpoint: (typeof EP)[keyof typeof EP],
-    vectors: Readonly<Record<number, readonly number[]>>,
+    vectors: Readonly<Record<number | string, readonly number[]>>,
   ) => void;
   /** Defines a test. Its name is a sentence that says what the plan does. */
   readonly test: (name: string, define: (test: PlanTest) => void) => void;
@@ -288,8 +291,8 @@ function vectorsOf(all: unknown[]): PlanTests["vectors"] {
       });
     endpoints.add(id);
     const items = Object.entries(mapped(vectors, numbers) as Record<string, unknown>).map(([key, vector]) => {
-      if (!/^(0|-?[1-9]\d*)$/.test(key)) throw wrongType("an id, which must be a whole number", key, argumentSpan(1));
-      return { id: literal(BigInt(key), argumentSpan(1)), vector };
+      if (key === "") throw wrongType("an id", key, argumentSpan(1));
+      return { id: /^(0|-?[1-9]\d*)$/.test(key) ? literal(BigInt(key), argumentSpan(1)) : key, vector };
     });
     if (items.length === 0) throw wrongType("at least one vector", vectors, argumentSpan(1));
     all.push({ endpoint: id, items, $span: currentSpan() });

@@ -7,6 +7,7 @@
 #include <rankd/op/option_value.hpp>
 #include <rankd/op/vectors.hpp>
 #include <rankd/plan/load_plan.hpp>
+#include <rankd/rows/dictionary.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_file.hpp>
 
@@ -50,7 +51,7 @@ struct nearest_params {
                               .lists = lists(context.params),
                               .is_shared = context.rows_of_part != evaluate_options::one_part,
                               .stop = context.stop};
-    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(most);
+    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(most);  // of the file
     const std::span<double> scores = context.memory.uninitialized<double>(most);
     std::size_t size = 0;
     for (const std::string_view query : queries) {
@@ -61,13 +62,21 @@ struct nearest_params {
         scores[size++] = each.score;
       }
     }
-    const row_set out{batch(ids.first(size))};
+    const row_set out{make_batch(ids.first(size), context.memory)};
     if (!out_key) return out;
     const column column_of_scores{.values = std::span<const double>(scores.first(size)), .validity = {}};
     return out.with_column(*out_key, column_of_scores, context.memory);
   }
 
  private:
+  [[nodiscard]] auto make_batch(std::span<const std::int64_t> ids, braid::arena& memory) const -> batch {
+    if (from->id_type() == value_type::integer) return batch(ids);
+    const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(ids.size());
+    dictionary_builder words(memory);
+    for (std::size_t at = 0; at < ids.size(); ++at) codes[at] = words.intern(from->text(ids[at]));
+    return batch(string_values{codes, words.finish()});
+  }
+
   [[nodiscard]] auto lists(std::span<const scalar> params) const noexcept -> std::size_t {
     return probe ? static_cast<std::size_t>(probe->in(params)) : 0;
   }
@@ -147,9 +156,24 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
   return nullptr;
 }
 
+/// Reports wrong_id_type if the ids of a file are integers and those of the project are strings, or the reverse.
+void check_ids(const plan_param& param, const vector_file& file, const endpoint_entry& endpoint,
+               const bind_context& context, braid::diagnostics& problems) {
+  if (file.id_type() == context.declared.id_type()) return;
+  const bool has_texts = file.id_type() == value_type::string;
+  problems.add({.code = "wrong_id_type",
+                .pointer = param.pointer,
+                .message = "the ids in the file of `" + endpoint.name + "` are " +
+                           (has_texts ? "strings, but the ids of this project are integers"
+                                      : "integers, but the ids of this project are strings"),
+                .hint = has_texts ? R"(build it from lines like {"id": 7, "vector": [0.5, -1]})"
+                                  : R"(build it from lines like {"id": "item:7", "vector": [0.5, -1]})",
+                .node = {},
+                .source = {}});
+}
+
 auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  need_integer_ids(node, context, "the ids in a file of vectors are integers", problems);
   const plan_param& named = *node.find_param("endpoint");
   const endpoint_entry* endpoint = find_vectors(named, context, problems);
   const plan_param& query = *node.find_param("query");
@@ -168,6 +192,7 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
                   .hint = "use vectors from the same model",
                   .node = {},
                   .source = {}});
+  if (params.from != nullptr) check_ids(named, *params.from, *endpoint, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   params.metric = endpoint->policy.metric;
   params.query_key = key->key_id;
