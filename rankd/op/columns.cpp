@@ -143,6 +143,7 @@ class column_walk {
     const plan_node& node = loaded_->nodes[at];
     key_set& own = columns_[at];
     if (const plan_param* const keys = find_template(node)) check_template(at, *keys);
+    check_other_rows(at);
     if (find_op(node.op)->change == row_change::dense_source) {
       own = source_columns(node);
       return;
@@ -188,6 +189,23 @@ class column_walk {
                       .node = node.node_id,
                       .source = {}});
     }
+  }
+
+  /// Reports unknown_column if the rows that an option names cannot have the column by which a source finds rows.
+  void check_other_rows(node_index at) {
+    const plan_node& node = loaded_->nodes[at];
+    const op_entry& op = *find_op(node.op);
+    const plan_param* const other = op.also_has_column.empty() ? nullptr : node.find_param(op.also_has_column);
+    if (other == nullptr) return;
+    const std::size_t place = find_place(node.find_param(op.finds_rows_by)->index());
+    if (given_by(other->index())[place]) return;
+    found_[at].add({.code = "unknown_column",
+                    .pointer = other->pointer,
+                    .message = "the rows of `" + loaded_->nodes[other->index()].node_id + "` have no column `" +
+                               declared_->keys()[place].name + "`, so they have no vectors",
+                    .hint = "add the column before, for instance by core::hash",
+                    .node = node.node_id,
+                    .source = {}});
   }
 
   void add_columns(node_index node, key_set& own) {

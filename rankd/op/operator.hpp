@@ -198,6 +198,7 @@ struct op_entry {
   std::string_view extra_column = {};            ///< the name of a key whose column it adds without being asked
   std::string_view models = {};                  ///< the option that lists files of models, which may read any column
   std::string_view finds_rows_by = {};           ///< the option with the column a source finds rows by; empty: the id
+  std::string_view also_has_column = {};         ///< the option that names a node whose rows need the same column
   bind_both_fn bind_with_take = nullptr;  ///< binds it together with the take after it; null if that saves nothing
 };
 

@@ -1,6 +1,7 @@
 // rankd/store/vector_build.cpp: clusters vectors by k-means with a seed, and writes the parts of a file of vectors.
 #include <rankd/store/vector_build.hpp>
 
+#include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/crc32c.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_file.hpp>
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -234,6 +236,28 @@ auto sorted_by_id(vector_table table) -> vector_table {
 }
 
 }  // namespace
+
+auto apply_changes(const vector_file& base, vector_changes changes) -> vector_table {
+  vector_filter kept = vector_filter::all(base);
+  const bool has_texts = base.id_type() == value_type::string;
+  for (const std::int64_t id : has_texts ? std::vector<std::int64_t>() : changes.changed.ids) kept.refuse(id);
+  for (const std::string& id : changes.changed.texts) kept.refuse(std::string_view(id));
+  for (const row_id& each : changes.deleted) {
+    if (const auto* const number = std::get_if<std::int64_t>(&each))
+      kept.refuse(*number);
+    else
+      kept.refuse(std::string_view(std::get<std::string>(each)));
+  }
+  vector_table out = std::move(changes.changed);
+  base.for_each([&](std::int64_t id, std::string_view vector) {
+    const std::uint64_t slot = *(has_texts ? base.find_slot(base.text(id)) : base.find_slot(id));
+    if ((kept.block(slot / vector_block) >> slot % vector_block & 1U) == 0) return;
+    if (has_texts) out.texts.emplace_back(base.text(id));
+    out.ids.push_back(has_texts ? static_cast<std::int64_t>(out.ids.size()) : id);
+    for (std::size_t at = 0; at < base.dimensions(); ++at) out.numbers.push_back(vector_item(vector, at));
+  });
+  return out;
+}
 
 auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const vector_progress& progress)
     -> std::string {

@@ -1,6 +1,8 @@
 // rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, clustered into lists if requested.
 #pragma once
 
+#include <rankd/registry/row_id.hpp>
+
 #include <braid/base/error.hpp>
 
 #include <cstddef>
@@ -12,6 +14,8 @@
 #include <vector>
 
 namespace rankd {
+
+class vector_file;
 
 /// Vectors of the same length, one after the other, each with its id.
 struct vector_table {
@@ -39,6 +43,21 @@ inline constexpr std::size_t max_vector_diagnostics = 100;
 /// record_parser), too_many_diagnostics, data_unreadable, no_vectors.
 auto read_vectors(std::span<const std::filesystem::path> files, std::uint32_t dimensions,
                   const vector_progress& progress = {}) -> braid::checked<vector_table>;
+
+/// Changes to the vectors of a file.
+struct vector_changes {
+  vector_table changed;         ///< vectors that are added, or that replace those with the same id
+  std::vector<row_id> deleted;  ///< ids whose vectors are removed
+};
+
+/// Reads the lines of `read_vectors`, and `{"delete": 7}` lines. Each id may occur once.
+/// Blocks: on the disk. Errors: those of `read_vectors` without no_vectors.
+auto read_vector_changes(std::span<const std::filesystem::path> files, const vector_file& base,
+                         const vector_progress& progress = {}) -> braid::checked<vector_changes>;
+
+/// Returns the vectors of a file after changes. Requires changes that were read for this file. An id to be deleted need
+/// not be in the file.
+auto apply_changes(const vector_file& base, vector_changes changes) -> vector_table;
 
 struct vector_lists {
   std::uint32_t count = 0;  ///< 0: the vectors are not in lists

@@ -13,6 +13,7 @@
 #include <braid/task/parallel.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -143,7 +144,50 @@ class nearest_heap {
   std::vector<neighbour> neighbours_;
 };
 
+/// The query in the form that the kernels read.
+struct prepared_query {
+  std::vector<double> numbers;
+  double square = 0;  ///< its dot product with itself
+
+  explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
+    numbers.reserve(vector_size(vector));
+    for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
+  }
+
+  /// Computes the scores of a block of vectors. `squares` are the squared lengths of these vectors.
+  void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
+    const vector_kernels& with = vector_kernels_here();
+    const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
+    kernel(block, numbers.data(), numbers.size(), out.data());
+    if (metric == vector_metric::l2)
+      for (double& each : out) each = -each;
+    if (metric == vector_metric::cosine)
+      for (std::size_t at = 0; at < out.size(); ++at) out[at] = measure_cosine(out[at], square, squares[at]);
+  }
+};
+
 }  // namespace
+
+void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
+                   std::span<double> scores) {
+  const prepared_query prepared(query);
+  const std::size_t dimensions = prepared.numbers.size();
+  std::vector<float> block(dimensions * vector_block);
+  std::array<double, vector_block> squares{};
+  block_scores found{};
+  for (std::size_t first = 0; first < vectors.size(); first += vector_block) {
+    const std::size_t count = std::min<std::size_t>(vector_block, vectors.size() - first);
+    for (std::size_t place = 0; place < count; ++place) {
+      const std::string_view vector = vectors[first + place];
+      squares[place] = dot_product(vector, vector);
+      for (std::size_t at = 0; at < dimensions; ++at)
+        block[detail::place_in_blocks(place, at, dimensions)] = vector_item(vector, at);
+    }
+    prepared.score(block.data(), squares.data(), metric, found);
+    std::ranges::copy_n(found.begin(), static_cast<std::ptrdiff_t>(count),
+                        scores.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
 
 /// A search over ranges of slots, split into pieces that workers may share.
 class vector_file::search {
@@ -151,6 +195,7 @@ class vector_file::search {
   search(const vector_file& file, std::string_view vector, const nearest_options& options)
       : file_(file), options_(options), query_(vector) {
     for (const std::uint32_t list : chosen_lists()) add_pieces(file.lists_[list]);
+    if (options_.allowed != nullptr && is_whole()) looked_at_ = options_.allowed->size();
   }
 
   auto run() -> nearest_found {
@@ -179,55 +224,58 @@ class vector_file::search {
  private:
   static constexpr std::uint64_t piece_slots = 16'384;
 
-  /// The query in the form that the kernels read.
-  struct prepared_query {
-    std::vector<double> numbers;
-    double square = 0;  ///< its dot product with itself
-
-    explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
-      numbers.reserve(vector_size(vector));
-      for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
-    }
-
-    /// Computes the scores of a block of vectors. `squares` are the squared lengths of these vectors.
-    void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
-      const vector_kernels& with = vector_kernels_here();
-      const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
-      kernel(block, numbers.data(), numbers.size(), out.data());
-      if (metric == vector_metric::l2)
-        for (double& each : out) each = -each;
-      if (metric == vector_metric::cosine)
-        for (std::size_t at = 0; at < out.size(); ++at) out[at] = measure_cosine(out[at], square, squares[at]);
-    }
-  };
-
   struct piece {
     std::uint64_t first = 0;  ///< a slot
     std::uint64_t count = 0;
   };
 
+  /// Returns whether all lists are searched.
+  [[nodiscard]] auto is_whole() const noexcept -> bool {
+    return options_.lists == 0 || options_.lists >= file_.lists();
+  }
+
   /// Returns the nearest lists, or all lists, in the order of the file.
-  [[nodiscard]] auto chosen_lists() const -> std::vector<std::uint32_t> {
+  [[nodiscard]] auto chosen_lists() -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> chosen;
     const std::uint32_t lists = file_.lists();
-    if (options_.lists == 0 || options_.lists >= lists) {
+    if (is_whole()) {
       for (std::uint32_t list = 0; list < file_.lists_.size(); ++list) chosen.push_back(list);
       return chosen;
     }
-    nearest_heap heap(options_.lists);
+    nearest_heap heap(options_.allowed != nullptr ? lists : options_.lists);
     block_scores scores{};
     for (std::uint32_t first = 0; first < lists; first += vector_block) {
       const float* block = file_.centroids_ + std::uint64_t{first} * file_.dimensions();
       query_.score(block, file_.centroid_squares_.data() + first, options_.metric, scores);
       for (std::uint32_t at = 0; at < vector_block && first + at < lists; ++at) heap.add({scores[at], first + at});
     }
-    for (const neighbour& each : std::move(heap).all()) chosen.push_back(static_cast<std::uint32_t>(each.id));
+    std::vector<neighbour> nearest = std::move(heap).all();
+    if (options_.allowed != nullptr) leave_out_needless(nearest);
+    for (const neighbour& each : nearest) chosen.push_back(static_cast<std::uint32_t>(each.id));
     std::ranges::sort(chosen);
     return chosen;
   }
 
+  /// Keeps the nearest lists until they contain as many allowed vectors as the lists of a search without a filter
+  /// contain on average. Keeps all lists with allowed vectors if there are not more.
+  void leave_out_needless(std::vector<neighbour>& lists) {
+    std::ranges::sort(lists, is_nearer);
+    const std::uint64_t wanted = std::min(options_.allowed->size(), file_.size() * options_.lists / file_.lists());
+    std::size_t kept = 0;
+    while (kept < lists.size() && (kept < options_.lists || looked_at_ < wanted))
+      looked_at_ += count_allowed(file_.lists_[static_cast<std::size_t>(lists[kept++].id)]);
+    lists.resize(kept);
+  }
+
+  [[nodiscard]] auto count_allowed(const list_entry& list) const -> std::uint64_t {
+    std::uint64_t count = 0;
+    for (std::uint64_t at = 0; at < list.count; at += vector_block)
+      count += static_cast<std::uint64_t>(std::popcount(options_.allowed->block((list.first + at) / vector_block)));
+    return count;
+  }
+
   void add_pieces(const list_entry& list) {
-    looked_at_ += list.count;
+    if (options_.allowed == nullptr) looked_at_ += list.count;
     for (std::uint64_t at = 0; at < list.count; at += piece_slots)
       pieces_.push_back({list.first + at, std::min(piece_slots, list.count - at)});
   }
@@ -236,9 +284,12 @@ class vector_file::search {
     block_scores scores{};
     for (std::uint64_t at = 0; at < where.count; at += vector_block) {
       const std::uint64_t slot = where.first + at;
+      const std::uint32_t allowed = options_.allowed == nullptr ? ~0U : options_.allowed->block(slot / vector_block);
+      if (allowed == 0) continue;
       query_.score(file_.values_ + slot * file_.dimensions(), file_.squares_.data() + slot, options_.metric, scores);
       const std::uint64_t places = std::min<std::uint64_t>(vector_block, where.count - at);
-      for (std::uint64_t place = 0; place < places; ++place) heap.add({scores[place], file_.ids_[slot + place]});
+      for (std::uint64_t place = 0; place < places; ++place)
+        if ((allowed >> place & 1U) != 0) heap.add({scores[place], file_.ids_[slot + place]});
     }
   }
 
@@ -329,6 +380,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
 
   if (std::string wrong = check_lists(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   if (std::string wrong = check_texts(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
+  if (std::string wrong = order_slots(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   for (std::uint32_t list = 0; list < header.lists; ++list) {
     double square = 0;
     for (std::uint32_t at = 0; at < header.dimensions; ++at) {
@@ -382,6 +434,73 @@ auto vector_file::check_texts() const -> std::string {
     }
   return "";
 }
+
+/// Orders the slots of a file with several lists by their ids. Returns what is wrong with the ids; empty if they are
+/// right.
+auto vector_file::order_slots() -> std::string {
+  if (lists_.size() < 2) return "";
+  for (const list_entry& list : lists_)
+    for (std::uint64_t at = 0; at < list.count; ++at)
+      slots_by_id_.push_back(static_cast<std::uint32_t>(list.first + at));
+  const auto id = [this](std::uint32_t slot) { return ids_[slot]; };
+  std::ranges::sort(slots_by_id_, {}, id);
+  const bool repeats = std::ranges::adjacent_find(slots_by_id_, {}, id) != slots_by_id_.end();
+  return repeats ? "an id belongs to two vectors" : "";
+}
+
+auto vector_file::find_slot(std::int64_t id) const noexcept -> std::optional<std::uint64_t> {
+  std::uint64_t begin = 0;
+  std::uint64_t end = size();
+  while (begin < end) {
+    const std::uint64_t middle = begin + (end - begin) / 2;
+    if (ids_[slot_of(middle)] < id)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  if (begin == size() || ids_[slot_of(begin)] != id) return std::nullopt;
+  return slot_of(begin);
+}
+
+auto vector_file::find_slot(std::string_view id) const noexcept -> std::optional<std::uint64_t> {
+  std::size_t begin = 0;
+  std::size_t end = text_ends_.size();
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (text(static_cast<std::int64_t>(middle)) < id)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  if (begin == text_ends_.size() || text(static_cast<std::int64_t>(begin)) != id) return std::nullopt;
+  return slot_of(begin);
+}
+
+auto vector_filter::none(const vector_file& file) -> vector_filter {
+  return {file, std::vector<std::uint16_t>(file.slots() / vector_block), 0};
+}
+
+auto vector_filter::all(const vector_file& file) -> vector_filter {
+  vector_filter made(file, std::vector<std::uint16_t>(file.slots() / vector_block, 0xffff), file.size());
+  for (const vector_file::list_entry& list : file.lists_)
+    if (const std::uint64_t rest = list.count % vector_block; rest != 0)
+      made.blocks_[(list.first + list.count) / vector_block] = static_cast<std::uint16_t>((1U << rest) - 1);
+  return made;
+}
+
+void vector_filter::set(std::optional<std::uint64_t> slot, std::uint16_t allowed) {
+  if (!slot) return;
+  std::uint16_t& block = blocks_[*slot / vector_block];
+  const std::uint64_t place = *slot % vector_block;
+  if ((block >> place & 1U) == allowed) return;
+  block = static_cast<std::uint16_t>(block ^ 1U << place);
+  size_ = allowed != 0 ? size_ + 1 : size_ - 1;
+}
+
+void vector_filter::allow(std::int64_t id) { set(file_->find_slot(id), 1); }
+void vector_filter::allow(std::string_view id) { set(file_->find_slot(id), 1); }
+void vector_filter::refuse(std::int64_t id) { set(file_->find_slot(id), 0); }
+void vector_filter::refuse(std::string_view id) { set(file_->find_slot(id), 0); }
 
 auto vector_file::id_type() const noexcept -> value_type {
   return texts_ == nullptr ? value_type::integer : value_type::string;

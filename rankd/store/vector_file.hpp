@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rankd {
@@ -26,11 +28,49 @@ struct neighbour {
   auto operator==(const neighbour&) const -> bool = default;
 };
 
+class vector_file;
+
+/// The vectors of a file that a search may return.
+/// Threads: one while it is changed, then any. Lifetime: the file outlives it. Cost: 2 bytes for 16 vectors of the
+/// file.
+class vector_filter {
+ public:
+  /// Creates a filter that allows no vector. Ids of vectors are allowed one by one.
+  static auto none(const vector_file& file) -> vector_filter;
+  /// Creates a filter that allows every vector. Ids of vectors are refused one by one.
+  static auto all(const vector_file& file) -> vector_filter;
+
+  /// Allows the vector with this id. Does nothing if the file has no such vector. Requires an id of the type that the
+  /// file has.
+  void allow(std::int64_t id);
+  void allow(std::string_view id);
+  /// Refuses the vector with this id, as `allow` allows it.
+  void refuse(std::int64_t id);
+  void refuse(std::string_view id);
+
+  /// Returns the number of vectors that are allowed.
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
+  /// Returns the allowed vectors of a block: a bit for each of its slots.
+  [[nodiscard]] auto block(std::uint64_t block) const noexcept -> std::uint16_t { return blocks_[block]; }
+
+ private:
+  vector_filter(const vector_file& file, std::vector<std::uint16_t> blocks, std::uint64_t size)
+      : file_(&file), blocks_(std::move(blocks)), size_(size) {}
+  void set(std::optional<std::uint64_t> slot, std::uint16_t allowed);
+
+  const vector_file* file_;
+  std::vector<std::uint16_t> blocks_;
+  std::uint64_t size_ = 0;
+};
+
 struct nearest_options {
   vector_metric metric = vector_metric::dot;
   std::size_t count = 10;  ///< at least 1
   std::size_t lists = 0;   ///< the number of nearest lists to search; 0: all, so that the result is exact
-  bool is_shared = false;  ///< whether workers of the pool may take parts of a large file
+  /// The vectors that may be found; null: all. A search of some lists then goes on to further lists until it has
+  /// compared as many allowed vectors as the lists have on average. So it is exact if there are not more.
+  const vector_filter* allowed = nullptr;
+  bool is_shared = false;                  ///< whether workers of the pool may take parts of a large file
   const braid::stop_flag* stop = nullptr;  ///< polled between parts; a stopped search returns its results so far
 };
 
@@ -39,6 +79,11 @@ struct nearest_found {
   std::vector<neighbour> all;
   std::uint64_t looked_at = 0;  ///< vectors
 };
+
+/// Computes the score of each vector for a query, with the same bits as a search of a file that contains the vectors.
+/// Requires vectors of as many numbers as the query, and `scores` of as many items as `vectors`.
+void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
+                   std::span<double> scores);
 
 /// An open file of vectors of equal length, grouped into lists and stored in blocks of `vector_block`. Format:
 /// docs/vectors.md. Immutable. Threads: any.
@@ -76,6 +121,13 @@ class vector_file {
   /// Returns a digest of the contents, computed from the checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
 
+  /// Returns the position of the vector with an id, or nothing. Requires an id of the type that the file has. Cost: a
+  /// binary search.
+  [[nodiscard]] auto find_slot(std::int64_t id) const noexcept -> std::optional<std::uint64_t>;
+  [[nodiscard]] auto find_slot(std::string_view id) const noexcept -> std::optional<std::uint64_t>;
+  /// Returns the number of slots, which is a multiple of `vector_block`.
+  [[nodiscard]] auto slots() const noexcept -> std::uint64_t { return ids_.size(); }
+
   /// Returns the number of vectors that a search of `lists` lists examines. The number is approximate, unless the
   /// search covers all lists.
   [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
@@ -94,10 +146,15 @@ class vector_file {
     std::uint64_t count = 0;
   };
   class search;
+  friend class vector_filter;
 
   explicit vector_file(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
   [[nodiscard]] auto complete(const std::filesystem::path& name) -> braid::diagnostics;
   [[nodiscard]] auto check_lists() const -> std::string;
+  auto order_slots() -> std::string;
+  [[nodiscard]] auto slot_of(std::uint64_t rank) const noexcept -> std::uint64_t {
+    return slots_by_id_.empty() ? rank : slots_by_id_[rank];
+  }
   [[nodiscard]] auto check_texts() const -> std::string;
 
   std::span<const std::byte> bytes_;
@@ -110,6 +167,7 @@ class vector_file {
   std::span<const std::uint64_t> text_ends_;  ///< for each id; empty if ids are integers
   const char* texts_ = nullptr;               ///< of the ids, one after the other
   std::vector<double> centroid_squares_;
+  std::vector<std::uint32_t> slots_by_id_;  ///< in the order of the ids; empty if the slots have this order
 };
 
 }  // namespace rankd

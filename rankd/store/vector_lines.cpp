@@ -9,7 +9,9 @@
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record_parser.hpp>
 #include <rankd/store/vector_build.hpp>
+#include <rankd/store/vector_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -28,13 +30,23 @@ namespace {
 namespace dom = simdjson::dom;
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 2> members{"id", "vector"};
+constexpr std::array<std::string_view, 3> members{"id", "vector", "delete"};
+constexpr std::size_t delete_member = 2;
+
+/// The lines that a reader accepts.
+enum class line_kinds : std::uint8_t { vectors, changes };
 
 /// Reads one file after the other, line by line.
 class vector_reader {
  public:
   vector_reader(std::uint32_t dimensions, const vector_progress& progress) : progress_(progress) {
     table_.dimensions = dimensions;
+  }
+
+  /// Creates a reader of changes to a file. A vector of other dimensions, or an id of another type, is refused.
+  vector_reader(const vector_file& base, const vector_progress& progress) : vector_reader(base.dimensions(), progress) {
+    kinds_ = line_kinds::changes;
+    ids_ = base.id_type() == value_type::string ? id_kind::texts : id_kind::numbers;
   }
 
   void read(const fs::path& file, std::uint64_t before, std::uint64_t total) {
@@ -54,13 +66,13 @@ class vector_reader {
 
   [[nodiscard]] auto is_full() const -> bool { return problems_.size() >= max_vector_diagnostics; }
 
-  auto finish() && -> braid::checked<vector_table> {
+  auto finish() && -> braid::checked<vector_changes> {
     if (is_full())
       problems_.append(make_diagnostic("too_many_diagnostics", "the rest was not read", "correct these lines first"));
     if (!problems_.empty()) return std::unexpected(std::move(problems_));
-    if (table_.size() == 0)
+    if (table_.size() == 0 && kinds_ == line_kinds::vectors)
       return refused("no_vectors", "there is no vector", R"(write lines like {"id": 7, "vector": [0.5, -1]})");
-    return std::move(table_);
+    return vector_changes{.changed = std::move(table_), .deleted = std::move(deleted_)};
   }
 
  private:
@@ -93,42 +105,57 @@ class vector_reader {
     std::array<std::optional<dom::element>, members.size()> found;
     const std::size_t before = problems_.size();
     for (const dom::key_value_pair member : object) {
-      const std::size_t place = member.key == members[0] ? 0 : member.key == members[1] ? 1 : members.size();
+      const auto place = static_cast<std::size_t>(std::ranges::find(known(), member.key) - known().begin());
       const std::string pointer = braid::json_pointer("", member.key);
       if (is_full()) return;
-      if (place == members.size())
+      if (place == known().size())
         report("unknown_member", pointer, "there is no member " + quote_name(member.key),
-               braid::did_you_mean(member.key, {members.begin(), members.end()}));
+               braid::did_you_mean(member.key, {known().begin(), known().end()}));
       else if (found[place])
         report("duplicate_member", pointer, quote_name(member.key) + " is given twice");
       else
         found[place] = member.value;
     }
-    for (std::size_t place = 0; place < members.size(); ++place)
+    if (found[delete_member]) return read_deletion(found, before);
+    for (std::size_t place = 0; place < delete_member; ++place)
       if (!found[place]) report("missing_member", "", "there is no `" + std::string(members[place]) + "`");
     if (problems_.size() != before) return;
-    const auto id = read_id(*found[0]);
+    const auto id = read_id(*found[0], "/id");
     const bool is_read = read_numbers(*found[1]);
     if (id && is_read && problems_.size() == before) add(*id);
   }
 
-  /// Reads an id of the type that the first line has chosen.
-  auto read_id(dom::element element) -> std::optional<row_id> {
+  /// Returns the members that a line may have.
+  [[nodiscard]] auto known() const -> std::span<const std::string_view> {
+    return std::span(members).first(kinds_ == line_kinds::changes ? members.size() : delete_member);
+  }
+
+  void read_deletion(const std::array<std::optional<dom::element>, members.size()>& found, std::size_t before) {
+    for (std::size_t place = 0; place < delete_member; ++place)
+      if (found[place])
+        report("unknown_member", "/" + std::string(members[place]), "a line that deletes has no other members");
+    if (problems_.size() != before) return;
+    const auto id = read_id(*found[delete_member], "/delete");
+    if (id && is_new(*id, "/delete")) deleted_.push_back(*id);
+  }
+
+  /// Reads an id of the type that the first line, or the file to be changed, has chosen.
+  auto read_id(dom::element element, std::string_view pointer) -> std::optional<row_id> {
     std::int64_t number = 0;
     std::string_view text;
     if (element.get_string().get(text) == simdjson::SUCCESS) {
       if (ids_ == id_kind::numbers)
-        return report("wrong_type", "/id", "an id must be an integer, as in the lines before, got a string"),
+        return report("wrong_type", pointer, "an id must be an integer, like the ids before it, got a string"),
                std::nullopt;
       if (!is_text_id(text))
-        return report("bad_id", "/id", "an id must be " + std::string(id_sentence(value_type::string))), std::nullopt;
+        return report("bad_id", pointer, "an id must be " + std::string(id_sentence(value_type::string))), std::nullopt;
       ids_ = id_kind::texts;
       return std::string(text);
     }
     if (element.get_int64().get(number) != simdjson::SUCCESS)
-      return report("wrong_type", "/id", "an id must be an integer of 64 bits or a string"), std::nullopt;
+      return report("wrong_type", pointer, "an id must be an integer of 64 bits or a string"), std::nullopt;
     if (ids_ == id_kind::texts)
-      return report("wrong_type", "/id", "an id must be a string, as in the lines before, got an integer"),
+      return report("wrong_type", pointer, "an id must be a string, like the ids before it, got an integer"),
              std::nullopt;
     ids_ = id_kind::numbers;
     return number;
@@ -162,12 +189,17 @@ class vector_reader {
     return false;
   }
 
-  void add(const row_id& id) {
+  /// Returns whether no line before has this id. Reports the id otherwise.
+  auto is_new(const row_id& id, std::string_view pointer) -> bool {
     const auto [place, is_new] = lines_.emplace(id, number_);
     if (!is_new)
-      return report(
-          "duplicate_id", "/id",
-          "the id " + to_text(id) + " already belongs to the vector of line " + std::to_string(place->second));
+      report("duplicate_id", pointer,
+             "the id " + to_text(id) + " already belongs to line " + std::to_string(place->second));
+    return is_new;
+  }
+
+  void add(const row_id& id) {
+    if (!is_new(id, "/id")) return;
     const auto* const number = std::get_if<std::int64_t>(&id);
     table_.ids.push_back(number != nullptr ? *number : static_cast<std::int64_t>(table_.size()));
     if (number == nullptr) table_.texts.push_back(std::get<std::string>(id));
@@ -175,7 +207,9 @@ class vector_reader {
   }
 
   const vector_progress& progress_;
+  line_kinds kinds_ = line_kinds::vectors;
   vector_table table_;
+  std::vector<row_id> deleted_;
   dom::parser parser_;
   std::string widened_;
   std::string numbers_;  // of the current line, as bytes
@@ -192,13 +226,9 @@ auto size_of(const fs::path& file) -> std::uint64_t {
   return error ? 0 : bytes;
 }
 
-}  // namespace
-
-auto read_vectors(std::span<const fs::path> files, std::uint32_t dimensions, const vector_progress& progress)
-    -> braid::checked<vector_table> {
+auto read_all(vector_reader reader, std::span<const fs::path> files) -> braid::checked<vector_changes> {
   std::uint64_t total = 0;
   for (const fs::path& file : files) total += size_of(file);
-  vector_reader reader(dimensions, progress);
   std::uint64_t before = 0;
   for (const fs::path& file : files) {
     if (reader.is_full()) break;
@@ -206,6 +236,20 @@ auto read_vectors(std::span<const fs::path> files, std::uint32_t dimensions, con
     before += size_of(file);
   }
   return std::move(reader).finish();
+}
+
+}  // namespace
+
+auto read_vectors(std::span<const fs::path> files, std::uint32_t dimensions, const vector_progress& progress)
+    -> braid::checked<vector_table> {
+  auto read = read_all(vector_reader(dimensions, progress), files);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return std::move(read->changed);
+}
+
+auto read_vector_changes(std::span<const fs::path> files, const vector_file& base, const vector_progress& progress)
+    -> braid::checked<vector_changes> {
+  return read_all(vector_reader(base, progress), files);
 }
 
 }  // namespace rankd

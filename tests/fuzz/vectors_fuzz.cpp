@@ -57,8 +57,17 @@ void search(const vector_file& in) {
       if (in.id_type() == value_type::string) BRAID_EXPECTS(is_text_id(in.text(each.id)), "a text is an id");
     }
   }
+  vector_filter some = vector_filter::all(in);
+  BRAID_EXPECTS(some.size() == in.size(), "a filter that allows all vectors allows each");
   std::uint64_t count = 0;
-  in.for_each([&count](std::int64_t, std::string_view) { ++count; });
+  in.for_each([&](std::int64_t id, std::string_view) {
+    ++count;
+    if (in.id_type() == value_type::string)
+      some.refuse(in.text(id));
+    else
+      some.refuse(id);
+    BRAID_EXPECTS(some.size() == in.size() - count, "each vector is found by its id");
+  });
   BRAID_EXPECTS(count == in.size(), "every vector is visited");
 }
 

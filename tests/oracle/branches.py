@@ -32,10 +32,15 @@ def sources_of(plan: dict[str, Any], params: dict[int, Any], registry: Registry)
     return out
 
 
+def named_nodes(params: dict[str, Any]) -> list[str]:
+    """Returns the nodes that params name, in the order of the operator's params."""
+    return [params[each] for each in ("rhs", "only", "except", "changes") if params.get(each) is not None]
+
+
 def _sources(node: Node, plan: dict[str, Any], scope: Scope) -> list[str]:
     params = node.get("params") or {}
     if node["op"] != "core::choose":
-        return list(node["inputs"]) + ([] if params.get("rhs") is None else [params["rhs"]])
+        return list(node["inputs"]) + named_nodes(params)
     truths = [holds(plan["pred_table"][name], {}, scope) for name in params["pred_ids"]]
     return [node["inputs"][truths.index(True) if True in truths else -1]]
 

@@ -629,7 +629,7 @@ def _add_unlike(draft: _Draft, source: str, vectors: int) -> None:
 def _add_nearest(draft: _Draft) -> None:
     """Of rows that have a vector of the same length as those of the file."""
     rng, file = draft.rng, draft.world.vectors
-    if file is None or draft.world.text_ids:
+    if file is None:
         return
     fits = [key for key, size in draft.world.vector_keys.items() if size == file.dimensions]
     sources = [name for name, keys in draft.keys.items() if keys.intersection(fits)]
@@ -637,11 +637,16 @@ def _add_nearest(draft: _Draft) -> None:
         return
     source = rng.choice(sources)
     query = rng.choice(sorted(draft.keys[source].intersection(fits)))
+    sources = [name for name, keys in draft.keys.items() if query in keys]
     count = rng.choice([1, 2, 5, 20])
     if draft.bounds[source] * count > draft.max_rows:
         return
     out = {"out_key": rng.choice(draft.world.out_keys)} if draft.world.out_keys and rng.random() < 0.7 else {}
-    bound = draft.bounds[source] * min(count, len(file.rows))
+    for name, chance in (("only", 0.3), ("except", 0.3), ("changes", 0.3)):
+        if rng.random() < chance:
+            out[name] = rng.choice([None, rng.choice(sources) if name == "changes" else draft.some_node()])
+    changed = draft.bounds[out["changes"]] if out.get("changes") else 0
+    bound = draft.bounds[source] * min(count, len(file.rows) + changed)
     draft.add("core::nearest", [source], bound, endpoint=file.endpoint, query=query, count=count, **out)
 
 

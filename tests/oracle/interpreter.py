@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .branches import settled, sources_of
+from .branches import named_nodes, settled, sources_of
 from .draws import drawn
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds, text_value
 from .experiments import Arms, Declared
@@ -99,9 +99,8 @@ def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any], page:
 
 
 def edges_into(node: Node) -> list[str]:
-    """The ids of the nodes that `node` reads: its inputs, then its node_ref."""
-    rhs = (node.get("params") or {}).get("rhs")
-    return list(node["inputs"]) + ([] if rhs is None else [rhs])
+    """The ids of the nodes that `node` reads: its inputs, then its node_refs."""
+    return list(node["inputs"]) + named_nodes(node.get("params") or {})
 
 
 def order_of(nodes: list[Node], edges: dict[str, list[str]] | None = None) -> list[Node]:
@@ -385,9 +384,18 @@ class _Run:
 
     def _nearest(self, node: Node, params: dict[str, Any]) -> Rows:
         out: Rows = []
+        vectors = dict(self._vectors.rows)
+        for row in self._rows[params["changes"]] if params.get("changes") else []:
+            vectors[row[ID]] = row.get(params["query"])
+        if params.get("only"):
+            only = {row[ID] for row in self._rows[params["only"]]}
+            vectors = {each: vector for each, vector in vectors.items() if each in only}
+        for row in self._rows[params["except"]] if params.get("except") else []:
+            vectors[row[ID]] = None
+        left = [(each, vector) for each, vector in vectors.items() if vector is not None]
         for row in self._input(node):
             if row.get(params["query"]) is not None:
-                for score, number in nearest(self._vectors, row[params["query"]], params["count"]):
+                for score, number in nearest(self._vectors.metric, left, row[params["query"]], params["count"]):
                     out.append({ID: number} | ({params["out_key"]: score} if params.get("out_key") else {}))
         return out
 

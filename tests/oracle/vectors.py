@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ class VectorFile:
     endpoint: str
     dimensions: int
     metric: str
-    rows: tuple[tuple[int, Vector], ...]
+    rows: tuple[tuple[int | str, Vector], ...]
     lists: int = 0
 
 
@@ -75,9 +76,11 @@ PRODUCTS = {"dot": dot, "cosine": cosine}
 _SCORES = PRODUCTS | {"l2": lambda a, b: -squared_distance(a, b)}
 
 
-def nearest(file: VectorFile, query: Vector, count: int) -> list[tuple[float, int]]:
+def nearest(
+    metric: str, rows: list[tuple[int | str, Vector]], query: Vector, count: int
+) -> list[tuple[float, int | str]]:
     """Scores and ids of the nearest, the nearest first; of equally near ones the lower id."""
-    scored = [(_SCORES[file.metric](query, vector), number) for number, vector in file.rows]
+    scored = [(_SCORES[metric](query, vector), number) for number, vector in rows]
     scored.sort(key=lambda each: (-each[0], each[1]))
     return scored[:count]
 
@@ -106,7 +109,9 @@ def _has_both(a: dict[int, Any], b: dict[int, Any], key: int) -> bool:
 
 def file_bytes(file: VectorFile) -> bytes:
     """The file. Vectors go to the lists in turn, and the centre of each list is its first vector."""
-    rows = sorted(file.rows)
+    given = sorted(file.rows, key=lambda row: row[0].encode() if isinstance(row[0], str) else row[0])
+    texts = [each.encode() for each, _ in given if isinstance(each, str)]
+    rows = [(place, vector) for place, (_, vector) in enumerate(given)] if texts else given
     count = max(file.lists, 1)
     lists = [rows[at::count] for at in range(count)]
     table, slots = b"", []
@@ -121,11 +126,14 @@ def file_bytes(file: VectorFile) -> bytes:
         b"".join(struct.pack("<q", number) for number, _ in slots),
         b"".join(struct.pack("<d", dot(vector, vector)) for _, vector in slots),
         _blocks([vector for _, vector in slots]),
+        b"".join(struct.pack("<Q", end) for end in itertools.accumulate(map(len, texts))) + b"".join(texts),
     ]
-    sums = [crc32c(part) for part in parts]
-    fields = (b"RANKDVEC", 1, file.dimensions, len(rows), len(slots), file.lists, BLOCK, 0, *sums)
+    *sums, sum_of_texts = [crc32c(part) for part in parts]
+    version = 2 if texts else 1
+    fields = (b"RANKDVEC", version, file.dimensions, len(rows), len(slots), file.lists, BLOCK, 0, *sums)
     head = struct.pack("<8sIIQQIIQ5I", *fields)
-    sealed = head + struct.pack("<I", crc32c((head + bytes(4)).ljust(_HEADER, b"\0")))
+    rest = struct.pack("<IIQ", sum_of_texts, 0, len(parts[-1]))
+    sealed = head + struct.pack("<I", crc32c((head + bytes(4) + rest).ljust(_HEADER, b"\0"))) + rest
     return sealed.ljust(_HEADER, b"\0") + b"".join(part + bytes(-len(part) % _ALIGN) for part in parts)
 
 

@@ -261,7 +261,9 @@ def _vector_file(rng: random.Random, endpoint: str, keys: list[Row]) -> VectorFi
     """Vectors as one of the keys has them."""
     sizes = [row["dimensions"] for row in keys if row["type"] == "vector" and is_readable(row)]
     size = rng.choice(sizes or [2])
-    ids = rng.sample([*words.IDS, *range(1000, 1100)], rng.randint(1, 60))
+    text_ids = any(row["key_id"] == ID and row["type"] == "string" for row in keys)
+    known: list[Any] = [*words.TEXT_IDS, *map(str, range(1000, 1100))] if text_ids else [*words.IDS, *range(1000, 1100)]
+    ids = rng.sample(known, rng.randint(1, 60))
     rows = tuple((number, tuple(map(as_float32, vector_of(rng, size)))) for number in sorted(set(ids)))
     lists = rng.choice([0, 0, 1, 3, 17])
     return VectorFile(endpoint, size, rng.choice(["dot", "cosine", "l2"]), rows, min(lists, len(rows)))

@@ -65,6 +65,28 @@ auto in_lists(std::uint64_t lists) -> std::string { return lists == 0 ? "" : " i
 
 }  // namespace
 
+namespace {
+
+/// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
+auto build_file(vector_table table, const vector_lists& lists, const fs::path& out) -> braid::checked<std::string> {
+  const std::size_t count = table.size();
+  const std::uint32_t dimensions = table.dimensions;
+  if (count > detail::max_vectors / vector_block)
+    return refused("too_many_vectors",
+                   "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors", {});
+  std::string bytes;
+  {
+    progress_bar bar("making lists");
+    bytes = vector_file_bytes(std::move(table), lists,
+                              [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+  }
+  if (auto written = write(out, bytes); !written) return std::unexpected(std::move(written.error()));
+  return "wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") + in_lists(lists.count) +
+         " (" + std::to_string(bytes.size()) + " bytes) to " + printable(out.string());
+}
+
+}  // namespace
+
 auto vectors_build_command(const vectors_build_options& options) -> exit_status {
   braid::checked<vector_table> table;
   {
@@ -73,27 +95,35 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
                          [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
   }
   if (!table) return report(table.error());
-  const std::size_t count = table->size();
-  const std::uint32_t dimensions = table->dimensions;
-  if (static_cast<std::uint64_t>(options.lists) > count)
+  if (const std::size_t count = table->size(); static_cast<std::uint64_t>(options.lists) > count)
     return report(make_diagnostic(
         "too_many_lists", "there are " + counted(count, "vector") + " for " + std::to_string(options.lists) + " lists",
         "about the square root of the number of vectors is usual"));
-  if (count > detail::max_vectors / vector_block)
-    return report(make_diagnostic(
-        "too_many_vectors", "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors"));
-  std::string bytes;
-  {
-    progress_bar bar("making lists");
-    bytes = vector_file_bytes(
-        std::move(*table),
-        {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
-        [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
-  }
-  if (const auto written = write(options.out, bytes); !written) return report(written.error());
-  print("wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") +
-        in_lists(static_cast<std::uint64_t>(options.lists)) + " (" + std::to_string(bytes.size()) + " bytes) to " +
-        printable(options.out.string()) + "\n");
+  const auto written =
+      build_file(std::move(*table),
+                 {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
+                 options.out);
+  if (!written) return report(written.error());
+  print(*written + "\n");
+  return exit_status::fine;
+}
+
+auto vectors_merge_command(const vectors_merge_options& options) -> exit_status {
+  const auto base = vector_file::open(options.file);
+  if (!base) return report(base.error());
+  auto changes = read_vector_changes(options.data, **base);
+  if (!changes) return report(changes.error());
+  const std::size_t changed = changes->changed.size();
+  const std::size_t deleted = changes->deleted.size();
+  vector_table table = apply_changes(**base, std::move(*changes));
+  if (table.size() == 0)
+    return report(make_diagnostic("no_vectors", "no vector would be left", "delete the endpoint instead"));
+  // A file keeps its lists, unless there are fewer vectors than lists.
+  const auto lists = static_cast<std::uint32_t>(std::min<std::size_t>((*base)->lists(), table.size()));
+  const auto written = build_file(std::move(table), {.count = lists, .seed = (*base)->seed()},
+                                  options.out.empty() ? options.file : options.out);
+  if (!written) return report(written.error());
+  print("merged " + counted(changed, "vector") + " and " + counted(deleted, "deletion") + ", " + *written + "\n");
   return exit_status::fine;
 }
 
@@ -210,6 +240,16 @@ void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
   build->add_option("--seed", made->seed, "Seed for the lists; default: 1")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   build->callback([made, &chosen] { chosen = [made] { return vectors_build_command(*made); }; });
+
+  auto* merge = command->add_subcommand("merge", R"(Change a file by such lines, and by {"delete": 7} lines)");
+  auto merged = std::make_shared<vectors_merge_options>();
+  merge->add_option("file", merged->file, "A file that `rankd vectors build` made; it is replaced in one step")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  merge->add_option("data", merged->data, "Files of NDJSON")->required()->check(check_not_empty)->type_name("DATA");
+  merge->add_option("--out", merged->out, "File to write instead of FILE")->check(check_not_empty)->type_name("FILE");
+  merge->callback([merged, &chosen] { chosen = [merged] { return vectors_merge_command(*merged); }; });
 
   auto* search = command->add_subcommand("search", "Print the vectors nearest to each vector of a file of NDJSON");
   auto asked = std::make_shared<vectors_search_options>();

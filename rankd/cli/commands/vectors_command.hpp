@@ -26,6 +26,15 @@ struct vectors_build_options {
 /// Reads vectors, and writes them to a file, which replaces an earlier file atomically.
 auto vectors_build_command(const vectors_build_options& options) -> exit_status;
 
+struct vectors_merge_options {
+  std::filesystem::path file;
+  std::vector<std::filesystem::path> data;  ///< files of NDJSON
+  std::filesystem::path out;                ///< empty: `file`
+};
+
+/// Applies changes to a file of vectors, and writes the file that a build of the remaining vectors writes.
+auto vectors_merge_command(const vectors_merge_options& options) -> exit_status;
+
 struct vectors_show_options {
   std::filesystem::path file;
   output_form form = output_form::people;

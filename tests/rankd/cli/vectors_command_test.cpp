@@ -4,8 +4,11 @@
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -15,7 +18,9 @@
 #include <nlohmann/json.hpp>
 
 using namespace rankd::testing;
+using braid::testing::eventually;
 using braid::testing::process_end;
+using braid::testing::request_text;
 using nlohmann::json;
 
 namespace {
@@ -34,6 +39,29 @@ class similar_project : public braid::testing::scratch_folder {
 auto example(const std::string& file) -> std::string {
   return rankd::read_text_file("examples/similar/" + file).value();
 }
+
+auto ask(const running_server& server, std::string_view path, std::string_view body) -> braid::testing::heard_answer {
+  auto one = server.caller();
+  one.say(request_text("POST", path, {}, body));
+  return one.hear().value();
+}
+
+auto get(const running_server& server, std::string_view path) -> std::string {
+  auto one = server.caller();
+  one.say(request_text("GET", path));
+  return one.hear().value().body;
+}
+
+/// The ids of candidates, in their order.
+auto list_ids(const json& candidates) -> std::string {
+  std::string out;
+  for (const json& each : candidates)
+    out += (out.empty() ? "" : " ") +
+           (each.at("id").is_string() ? each.at("id").get<std::string>() : each.at("id").dump());
+  return out;
+}
+
+auto list_ids(const std::string& answer) -> std::string { return list_ids(json::parse(answer).at("candidates")); }
 
 /// Replaces the ids of the example by strings such as `item:101`.
 auto with_string_ids(const std::string& text) -> std::string {
@@ -88,6 +116,83 @@ TEST_CASE("the example finds the same with ids that are strings") {
   CHECK(
       rankd_in(project.path(), {"vectors", "search", "vectors/products.rvec", "--queries", "q.ndjson", "--count", "1"})
           .out == "{\"id\":\"q\",\"nearest\":[[\"item:103\",1]]}\n");
+}
+
+TEST_CASE("changed vectors replace those of the file, with ids of either type") {
+  const std::string data = R"({"hash":"product:109","fields":{"title":"Oven","embedding":[0.9,0.8,0.1,0]}})"
+                           "\n"
+                           R"({"set":"changed_products","members":[102,109]})"
+                           "\n";
+  const std::string request = R"({"plan": "fresh", "request_id": "r", "candidates": [{"id": 101}]})";
+  const auto without_102 = [](const std::string& products) {
+    return std::regex_replace(products, std::regex(R"(.*Gas cartridge.*\n)"), "");
+  };
+  const similar_project numbers;
+  numbers.write("data/changed.ndjson", data);
+  numbers.write("data/products.ndjson", without_102(example("data/products.ndjson")));
+  REQUIRE(numbers.build().status == 0);
+  CHECK(list_ids(rankd_in(numbers.path(), {"rank"}, request).out) == "109 108 106");
+  const string_id_project texts;
+  texts.write("data/changed.ndjson",
+              std::regex_replace(std::regex_replace(data, std::regex("product:"), "product:item%3A"),
+                                 std::regex("\\[102,109\\]"), R"(["item:102","item:109"])"));
+  texts.write("data/products.ndjson", std::regex_replace(without_102(example("data/products.ndjson")),
+                                                         std::regex("product:"), "product:item%3A"));
+  REQUIRE(texts.build().status == 0);
+  CHECK(list_ids(rankd_in(texts.path(), {"rank"}, with_string_ids(request)).out) == "item:109 item:108 item:106");
+}
+
+TEST_CASE("vectors that a server accepts are found by the next request, before and after they are merged") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  running_server server(project.path(), {"--accept-records"});
+  const auto rank = [&] {
+    const auto answer = ask(server, "/v1/rank", R"({"plan":"fresh","request_id":"r","candidates":[{"id":101}]})");
+    CHECK(answer.status == 200);
+    return json::parse(answer.body).at("candidates");
+  };
+  CHECK(list_ids(rank()) == "108 102 106");
+  // One call makes one generation: the new product, the deletion, and the set that names both.
+  const std::string changes = R"({"hash":"product:109","fields":{"title":"Oven","embedding":[0.9,0.8,0.1,0]}})"
+                              "\n{\"delete\":\"product:102\"}\n"
+                              R"({"set":"changed_products","members":[102,109]})"
+                              "\n";
+  REQUIRE(ask(server, "/v1/records", changes).status == 200);
+  const json after = rank();
+  CHECK(list_ids(after) == "109 108 106");
+
+  project.write("changes.ndjson", "{\"id\":109,\"vector\":[0.9,0.8,0.1,0]}\n{\"delete\":102}\n");
+  const process_end merged = rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "changes.ndjson"});
+  CHECK(merged.out ==
+        "merged 1 vector and 1 deletion, wrote 8 vectors of 4 dimensions (704 bytes) to "
+        "vectors/products.rvec\n");
+  CHECK(rank() == after);  // the server still has the old file, which the rename has not touched
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return has(get(server, "/metrics"), "rankd_plan_reloads_total{result=\"done\"} 1\n"); }));
+  CHECK(rank() == after);
+  REQUIRE(ask(server, "/v1/records", "{\"delete\":\"changed_products\"}\n").status == 200);
+  CHECK(rank() == after);
+}
+
+TEST_CASE("a merge with wrong lines changes nothing, and one with --out leaves the file") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  const auto show = [&] { return rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec"}).out; };
+  const std::string shown = show();
+  project.write("wrong.ndjson", "{\"id\":109,\"vector\":[1]}\n{\"delete\":\"102\"}\n");
+  const process_end wrong = rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "wrong.ndjson"});
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.err, "[wrong_length]"));
+  CHECK(has(wrong.err, "[wrong_type]"));
+  std::string all;
+  for (int id = 101; id <= 108; ++id) all += "{\"delete\":" + std::to_string(id) + "}\n";
+  project.write("all.ndjson", all);
+  CHECK(has(rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "all.ndjson"}).err, "[no_vectors]"));
+  project.write("one.ndjson", "{\"delete\":101}\n");
+  CHECK(rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "one.ndjson", "--out", "other.rvec"})
+            .status == 0);
+  CHECK(show() == shown);
+  CHECK(has(rankd_in(project.path(), {"vectors", "show", "other.rvec"}).out, "7 vectors of 4 dimensions"));
 }
 
 TEST_CASE("a file with ids of the other type is refused when the plan is loaded") {

@@ -93,6 +93,74 @@ TEST_CASE("nearest looks at some of the lists where that is wanted") {
   CHECK(bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":9,"probe":2})", rows).size() == 6);
 }
 
+TEST_CASE("nearest finds only ids that another node has, and none of a third") {
+  vector_bench bench;
+  const std::string x = bytes_of({2, 0, 0, 0});
+  const row_set rows = bench.rows_with({70}, {x});
+  const std::string options = R"({"endpoint":"ep_0004","query":4001,"count":9)";
+  const auto find = [&](const std::string& more, const std::vector<row_set>& inputs) {
+    std::vector<row_set> all{rows};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    const auto bound = bind_op("core::nearest", options + more + "}", R"({"op":"const_null"})",
+                               R"({"op":"const_bool","value":true})", capability);
+    return ids_of(bench.run(*bound.value(), all).value());
+  };
+  const std::vector<std::int64_t> all = find("", {});
+  CHECK(all.size() == 6);
+  CHECK(bench.looked_at == 6);
+  CHECK((find(R"(,"only":"left")", {bench.rows_of({5, 2, 77, 5})}) == std::vector<std::int64_t>{2, 5} ||
+         find(R"(,"only":"left")", {bench.rows_of({5, 2, 77, 5})}) == std::vector<std::int64_t>{5, 2}));
+  CHECK(bench.looked_at == 2);
+  CHECK(find(R"(,"only":"left")", {bench.rows_of({})}).empty());
+  std::vector<std::int64_t> others = all;
+  std::erase_if(others, [](std::int64_t id) { return id == 2 || id == 5; });
+  CHECK(find(R"(,"except":"left")", {bench.rows_of({5, 2, 77, 5})}) == others);
+  CHECK(bench.looked_at == 4);
+  CHECK((find(R"(,"only":"left","except":"right")", {bench.rows_of({5, 2}), bench.rows_of({2})}) ==
+         std::vector<std::int64_t>{5}));
+  CHECK((find(R"(,"only":"left","except":"left")", {bench.rows_of({5, 2}), bench.rows_of({5, 2})}).empty()));
+  // One list has the odd ids, which are nearer. Only even ids are allowed, so both lists are searched.
+  CHECK((find(R"(,"probe":1,"only":"left")", {bench.rows_of({2, 4})}).size() == 2));
+}
+
+TEST_CASE("nearest searches the vectors of another node in place of those of the file with the same ids") {
+  vector_bench bench;
+  const std::string x = bytes_of({2, 0, 0, 0});
+  const std::string away = bytes_of({-1, 0, 0, 0});
+  const row_set rows = bench.rows_with({70}, {x});
+  const auto find = [&](const std::string& more, const std::vector<row_set>& inputs) {
+    std::vector<row_set> all{rows};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    const auto bound =
+        bind_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":20,"out_key":1001)" + more + "}",
+                R"({"op":"const_null"})", R"({"op":"const_bool","value":true})", capability);
+    return bench.run(*bound.value(), all).value();
+  };
+  const std::string changes = R"(,"changes":"left")";
+  const std::vector<std::int64_t> before = ids_of(find("", {}));
+  CHECK(before.front() == 1);
+  // 1 is deleted, 2 is replaced, 9 is new and as near as a vector can be; of the two rows of 8 the last one counts.
+  const row_set changed = bench.rows_with({1, 2, 9, 8, 8}, {std::nullopt, away, x, x, away});
+  const row_set found = find(changes, {changed});
+  std::vector<std::int64_t> expected = before;
+  std::erase_if(expected, [](std::int64_t id) { return id == 1 || id == 2; });
+  expected.insert(expected.begin() + 1, 9);  // behind 6, which is as near
+  expected.insert(expected.end(), {2, 8});
+  CHECK(ids_of(found) == expected);
+  CHECK(scores_of(found).front() == 1);
+  CHECK(scores_of(found).back() == -1);
+  CHECK(bench.looked_at == 4 + 3);
+  // A change has the bits that the same vector has in the file.
+  CHECK(scores_of(find(changes, {bench.rows_with({1}, {bytes_of({1, 0, 0, 0})})})).front() ==
+        scores_of(find("", {})).front());
+  CHECK(ids_of(find(R"(,"only":"left","changes":"right")", {bench.rows_of({9, 3}), changed})) ==
+        std::vector<std::int64_t>{9, 3});
+  const row_set others = find(R"(,"except":"left","changes":"right")", {bench.rows_of({9, 8}), changed});
+  CHECK(ids_of(others).size() == 5);
+  CHECK(ids_of(others).back() == 2);
+  CHECK(ids_of(find(changes, {bench.rows_of({})})) == before);
+}
+
 TEST_CASE("nearest is refused where the vectors have other dimensions, or there is no file") {
   const auto refused = [](const std::string& options) {
     const auto bound =

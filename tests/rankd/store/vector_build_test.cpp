@@ -1,16 +1,20 @@
 // tests/rankd/store/vector_build_test.cpp: vectors as lines of NDJSON, and the diagnostic for each way to be wrong.
 #include <rankd/store/vector_build.hpp>
 
+#include <rankd/store/vector_file.hpp>
+#include <tests/rankd/store/aligned_bytes.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace rankd;
 using braid::testing::scratch_folder;
+using rankd::testing::aligned_bytes;
 
 namespace {
 
@@ -90,6 +94,61 @@ TEST_CASE("a diagnostic names the line and its file, and too many of them end th
   CHECK(stopped.error().size() == max_vector_diagnostics + 1);
   const auto missing = read_vectors(std::vector<std::filesystem::path>{"/nowhere/v.ndjson"}, 0);
   CHECK(missing.error().front().code == "data_unreadable");
+}
+
+TEST_CASE("a file after changes is the file that a build of the remaining vectors makes") {
+  for (const bool has_texts : {false, true})
+    for (const std::uint32_t lists : {0U, 7U}) {
+      const auto id = [has_texts](int number) {
+        return has_texts ? "\"item:" + std::to_string(number) + "\"" : std::to_string(number);
+      };
+      std::string old;
+      std::string changes;
+      std::string left;
+      for (int row = 0; row < 200; ++row) {
+        const std::string line = "{\"id\":" + id(row) + ",\"vector\":[" + std::to_string(row % 17) + ",1]}\n";
+        const std::string other = "{\"id\":" + id(row) + ",\"vector\":[" + std::to_string(-row) + ",2]}\n";
+        if (row < 180) old += line;
+        if (row % 5 == 0) changes += "{\"delete\":" + id(row) + "}\n";
+        if (row % 5 == 1 || (row >= 180 && row % 5 != 0)) changes += other;
+        if (row % 5 != 0) left += row % 5 == 1 || row >= 180 ? other : line;
+      }
+      const std::string bytes = vector_file_bytes(read(old).value(), {.count = lists});
+      const aligned_bytes aligned(bytes);
+      const auto base = vector_file::parse(aligned.view(), "test").value();
+      const scratch_folder folder;
+      folder.write("c.ndjson", changes);
+      auto read_changes = read_vector_changes(std::vector{folder.path() / "c.ndjson"}, *base).value();
+      CHECK(read_changes.deleted.size() == 40);
+      CHECK(vector_file_bytes(apply_changes(*base, std::move(read_changes)), {.count = lists}) ==
+            vector_file_bytes(read(left).value(), {.count = lists}));
+    }
+}
+
+TEST_CASE("every way to be wrong in a line of changes has its code and its pointer") {
+  const std::string bytes = vector_file_bytes(read(R"({"id":7,"vector":[0.5,-1]})").value(), {});
+  const aligned_bytes aligned(bytes);
+  const auto base = vector_file::parse(aligned.view(), "test").value();
+  const auto wrong_change = [&](const std::string& text) {
+    const scratch_folder folder;
+    folder.write("c.ndjson", text);
+    const auto changes = read_vector_changes(std::vector{folder.path() / "c.ndjson"}, *base);
+    std::string out;
+    if (!changes)
+      for (const auto& each : changes.error()) out += (out.empty() ? "" : ", ") + each.code + " " + each.pointer;
+    return out;
+  };
+  CHECK(wrong_change("").empty());
+  CHECK(wrong_change("{\"delete\":1}\n{\"id\":2,\"vector\":[1,2]}").empty());
+  CHECK(wrong_change(R"({"delete":"7"})") == "wrong_type /delete");
+  CHECK(wrong_change(R"({"delete":7.5})") == "wrong_type /delete");
+  CHECK(wrong_change(R"({"delete":7,"id":7})") == "unknown_member /id");
+  CHECK(wrong_change(R"({"delete":7,"delete":8})") == "duplicate_member /delete");
+  CHECK(wrong_change(R"({"delte":7})") == "unknown_member /delte, missing_member , missing_member ");
+  CHECK(wrong_change(R"({"id":"a","vector":[1,2]})") == "wrong_type /id");
+  CHECK(wrong_change(R"({"id":1,"vector":[1]})") == "wrong_length /vector");
+  CHECK(wrong_change("{\"delete\":7}\n{\"id\":7,\"vector\":[1,2]}") == "duplicate_id /id");
+  CHECK(wrong("{\"delete\":7}") == "unknown_member /delete, missing_member, missing_member");
 }
 
 TEST_CASE("progress ends at the number of steps that it announced") {

@@ -227,6 +227,110 @@ TEST_CASE("an id of a file with string ids that has no text of its own is refuse
   CHECK(code_of(with_first_id(bytes, 0)) != code_of(with_first_id(bytes, 1)));  // one of them is its own
 }
 
+TEST_CASE("a search with a filter finds what a search of the allowed vectors alone finds") {
+  const vector_table table = random_table(900, 6, 12);
+  const opened flat(table);
+  const opened in(table, {.count = 30, .seed = 2});
+  const std::string query = bytes_of(random_table(1, 6, 13).numbers);
+  for (const std::size_t every : {1U, 2U, 7U, 90U, 899U}) {
+    CAPTURE(every);
+    vector_table some{.dimensions = 6, .ids = {}, .numbers = {}};
+    for (std::size_t row = 0; row < table.size(); row += every) {
+      some.ids.push_back(table.ids[row]);
+      some.numbers.insert(some.numbers.end(), table.at(row).begin(), table.at(row).end());
+    }
+    const auto expected = nearest_model(some, query, vector_metric::l2, 20);
+    for (const opened* each : {&flat, &in}) {
+      vector_filter allowed = vector_filter::none(*each->file);
+      for (const std::int64_t id : some.ids) allowed.allow(id);
+      allowed.allow(some.ids.front());
+      allowed.allow(std::int64_t{123'456'789});
+      CHECK(allowed.size() == some.size());
+      vector_filter refused = vector_filter::all(*each->file);
+      for (std::size_t row = 0; row < table.size(); ++row)
+        if (row % every != 0) refused.refuse(table.ids[row]);
+      CHECK(refused.size() == some.size());
+      for (const vector_filter* by : {&allowed, &refused}) {
+        const nearest_found found =
+            each->file->nearest(query, {.metric = vector_metric::l2, .count = 20, .allowed = by});
+        CHECK(found.all == expected);
+        CHECK(found.looked_at == some.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("a search of some lists with a filter is exact if few vectors are allowed, and finds most if many are") {
+  const vector_table table = random_table(2'000, 6, 14);
+  const opened in(table, {.count = 40, .seed = 3});
+  const vector_filter everything = vector_filter::all(*in.file);
+  std::size_t found_of_many = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::string query = bytes_of(random_table(1, 6, 100 + seed).numbers);
+    const auto search = [&](const vector_filter& allowed, std::size_t lists) {
+      return in.file->nearest(query, {.metric = vector_metric::l2, .count = 10, .lists = lists, .allowed = &allowed});
+    };
+    // The lists of a search of 4 lists have 200 vectors on average.
+    vector_filter few = vector_filter::none(*in.file);
+    for (std::size_t row = 0; row < table.size(); row += 10) few.allow(table.ids[row]);
+    const nearest_found some = search(few, 4);
+    CHECK(some.all == search(few, 0).all);
+    CHECK(some.looked_at == 200);
+    vector_filter many = vector_filter::none(*in.file);
+    for (std::size_t row = 0; row < table.size(); row += 3) many.allow(table.ids[row]);
+    const nearest_found most = search(many, 4);
+    CHECK(most.looked_at >= 200);
+    CHECK(most.looked_at < many.size());
+    const std::vector<neighbour> exact = search(many, 0).all;
+    for (const neighbour& each : most.all) found_of_many += std::ranges::count(exact, each);
+  }
+  CHECK(found_of_many >= 160);
+  const nearest_found all = in.file->nearest(bytes_of(table.at(0)), {.count = 10, .lists = 39, .allowed = &everything});
+  CHECK(all.looked_at <= table.size());  // the padding of blocks does not count
+}
+
+TEST_CASE("a filter by string ids allows and refuses the vectors with these ids") {
+  vector_table table{.dimensions = 1, .ids = {}, .numbers = {}};
+  for (int row = 0; row < 40; ++row) {
+    table.ids.push_back(row);
+    table.texts.push_back("item:" + std::to_string(row));
+    table.numbers.push_back(static_cast<float>(row));
+  }
+  for (const std::uint32_t lists : {0U, 5U}) {
+    const opened in(table, {.count = lists, .seed = 1});
+    const std::string query = bytes_of(std::vector<float>{1});
+    vector_filter allowed = vector_filter::none(*in.file);
+    for (const std::string_view id : {"item:3", "item:39", "item:0", "item:4", "", "item", "item:40", "zz"})
+      allowed.allow(id);
+    CHECK(allowed.size() == 4);
+    allowed.refuse(std::string_view("item:39"));
+    CHECK(ids_of(in, query, {.count = 9, .allowed = &allowed}) ==
+          std::vector<std::string>{"item:4", "item:3", "item:0"});
+  }
+}
+
+TEST_CASE("an id that belongs to vectors of two lists is refused, though its checksums fit") {
+  const vector_table table{.dimensions = 1, .ids = {1, 2}, .numbers = {-5, 5}};
+  const std::string bytes = vector_file_bytes(table, {.count = 2, .seed = 1});
+  CHECK(code_of(with_first_id(bytes, 3)).empty());
+  CHECK(code_of(with_first_id(bytes, 1)) != code_of(with_first_id(bytes, 2)));
+}
+
+TEST_CASE("vectors outside of a file have the scores that they have in it") {
+  const vector_table table = random_table(37, 5, 17);
+  const opened in(table);
+  const std::string query = bytes_of(random_table(1, 5, 18).numbers);
+  std::vector<std::string> bytes;
+  for (std::size_t row = 0; row < table.size(); ++row) bytes.push_back(bytes_of(table.at(row)));
+  const std::vector<std::string_view> vectors(bytes.begin(), bytes.end());
+  for (const vector_metric metric : {vector_metric::dot, vector_metric::cosine, vector_metric::l2}) {
+    std::vector<double> scores(vectors.size());
+    score_vectors(query, vectors, metric, scores);
+    for (const neighbour& each : in.file->nearest(query, {.metric = metric, .count = 37}).all)
+      CHECK(scores[static_cast<std::size_t>(std::ranges::find(table.ids, each.id) - table.ids.begin())] == each.score);
+  }
+}
+
 TEST_CASE("as many lists as vectors are possible, though vectors are the same") {
   const vector_table same{.dimensions = 1, .ids = {1, 2, 3}, .numbers = {7, 7, 7}};
   const opened in(same, {.count = 3, .seed = 0});

@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 3026718944326dec8f70359d878b1e3dd84b49552b9fe73b68b8f38a1c4acf53
+// digest ops 8a944c48e90efbb77728573ec3b9b3d2f5e38fd96224e842077d45e3e8ccb99d
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -341,6 +341,12 @@ export interface NearestOptions<Count extends number | bigint, Probe extends num
   readonly outKey?: KeyToken<"float", { write: true }>;
   /** `probe`. From 1 to 65536. */
   readonly probe?: (Probe & Whole<Probe, 1>) | BoundParam<"int">;
+  /** `only`. */
+  readonly only?: CandidateSet;
+  /** `except`. */
+  readonly except?: CandidateSet;
+  /** `changes`. */
+  readonly changes?: CandidateSet;
 }
 
 /** Options of core::paginate. */
@@ -871,6 +877,9 @@ export const operators: readonly OperatorInfo[] = [
       { name: "count", option: "count", kind: "int", bindable: true },
       { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "probe", option: "probe", kind: "int", bindable: true },
+      { name: "only", option: "only", kind: "node_ref" },
+      { name: "except", option: "except", kind: "node_ref" },
+      { name: "changes", option: "changes", kind: "node_ref" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -13,15 +13,60 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 namespace rankd::detail::nearest_op {
 namespace {
+
+/// A vector that a search has found, by its id: an integer or a text.
+template <typename Id>
+struct found_id {
+  double score = 0;
+  Id id = {};
+};
+
+/// The vectors of another node, which replace the vectors of the file that have the same ids.
+template <typename Id>
+struct changed_vectors {
+  std::vector<Id> ids;
+  std::vector<std::string_view> vectors;
+  std::vector<Id> gone;  ///< ids without a vector
+};
+
+/// Calls `visit` with each row and its id.
+template <typename Id, typename Visit>
+void for_each_id(const row_set& rows, const Visit& visit) {
+  if constexpr (std::same_as<Id, std::string_view>) {
+    const auto texts = rows.table().text_ids();
+    rows.for_each_row([&](std::uint32_t row) { visit(row, (*texts)[row]); });
+  } else {
+    const std::span<const std::int64_t> ids = rows.table().ids();
+    rows.for_each_row([&](std::uint32_t row) { visit(row, ids[row]); });
+  }
+}
+
+auto make_batch(const std::vector<found_id<std::int64_t>>& found, braid::arena& memory) -> batch {
+  const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(found.size());
+  std::ranges::transform(found, ids.begin(), &found_id<std::int64_t>::id);
+  return batch(std::span<const std::int64_t>(ids));
+}
+
+auto make_batch(const std::vector<found_id<std::string_view>>& found, braid::arena& memory) -> batch {
+  const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(found.size());
+  dictionary_builder words(memory);
+  for (std::size_t at = 0; at < found.size(); ++at) codes[at] = words.intern(found[at].id);
+  return batch(string_values{codes, words.finish()});
+}
 
 struct nearest_params {
   std::shared_ptr<const vector_file> from;
@@ -30,6 +75,9 @@ struct nearest_params {
   std::optional<std::uint32_t> out_key;
   option_value<std::int64_t> count;
   std::optional<option_value<std::int64_t>> probe;
+  std::size_t only = 0;     ///< the input with the ids that may be found; 0: all ids may be found
+  std::size_t except = 0;   ///< the input with the ids that are left out; 0: no id is left out
+  std::size_t changes = 0;  ///< the input with vectors that replace those of the file; 0: no vectors
 
   [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double {
     constexpr double number_ns = 0.15;
@@ -38,10 +86,18 @@ struct nearest_params {
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const row_set& rows = context.inputs[0];
-    const std::vector<std::string_view> queries = list_queries(rows);
+    return from->id_type() == value_type::string ? search<std::string_view>(context) : search<std::int64_t>(context);
+  }
+
+ private:
+  template <typename Id>
+  [[nodiscard]] auto search(node_context& context) const -> op_result<row_set> {
+    const std::vector<std::string_view> queries = list_queries(context.inputs[0]);
     const auto wanted = static_cast<std::size_t>(count.in(context.params));
-    const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, from->size());
+    const changed_vectors<Id> changed = list_changed<Id>(context.inputs);
+    const std::optional<vector_filter> allowed = make_filter(context.inputs, changed);
+    const std::uint64_t searched = (allowed ? allowed->size() : from->size()) + changed.vectors.size();
+    const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, searched);
     if (most > batch::max_rows)
       return std::unexpected(op_error{"too_many_rows", "for " + std::to_string(queries.size()) + " rows there are " +
                                                            std::to_string(most) + " nearest"});
@@ -49,32 +105,88 @@ struct nearest_params {
     const nearest_options how{.metric = metric,
                               .count = wanted,
                               .lists = lists(context.params),
+                              .allowed = allowed ? &*allowed : nullptr,
                               .is_shared = context.rows_of_part != evaluate_options::one_part,
                               .stop = context.stop};
-    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(most);  // of the file
-    const std::span<double> scores = context.memory.uninitialized<double>(most);
-    std::size_t size = 0;
+    std::vector<found_id<Id>> all;
+    all.reserve(most);
     for (const std::string_view query : queries) {
       const nearest_found found = from->nearest(query, how);
-      context.looked_at += found.looked_at;
-      for (const neighbour& each : found.all) {
-        ids[size] = each.id;
-        scores[size++] = each.score;
-      }
+      context.looked_at += found.looked_at + changed.vectors.size();
+      const std::size_t begin = all.size();
+      for (const neighbour& each : found.all) all.push_back({each.score, id_in_file<Id>(each.id)});
+      add_changed(query, changed, wanted, begin, all);
     }
-    const row_set out{make_batch(ids.first(size), context.memory)};
+    const row_set out{make_batch(all, context.memory)};
     if (!out_key) return out;
-    const column column_of_scores{.values = std::span<const double>(scores.first(size)), .validity = {}};
+    const std::span<double> scores = context.memory.uninitialized<double>(all.size());
+    std::ranges::transform(all, scores.begin(), &found_id<Id>::score);
+    const column column_of_scores{.values = std::span<const double>(scores), .validity = {}};
     return out.with_column(*out_key, column_of_scores, context.memory);
   }
 
- private:
-  [[nodiscard]] auto make_batch(std::span<const std::int64_t> ids, braid::arena& memory) const -> batch {
-    if (from->id_type() == value_type::integer) return batch(ids);
-    const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(ids.size());
-    dictionary_builder words(memory);
-    for (std::size_t at = 0; at < ids.size(); ++at) codes[at] = words.intern(from->text(ids[at]));
-    return batch(string_values{codes, words.finish()});
+  template <typename Id>
+  [[nodiscard]] auto id_in_file(std::int64_t id) const -> Id {
+    if constexpr (std::same_as<Id, std::string_view>)
+      return from->text(id);
+    else
+      return id;
+  }
+
+  /// Adds the changed vectors to the results that begin at `begin`, and keeps the nearest of all.
+  template <typename Id>
+  void add_changed(std::string_view query, const changed_vectors<Id>& changed, std::size_t wanted, std::size_t begin,
+                   std::vector<found_id<Id>>& all) const {
+    if (changed.vectors.empty()) return;
+    std::vector<double> scores(changed.vectors.size());
+    score_vectors(query, changed.vectors, metric, scores);
+    for (std::size_t at = 0; at < scores.size(); ++at)
+      if (!std::isnan(scores[at])) all.push_back({scores[at], changed.ids[at]});
+    const auto own = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const std::size_t kept = std::min(wanted, all.size() - begin);
+    std::partial_sort(own, own + static_cast<std::ptrdiff_t>(kept), all.end(),
+                      [](const found_id<Id>& a, const found_id<Id>& b) {
+                        return a.score > b.score || (a.score == b.score && a.id < b.id);
+                      });
+    all.resize(begin + kept);
+  }
+
+  /// Returns the vectors of the input `changes` that may be found. If several rows have the same id, the last one
+  /// counts.
+  template <typename Id>
+  [[nodiscard]] auto list_changed(std::span<const row_set> inputs) const -> changed_vectors<Id> {
+    changed_vectors<Id> out;
+    if (changes == 0) return out;
+    const row_set& rows = inputs[changes];
+    std::unordered_map<Id, std::uint32_t> last;
+    for_each_id<Id>(rows, [&last](std::uint32_t row, Id id) { last.insert_or_assign(id, row); });
+    std::unordered_set<Id> allowed;
+    if (only != 0) for_each_id<Id>(inputs[only], [&](std::uint32_t /*row*/, Id id) { allowed.insert(id); });
+    std::unordered_set<Id> refused;
+    if (except != 0) for_each_id<Id>(inputs[except], [&](std::uint32_t /*row*/, Id id) { refused.insert(id); });
+    const std::optional<column> vectors = rows.table().find(query_key);
+    for_each_id<Id>(rows, [&](std::uint32_t row, Id id) {
+      if (last.at(id) != row) return;
+      const bool may_be_found = (only == 0 || allowed.contains(id)) && !refused.contains(id);
+      if (!may_be_found || !vectors || vectors->strings() == nullptr || vectors->is_null(row))
+        return out.gone.push_back(id);
+      out.ids.push_back(id);
+      out.vectors.push_back((*vectors->strings())[row]);
+    });
+    return out;
+  }
+
+  /// Returns the vectors of the file that may be found. Returns nothing if these are all vectors.
+  template <typename Id>
+  [[nodiscard]] auto make_filter(std::span<const row_set> inputs, const changed_vectors<Id>& changed) const
+      -> std::optional<vector_filter> {
+    if (only == 0 && except == 0 && changed.ids.empty() && changed.gone.empty()) return std::nullopt;
+    vector_filter allowed = only == 0 ? vector_filter::all(*from) : vector_filter::none(*from);
+    if (only != 0) for_each_id<Id>(inputs[only], [&](std::uint32_t /*row*/, Id id) { allowed.allow(id); });
+    if (except != 0) for_each_id<Id>(inputs[except], [&](std::uint32_t /*row*/, Id id) { allowed.refuse(id); });
+    for (const Id id : changed.ids) allowed.refuse(id);
+    for (const Id id : changed.gone) allowed.refuse(id);
+    return allowed;
   }
 
   [[nodiscard]] auto lists(std::span<const scalar> params) const noexcept -> std::size_t {
@@ -94,6 +206,7 @@ struct nearest_params {
 };
 
 constexpr std::int64_t max_nearest = 100'000;
+constexpr std::size_t nearest_inputs = 1;
 constexpr std::array<std::string_view, 1> vector_kinds{"vectors"};
 constexpr std::array nearest_shape{
     param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref, .choices = vector_kinds},
@@ -109,6 +222,9 @@ constexpr std::array nearest_shape{
                 .need = presence::nullable,
                 .range = {.min = 1, .max = max_lists},
                 .bindable = true},
+    param_shape{.name = "only", .kind = param_kind::node_ref, .need = presence::nullable},
+    param_shape{.name = "except", .kind = param_kind::node_ref, .need = presence::nullable},
+    param_shape{.name = "changes", .kind = param_kind::node_ref, .need = presence::nullable},
 };
 
 /// Returns the vectors endpoint that a param names. Reports unknown_endpoint and wrong_endpoint_kind and then returns
@@ -199,6 +315,11 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
   params.count = {*node.find_param("count"), context.declared};
   if (const plan_param* probe = node.find_param("probe"))
     params.probe = option_value<std::int64_t>(*probe, context.declared);
+  // The inputs of a node are its input, then the nodes that options name, in the order of the shape.
+  std::size_t inputs = nearest_inputs;
+  if (node.find_param("only") != nullptr) params.only = inputs++;
+  if (node.find_param("except") != nullptr) params.except = inputs++;
+  if (node.find_param("changes") != nullptr) params.changes = inputs++;
   return make_bound(std::move(params));
 }
 
@@ -206,11 +327,12 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
 
 auto entry() -> op_entry {
   return {
-      .shape = {.name = "core::nearest", .inputs = 1, .params = nearest_shape},
+      .shape = {.name = "core::nearest", .inputs = nearest_inputs, .params = nearest_shape},
       .change = row_change::dense_source,
       .doc = "Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first.",
       .bind = &bind_nearest,
-      .finds_rows_by = "query"};
+      .finds_rows_by = "query",
+      .also_has_column = "changes"};
 }
 
 }  // namespace rankd::detail::nearest_op
