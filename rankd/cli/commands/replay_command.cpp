@@ -232,7 +232,10 @@ auto replay_command(const replay_options& options) -> exit_status {
   auto file = traffic_reader::open(options.file);
   if (!file) return report(file.error(), options.form);
   const bool is_other = !plans->empty();
-  traffic_replay again({.plans = std::move(*plans), .request_id = options.request_id, .workers = options.workers});
+  traffic_replay again({.plans = std::move(*plans),
+                        .request_id = options.request_id,
+                        .vectors = options.vectors,
+                        .workers = options.workers});
   tally found(options);
   for (bool at_end = false; !at_end;) {
     const frame_group group = read_group(*file);
@@ -289,6 +292,11 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->allow_extra_args(false)
       ->check(check_not_empty)
       ->type_name("FILE");
+  command
+      ->add_option("--vectors", options->vectors,
+                   "The project whose files of vectors the plans search; they must be those of the recorded requests")
+      ->check(check_not_empty)
+      ->type_name("DIR");
   detail::add_form(*command, options->form);
   command
       ->add_option("--workers", options->workers, "Threads that answer requests; default: one for each available CPU")
@@ -296,7 +304,7 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
   command->footer(
       "Needs no project, store or model, because the file contains them. It does not contain libraries of operators, "
       "and\n"
-      "no files of vectors: requests to plans that search these count as missing. Exit status: 0 all answers that "
+      "no files of vectors, for which there are --operators and --vectors. Exit status: 0 all answers that "
       "could\n"
       "be compared are equal, 1 an answer differs, or something is missing or damaged, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });

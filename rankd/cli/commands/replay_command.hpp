@@ -18,6 +18,7 @@ struct replay_options {
   std::filesystem::path file;
   std::vector<std::filesystem::path> plans;      ///< artifacts, or folders of artifacts; empty: the recorded ones
   std::vector<std::filesystem::path> operators;  ///< libraries that recorded plans use operators of
+  std::filesystem::path vectors;                 ///< the root of the project with the files of vectors; empty: none
   std::string request_id;                        ///< empty: all requests
   output_form form = output_form::people;
   unsigned workers = 0;  ///< 0: as many as the machine grants

@@ -135,7 +135,8 @@ auto make_image(const bound_plan& plan, const project& project, const registries
   return out;
 }
 
-auto recorded_world::make(const recorded_project& image) -> braid::checked<std::unique_ptr<recorded_world>> {
+auto recorded_world::make(const recorded_project& image, const fs::path& vectors)
+    -> braid::checked<std::unique_ptr<recorded_world>> {
   std::error_code error;
   std::string folder = (fs::temp_directory_path(error) / "rankd_replay_XXXXXX").string();
   if (error || ::mkdtemp(folder.data()) == nullptr)
@@ -144,6 +145,7 @@ auto recorded_world::make(const recorded_project& image) -> braid::checked<std::
         "no folder can be made for the recorded project: " + std::error_code(errno, std::generic_category()).message(),
         "name a folder that can be written in TMPDIR");
   std::unique_ptr<recorded_world> made(new recorded_world(folder));
+  if (!vectors.empty()) made->vectors_.emplace(vectors);
   if (auto written = write_texts(made->folder_, image.registry); !written)
     return std::unexpected(std::move(written.error()));
   auto declared = registries::load(made->folder_, image.environment);
@@ -188,7 +190,8 @@ auto recorded_world::bind(const recorded_plan& image, const artifact_image& arti
   auto loaded = load_plan(artifact, {all_op_shapes(), declared()});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   model_folder models(own, declared());
-  auto bound = bind_plan(std::move(*loaded), declared(), {.rows = image.max_rows, .bytes = image.max_bytes}, &models);
+  auto bound = bind_plan(std::move(*loaded), declared(), {.rows = image.max_rows, .bytes = image.max_bytes}, &models,
+                         vectors_ ? &*vectors_ : nullptr);
   braid::diagnostics problems;
   if (!bound) problems = std::move(bound.error());
   if (bound)
@@ -216,7 +219,12 @@ auto recorded_world::add(const recorded_plan& image) -> braid::checked<void> {
   const bool is_recorded = other == replacements_.end();
   if (!is_recorded) used_.insert(image.name);
   const artifact_image own{.name = image.name, .file = image.name + ".json", .text = image.artifact, .problems = {}};
-  auto bound = bind(image, is_recorded ? own : other->second);
+  auto bound = is_recorded || vectors_ ? bind(image, own) : bind(image, other->second);
+  if (bound && bound->digest != image.digest && !bound->vectors.empty())
+    return refused("vectors_changed",
+                   "plan `" + image.name + "` searches other files of vectors than when it was recorded",
+                   "name the project that has the files of that time: --vectors DIR");
+  if (!is_recorded && vectors_) bound = bind(image, other->second);
   if (!bound) return std::unexpected(std::move(bound.error()));
   if (is_recorded && bound->digest != image.digest)
     return plan_changed("the recorded plan `" + image.name + "` is bound differently than when it was recorded",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/op/vectors.hpp>
 #include <rankd/plan/folder_image.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
@@ -41,17 +42,20 @@ auto make_image(const bound_plan& plan, const project& project, const registries
 /// together with the object.
 class recorded_world {
  public:
-  /// Restores the project. Blocks: on the disk.
+  /// Restores the project. `vectors` is the root of the project that has the files of vectors; empty: there are none.
+  /// Blocks: on the disk.
   /// Errors: no_folder; registry_changed if this version of rankd reads the registries differently; those of
   /// `registries::load`.
-  static auto make(const recorded_project& image) -> braid::checked<std::unique_ptr<recorded_world>>;
+  static auto make(const recorded_project& image, const std::filesystem::path& vectors = {})
+      -> braid::checked<std::unique_ptr<recorded_world>>;
   ~recorded_world();
   recorded_world(const recorded_world&) = delete;
   auto operator=(const recorded_world&) -> recorded_world& = delete;
 
   /// Restores a plan without its time limits. The substitute of a plan must be added before the plan.
   /// Blocks: on the disk.
-  /// Errors: plan_changed if this version of rankd binds the plan differently, or if the substitute is missing; those
+  /// Errors: plan_changed if this version of rankd binds the plan differently, or if the substitute is missing;
+  /// vectors_changed if the plan searches a file of vectors that is not the recorded one; those
   /// of `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.
   auto add(const recorded_plan& image) -> braid::checked<void>;
 
@@ -76,6 +80,7 @@ class recorded_world {
 
   std::filesystem::path folder_;
   std::optional<registries> declared_;
+  std::optional<vector_folder> vectors_;
   std::map<std::uint32_t, std::shared_ptr<const bound_plan>> plans_;
   std::map<std::string, artifact_image, std::less<>> replacements_;  // by the names of plans
   std::set<std::string, std::less<>> used_;                          // the replacements that were used, by name

@@ -28,6 +28,9 @@ auto are_all(const braid::diagnostics& problems, std::string_view code) -> bool 
   return std::ranges::all_of(problems, [code](const braid::diagnostic& each) { return each.code == code; });
 }
 
+/// Returns whether a diagnostic is about a file of vectors that cannot be used, or that has changed.
+auto is_about_vectors(const braid::diagnostic& each) -> bool { return each.code.starts_with("vectors_"); }
+
 }  // namespace
 
 traffic_replay::~traffic_replay() = default;
@@ -40,7 +43,7 @@ auto traffic_replay::unused_plans() const -> std::vector<std::string> {
 /// compared only with each other.
 auto traffic_replay::begin(const recorded_project& project) -> braid::checked<void> {
   if (world_ != nullptr) return not_traffic("has two projects");
-  auto made = recorded_world::make(project);
+  auto made = recorded_world::make(project, settings_.vectors);
   if (!made) return std::unexpected(std::move(made.error()));
   for (const std::filesystem::path& each : settings_.plans)
     if (auto replaced = (*made)->replace_by(each); !replaced) return replaced;
@@ -69,7 +72,10 @@ auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
   const auto substitute = plan.substitute ? left_out_.find(*plan.substitute) : left_out_.end();
   left_out_plan out{.name = plan.name, .why = {}};
   if (are_all(added.error(), "no_vectors"))
-    out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` searches (no_vectors)";
+    out.why = "the record does not hold the files of vectors that plan `" + plan.name +
+              "` searches (no_vectors); --vectors DIR names the project that has them";
+  else if (std::ranges::all_of(added.error(), is_about_vectors))
+    out.why = added.error().front().message + " (" + added.error().front().code + ")";
   else if (are_all(added.error(), "unknown_op"))
     out.why = "plan `" + plan.name + "`: " + added.error().front().message +
               " (unknown_op); --operators FILE gives the library of a project's own operators";

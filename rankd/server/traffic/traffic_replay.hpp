@@ -50,6 +50,7 @@ class traffic_replay {
   struct settings {
     std::vector<std::filesystem::path> plans;  ///< files of plans that replace the recorded ones
     std::string request_id;                    ///< runs that request only; empty: all
+    std::filesystem::path vectors = {};        ///< the root of the project with the files of vectors; empty: none
     unsigned workers = 0;                      ///< threads that run requests; 0: as many as the machine grants
   };
 
@@ -57,7 +58,8 @@ class traffic_replay {
   ~traffic_replay();
 
   /// Processes the next frame; returns the result if the frame is a request. If a plan or its substitute searches a
-  /// file of vectors, the plan cannot run, and its requests are `missing`.
+  /// file of vectors that is not available or not the recorded one, the plan cannot run, and its requests are
+  /// `missing`.
   /// Errors: not_traffic for a frame that cannot be read, or that precedes the project frame; those of
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;

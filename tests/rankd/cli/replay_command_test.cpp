@@ -209,12 +209,36 @@ TEST_CASE("a plan that looks through a file of vectors is left out, and requests
   CHECK(all.err.empty());
   CHECK(all.status == 1);
   CHECK(has(all.out, "3 requests: 1 equal, 2 missing\n"));
-  const std::string why = "the record does not hold the files of vectors that plan `similar` searches (no_vectors)\n";
+  const std::string why =
+      "the record does not hold the files of vectors that plan `similar` searches (no_vectors); --vectors DIR names "
+      "the "
+      "project that has them\n";
   CHECK(has(all.out, "plan similar): missing: " + why));
   CHECK(has(all.out, "plan guarded): missing: plan `similar`, the substitute, cannot be run: " + why));
   const process_end one = rankd_in("/", {"replay", file.string(), "--request", "to titles"});
   CHECK(one.status == 0);
   CHECK(has(one.out, "1 request: 1 equal\n"));
+
+  const std::vector<std::string> with_vectors{"replay", file.string(), "--vectors", project.path().string()};
+  const process_end same = rankd_in("/", with_vectors);
+  CHECK(same.status == 0);
+  CHECK(has(same.out, "3 requests: 3 equal\n"));
+  std::vector<std::string> with_plan = with_vectors;
+  with_plan.insert(with_plan.end(), {"--plan", (project.path() / "plans/similar.json").string()});
+  CHECK(has(rankd_in("/", with_plan).out, "3 requests: 3 equal\n"));
+
+  project.write("other.ndjson", "{\"id\":101,\"vector\":[1,0,0,0]}\n");
+  REQUIRE(rankd_in(project.path(), {"vectors", "build", "other.ndjson", "--out", "vectors/products.rvec"}).status == 0);
+  const std::string changed =
+      "plan `similar` searches other files of vectors than when it was recorded (vectors_changed)\n";
+  for (const std::vector<std::string>& arguments : {with_vectors, with_plan}) {
+    const process_end other = rankd_in("/", arguments);
+    CHECK(other.status == 1);
+    CHECK(has(other.out, "3 requests: 1 equal, 2 missing\n"));
+    CHECK(has(other.out, "plan similar): missing: " + changed));
+  }
+  fs::remove(project.path() / "vectors/products.rvec");
+  CHECK(has(rankd_in("/", with_vectors).out, "(vectors_missing)\n"));
 }
 
 TEST_CASE("a server that is killed leaves a file that can be replayed, and a file is never written again") {
