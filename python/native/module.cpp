@@ -17,10 +17,58 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 namespace nb = nanobind;
 
 namespace rankd::python {
 namespace {
+
+/// Calls Python, or asks for the GIL. While the interpreter ends, Python before 3.14 ends each other thread that asks
+/// for the GIL by `pthread_exit`. That would unwind C++ code without the GIL, which aborts the process. Such a thread
+/// waits here for the end of the process instead, as Python 3.14 does it.
+template <typename Call>
+auto outliving_python(Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const abi::__forced_unwind&) {
+    for (;;) ::pause();
+  }
+}
+
+/// A scope without the GIL.
+class released_gil {
+ public:
+  released_gil() : state_(PyEval_SaveThread()) {}
+  released_gil(const released_gil&) = delete;
+  auto operator=(const released_gil&) -> released_gil& = delete;
+  ~released_gil() {
+    outliving_python([this] { PyEval_RestoreThread(state_); });
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+/// A scope with the GIL, in a thread that has released it.
+class acquired_gil {
+ public:
+  acquired_gil() : state_(outliving_python([] { return PyGILState_Ensure(); })) {}
+  acquired_gil(const acquired_gil&) = delete;
+  auto operator=(const acquired_gil&) -> acquired_gil& = delete;
+  ~acquired_gil() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// Returns a str of a text for people. Bytes that are not UTF-8 are escaped, as in a file name. Requires the GIL.
+auto readable(std::string_view text) -> nb::object {
+  PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
 
 /// Raises rankd.RankdError. Requires the GIL.
 [[noreturn]] void raise(const braid::diagnostics& problems, const std::string& request_id = {}) {
@@ -30,12 +78,15 @@ namespace {
     const std::pair<const char*, const std::string*> members[] = {{"code", &each.code}, {"pointer", &each.pointer},
                                                                   {"node", &each.node}, {"message", &each.message},
                                                                   {"hint", &each.hint}, {"source", &each.source}};
-    for (const auto& [name, text] : members) item[name] = nb::str(text->data(), text->size());
+    for (const auto& [name, text] : members) item[name] = readable(*text);
     all.append(item);
   }
-  const nb::object type = nb::module_::import_("rankd._errors").attr("RankdError");
-  const nb::object error = type(all, request_id);
-  PyErr_SetObject(type.ptr(), error.ptr());
+  const nb::object id = readable(request_id);
+  outliving_python([&] {
+    const nb::object type = nb::module_::import_("rankd._errors").attr("RankdError");
+    const nb::object error = type(all, id);
+    PyErr_SetObject(type.ptr(), error.ptr());
+  });
   throw nb::python_error();
 }
 
@@ -81,17 +132,31 @@ auto stream_capsule(std::shared_ptr<const arrow_column> from) -> nb::object {
   return capsule(std::move(out), "arrow_array_stream");
 }
 
-/// Returns the text of a str or of bytes. Requires the GIL.
+auto text_of(const nb::bytes& from) -> std::string { return {from.c_str(), from.size()}; }
+
+/// Returns the text of a str or of bytes. Surrogates in a str become bytes that are not UTF-8, which the engine
+/// refuses. Requires the GIL.
 auto text_of(PyObject* from) -> std::string {
-  char* data = nullptr;
+  if (PyBytes_Check(from)) return text_of(nb::borrow<nb::bytes>(from));
   Py_ssize_t size = 0;
-  if (PyBytes_Check(from)) {
-    if (PyBytes_AsStringAndSize(from, &data, &size) != 0) throw nb::python_error();
-    return {data, static_cast<std::size_t>(size)};
-  }
-  const char* const text = PyUnicode_AsUTF8AndSize(from, &size);
-  if (text == nullptr) throw nb::python_error();
-  return {text, static_cast<std::size_t>(size)};
+  if (const char* const text = PyUnicode_AsUTF8AndSize(from, &size); text != nullptr)
+    return {text, static_cast<std::size_t>(size)};
+  if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  PyObject* const bytes = PyUnicode_AsEncodedString(from, "utf-8", "surrogatepass");
+  if (bytes == nullptr) throw nb::python_error();
+  return text_of(nb::steal<nb::bytes>(bytes));
+}
+
+/// Returns the first diagnostic of a RankdError. Requires the GIL.
+auto diagnostic_of(PyObject* error) -> braid::diagnostic {
+  const auto member = [error](const char* name) { return text_of(nb::object(nb::borrow(error).attr(name)).ptr()); };
+  return {.code = member("code"),
+          .pointer = member("pointer"),
+          .message = member("message"),
+          .hint = member("hint"),
+          .node = {},
+          .source = {}};
 }
 
 /// One answer, whose rows are copied into the layout of Arrow when they are first asked for.
@@ -192,22 +257,27 @@ class answers {
   std::shared_ptr<const arrow_column> table_;
 };
 
-/// Requests from an iterator of str and bytes. Requires the GIL for all calls but `next`, which takes it.
+/// Requests from an iterator of str and bytes, and of RankdErrors for requests that have no text. Requires the GIL for
+/// all calls but `next`, which acquires it.
 class iterated_requests {
  public:
   explicit iterated_requests(nb::object from) : from_(std::move(from)) {}
 
   auto next() -> braid::checked<std::vector<batch_line>> {
-    const nb::gil_scoped_acquire held;
+    const acquired_gil held;
     std::vector<batch_line> lines;
     while (lines.size() < batch_runner::max_lines) {
-      PyObject* const item = PyIter_Next(from_.ptr());
+      PyObject* const item = outliving_python([this] { return PyIter_Next(from_.ptr()); });
       if (item == nullptr) {
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         break;
       }
       const nb::object owned = nb::steal(item);
-      lines.push_back({.number = ++count_, .text = text_of(item), .unreadable = {}});
+      batch_line& line = lines.emplace_back(batch_line{.number = ++count_, .text = {}, .unreadable = {}});
+      if (PyUnicode_Check(item) || PyBytes_Check(item))
+        line.text = text_of(item);
+      else
+        line.unreadable = diagnostic_of(item);
     }
     return lines;
   }
@@ -225,10 +295,10 @@ class streamed_requests {
     auto* const stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(from.ptr(), "arrow_array_stream"));
     if (stream == nullptr) throw nb::python_error();
     stream_ = std::exchange(*stream, ArrowArrayStream{});
-    check(stream_.get_schema(&stream_, &type_));
-    if (auto right = check_request_type(type_); !right) {
-      problems_ = std::move(right.error());
-    }
+    auto right = stream_.release == nullptr                  ? unreadable("it was read before")
+                 : stream_.get_schema(&stream_, &type_) != 0 ? unreadable(last_error())
+                                                             : check_request_type(type_);
+    if (!right) problems_ = std::move(right.error());
   }
   streamed_requests(const streamed_requests&) = delete;
   auto operator=(const streamed_requests&) -> streamed_requests& = delete;
@@ -242,7 +312,8 @@ class streamed_requests {
     if (!problems_.empty()) return std::unexpected(problems_);
     std::vector<batch_line> lines;
     while (lines.size() < batch_runner::max_lines) {
-      while (!at_end_ && at_ == rows_.length) read();
+      while (!at_end_ && at_ == rows_.length)
+        if (auto done = read(); !done) return std::unexpected(std::move(done.error()));
       if (at_end_) break;
       const std::int64_t line = request_line(type_, rows_, at_).value_or(++count_);
       lines.push_back(
@@ -252,18 +323,22 @@ class streamed_requests {
   }
 
  private:
-  void read() {
+  auto read() -> braid::checked<void> {
     if (rows_.release != nullptr) rows_.release(&rows_);
     rows_ = {};
-    check(stream_.get_next(&stream_, &rows_));
     at_ = 0;
+    if (stream_.get_next(&stream_, &rows_) != 0) return unreadable(last_error());
     at_end_ = rows_.release == nullptr;
+    return {};
   }
 
-  void check(int status) {
-    if (status == 0) return;
-    const char* const why = stream_.get_last_error(&stream_);
-    throw std::runtime_error(why != nullptr ? why : "the stream of requests cannot be read");
+  auto last_error() -> std::string {
+    const char* const reason = stream_.get_last_error(&stream_);
+    return reason != nullptr ? reason : "its producer gives no reason";
+  }
+
+  static auto unreadable(const std::string& reason) -> braid::checked<void> {
+    return refused("requests_unreadable", "the table of requests cannot be read: " + reason);
   }
 
   ArrowArrayStream stream_{};
@@ -275,17 +350,31 @@ class streamed_requests {
   braid::diagnostics problems_;
 };
 
+/// Runs the handlers of signals that have arrived. Returns true and stores the exception if a handler has raised one,
+/// as that of Ctrl-C does.
+auto take_signal(std::exception_ptr& raised) -> bool {
+  const acquired_gil held;
+  if (PyErr_CheckSignals() == 0) return false;
+  try {
+    throw nb::python_error();
+  } catch (...) {
+    raised = std::current_exception();
+  }
+  return true;
+}
+
 /// A ranker that can be closed while others use it.
 class shared_ranker {
  public:
-  shared_ranker(const std::string& project, std::string plan, std::string environment, unsigned threads,
-                std::string store) {
-    auto made = [&] {
-      const nb::gil_scoped_release released;
-      return ranker::open({.project = project,
+  shared_ranker(const nb::bytes& project, std::string plan, std::string environment, unsigned threads,
+                const nb::bytes& store) {
+    ranker_options options{.project = text_of(project),
                            .plan = std::move(plan),
-                           .choice = {.environment = std::move(environment), .store = std::move(store)},
-                           .workers = threads});
+                           .choice = {.environment = std::move(environment), .store = text_of(store)},
+                           .workers = threads};
+    auto made = [&] {
+      const released_gil released;
+      return ranker::open(std::move(options));
     }();
     if (!made) raise(made.error());
     ranker_ = std::move(*made);
@@ -298,19 +387,21 @@ class shared_ranker {
 
   void close() {
     std::shared_ptr<ranker> last = std::move(ranker_);
-    const nb::gil_scoped_release released;
+    const released_gil released;
     last.reset();
   }
 
   [[nodiscard]] auto is_closed() const -> bool { return ranker_ == nullptr; }
 
   auto rank(const nb::object& text, const std::string& plan) -> answer {
-    return one(text, [&](ranker& with, std::string_view request) { return with.rank(request, {.plan = plan}); });
+    return one(text, plan,
+               [](ranker& with, std::string_view request, const rank_call& call) { return with.rank(request, call); });
   }
 
   auto explain(const nb::object& text, const std::vector<std::string>& ids, const std::string& plan) -> answer {
-    return one(text,
-               [&](ranker& with, std::string_view request) { return with.explain(request, ids, {.plan = plan}); });
+    return one(text, plan, [&ids](ranker& with, std::string_view request, const rank_call& call) {
+      return with.explain(request, ids, call);
+    });
   }
 
   auto rank_iterator(const nb::object& requests, const std::string& plan, unsigned threads, bool allow_degraded)
@@ -335,7 +426,7 @@ class shared_ranker {
   void reload() {
     const auto done = [this] {
       const auto with = open();
-      const nb::gil_scoped_release released;
+      const released_gil released;
       return with->reload();
     }();
     if (!done) raise(done.error());
@@ -350,15 +441,18 @@ class shared_ranker {
   }
 
   template <typename Call>
-  auto one(const nb::object& text, Call call) -> answer {
+  auto one(const nb::object& text, const std::string& plan, Call call) -> answer {
     auto with = open();
     const std::string request = text_of(text.ptr());
+    std::exception_ptr raised;
     rank_answer got = [&] {
-      const nb::gil_scoped_release released;
-      rank_answer made = call(*with, request);
+      const released_gil released;
+      rank_answer made =
+          call(*with, request, {.plan = plan, .is_interrupted = [&raised] { return take_signal(raised); }});
       with.reset();  // may be the last owner, if the ranker was closed meanwhile
       return made;
     }();
+    if (raised) std::rethrow_exception(raised);
     if (!got.result) raise(got.problems, got.request_id);
     if (got.result->error) raise(diagnostics_of(*got.result->error), got.result->request_id);
     return answer(std::move(got));
@@ -368,7 +462,7 @@ class shared_ranker {
   auto without_gil(Call call, Write write) -> std::string {
     const auto with = open();
     const auto made = [&] {
-      const nb::gil_scoped_release released;
+      const released_gil released;
       return call(*with);
     }();
     if (!made) raise(made.error());
@@ -400,21 +494,11 @@ auto shared_ranker::many(Source source, const std::string& plan, unsigned thread
       return stopped();
     }
   };
-  const auto is_interrupted = [&raised] {
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() == 0) return false;
-    try {
-      throw nb::python_error();
-    } catch (...) {
-      raised = std::current_exception();
-    }
-    return true;
-  };
   const auto done = [&] {
-    const nb::gil_scoped_release released;
+    const released_gil released;
     many_options how{.plan = plan,
                      .fallbacks = allow_degraded ? time_fallbacks::allowed : time_fallbacks::refused,
-                     .is_interrupted = is_interrupted};
+                     .is_interrupted = [&raised] { return take_signal(raised); }};
     if (threads != 0) how.workers = threads;
     auto ended = with->rank_many(
         lines,
@@ -438,6 +522,7 @@ auto to_str(std::string_view text) -> nb::str { return nb::str(text.data(), text
 
 NB_MODULE(_native, module) {
   module.doc() = "The native part of rankd; use the package `rankd` instead.";
+  nb::set_leak_warnings(false);  // daemon threads may hold objects when the process ends
 
   nb::class_<answer>(module, "Answer")
       .def_prop_ro("json", [](const answer& self) { return to_str(self.json()); })
@@ -454,7 +539,7 @@ NB_MODULE(_native, module) {
       .def("stream", &answers::stream);
 
   nb::class_<shared_ranker>(module, "Ranker")
-      .def(nb::init<const std::string&, std::string, std::string, unsigned, std::string>())
+      .def(nb::init<const nb::bytes&, std::string, std::string, unsigned, const nb::bytes&>())
       .def("rank", &shared_ranker::rank)
       .def("explain", &shared_ranker::explain)
       .def("rank_iterator", &shared_ranker::rank_iterator)
@@ -465,7 +550,10 @@ NB_MODULE(_native, module) {
       .def("reload", &shared_ranker::reload)
       .def("close", &shared_ranker::close)
       .def_prop_ro("closed", &shared_ranker::is_closed)
-      .def_prop_ro("project", &shared_ranker::project);
+      .def_prop_ro("project", [](shared_ranker& self) {
+        const std::string folder = self.project();
+        return nb::bytes(folder.data(), folder.size());
+      });
 }
 
 }  // namespace rankd::python

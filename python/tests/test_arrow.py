@@ -1,12 +1,18 @@
 """python/tests/test_arrow.py: pyarrow, pandas, polars and duckdb read rankings and answers, and their tables are requests."""
+import contextlib
+import doctest
+import io
 import json
+import re
+import tempfile
 import unittest
 
-from support import ProjectTest, skip_without
+from support import REPOSITORY, ProjectTest, rankd, skip_without
 
 skip_without("rankd", "pyarrow", "pandas", "polars", "duckdb")
 
 import duckdb  # noqa: E402
+import numpy  # noqa: E402
 import pandas  # noqa: E402
 import polars  # noqa: E402
 import pyarrow  # noqa: E402
@@ -102,6 +108,39 @@ class Tables(ProjectTest):
         self.refused("unsupported_type", self.ranker.rank_many, pyarrow.table({"request": [1]}))
         self.refused("unsupported_type", self.ranker.rank_many, pyarrow.table({"line": ["1"], "user_id": [1]}))
 
+    def test_values_of_other_libraries_are_values_of_requests(self):
+        expected = self.ranker.rank(user_id=3, output_keys=["country"]).json
+        for user in (numpy.int64(3), numpy.uint8(3), pandas.Series([3])[0], pyarrow.scalar(3)):
+            self.assertEqual(self.ranker.rank(user_id=user, output_keys=["country"]).json, expected)
+        for keys in (numpy.array(["country"]), pandas.Series(["country"]), pyarrow.array(["country"]), polars.Series(["country"]), ("country",)):
+            self.assertEqual(self.ranker.rank(user_id=3, output_keys=keys).json, expected)
+        texts = numpy.array(['{"user_id":3}'])
+        self.assertEqual(list(self.ranker.rank_many(texts).lines()), list(self.ranker.rank_many(['{"user_id":3}']).lines()))
+        for missing in (pandas.NA, pandas.NaT, numpy.datetime64("2020-01-01"), pandas.Timestamp(0)):
+            self.assertEqual(self.refused("unsupported_type", self.ranker.rank, user_id=missing).pointer, "/user_id")
+
+    def test_what_is_no_table_of_requests(self):
+        self.assertIn("expected a table", self.refused("unsupported_type", self.ranker.rank_many, pandas.Series(["{}"])).message)
+        self.refused("unsupported_type", self.ranker.rank_many, polars.Series(["{}"]))
+        answers = self.ranker.rank_many(pyarrow.chunked_array([[{"user_id": 1}, None]]))
+        self.assertEqual([answers.code(at) for at in range(2)], ["ok", "wrong_type"])
+
+        def batches():
+            yield pyarrow.record_batch({"user_id": [1]})
+            raise ValueError("mine")
+
+        reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema([("user_id", pyarrow.int64())]), batches())
+        self.assertIn("mine", self.refused("requests_unreadable", self.ranker.rank_many, reader).message)
+
+        class Once:
+            capsule = pyarrow.table({"user_id": [1]}).__arrow_c_stream__()
+
+            def __arrow_c_stream__(self, requested_schema=None):
+                return self.capsule
+
+        self.assertEqual(len(self.ranker.rank_many(Once())), 1)
+        self.assertIn("read before", self.refused("requests_unreadable", self.ranker.rank_many, Once()).message)
+
     def test_a_million_rows(self):
         rows = 1_000_000
         table = pyarrow.table({"request": pyarrow.DictionaryArray.from_arrays(
@@ -111,6 +150,27 @@ class Tables(ProjectTest):
         codes = pyarrow.compute.value_counts(pyarrow.table(answers).column("code")).to_pylist()
         self.assertEqual({each["values"]: each["counts"] for each in codes}, {"bad_user_id": rows // 2, "json_syntax": rows // 2})
         self.assertTrue(answers.line(rows - 1).endswith(f'"request_id":"line_{rows}"}}}}'))
+
+
+class Page(unittest.TestCase):
+    def test_the_examples_of_the_page_run(self):
+        page = (REPOSITORY / "docs/python.md").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="rankd_page_") as scratch, contextlib.chdir(scratch):
+            rankd("init", "demo", "demo")
+            rankd("load", "--project", "demo")
+            session = doctest.DocTestParser().get_doctest(page.replace("```", "\n"), {}, "docs/python.md", None, 0)
+            self.assertGreater(len(session.examples), 2)
+            self.assertEqual(doctest.DocTestRunner().run(session, clear_globs=False).failed, 0)
+            names = {**session.globs, "duckdb": duckdb, "polars": polars, "pyarrow": pyarrow}
+            names["ranking"] = names["ranker"].rank(user_id=42)
+            blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                for block in blocks:
+                    if "ranker.rank" in block:
+                        exec(block, names)
+            self.assertEqual(said.getvalue(), "bad_user_id /user_id\n")
+            names["ranker"].close()
 
 
 if __name__ == "__main__":

@@ -137,8 +137,66 @@ class WrongInput(ProjectTest):
             self.refused("unknown_field", ranker.rank, user_id=1, nonsense=2)
             self.refused("invalid_utf8", ranker.rank, b"\xff")
             self.refused("plan_mismatch", ranker.rank, plan="other", user_id=1)
+            for text in ("", " ", "null", "[1]", "1", "[" * 100_000, '{"user_id":1} x', '{"user_id":1}\0'):
+                self.assertRaises(RankdError, ranker.rank, text)
+            for user in (2**63, -2**63, 1.5, float("nan"), True, None, "x", [], {}):
+                self.assertEqual(self.refused("bad_user_id", ranker.rank, user_id=user).pointer, "/user_id")
+            for user in (-2**63 - 1, 10**400):
+                self.assertEqual(self.refused("number_out_of_range", ranker.rank, user_id=user).pointer, "/user_id")
             copy = pickle.loads(pickle.dumps(error))
             self.assertEqual((copy.code, copy.diagnostics, str(copy)), (error.code, error.diagnostics, str(error)))
+
+    def test_a_surrogate_is_no_text(self):
+        with Ranker(self.demo, PLAN) as ranker:
+            for request in ('{"user_id":1,"request_id":"\ud800"}', {"user_id": 1, "request_id": "\udfff"}, {"user_id": 1, "\ud800": 1}):
+                self.refused("invalid_utf8", ranker.rank, request)
+            answers = ranker.rank_many([{"user_id": 1}, {"user_id": 1, "request_id": "\ud800"}, "\ud800"])
+            self.assertEqual([answers.code(at) for at in range(3)], ["ok", "invalid_utf8", "invalid_utf8"])
+            self.refused("bad_id", ranker.explain, user_id=1, ids=["\ud800"])
+            self.assertEqual([each["valid"] for each in ranker.validate("\ud800")], [False])
+        self.assertIn("\\ud800", self.refused("unknown_plan", Ranker, self.demo, "\ud800").message)
+        # File names may have any bytes.
+        self.assertIn("\\xff", self.refused("unreadable_file", Ranker, self.scratch / "\udcff").source)
+        self.refused("unreadable_file", Ranker, bytes(self.scratch) + b"/\xff")
+
+    def test_values_that_json_does_not_have(self):
+        circular, deep = {"user_id": 1}, {}
+        circular["a/b"] = circular
+        for _ in range(100_000):
+            deep = {"user_id": deep}
+        with Ranker(self.demo, PLAN) as ranker:
+            for request, pointer in (({"user_id": {1}}, "/user_id"), ({"user_id": 1, "x": object()}, "/x"), ({("x",): 1}, "/('x',)"),
+                                     ({"user_id": 10**5000}, "/user_id"), (circular, "/a~1b"), (deep, "/user_id")):
+                error = self.refused("unsupported_type", ranker.rank, request)
+                self.assertEqual(error.pointer, pointer)
+                self.assertEqual(self.refused("unsupported_type", ranker.explain, request).pointer, pointer)
+                answers = ranker.rank_many([{"user_id": 1}, request, {"user_id": 2}])
+                self.assertEqual([answers.code(at) for at in range(3)], ["ok", "unsupported_type", "ok"])
+                self.assertEqual(answers[1]["error"], {"code": error.code, "message": f"{error.message}; {error.hint}",
+                                                       "pointer": pointer, "request_id": "line_2"})
+            self.assertIn("the type set has no form in JSON", self.refused("unsupported_type", ranker.rank, user_id={1}).message)
+            self.assertEqual(self.refused("unsupported_type", ranker.rank, user_id={1}, request_id="mine").request_id, "mine")
+
+    def test_arguments_of_wrong_types_are_named(self):
+        def refused(sentence, call, *words, **named):
+            with self.assertRaises((TypeError, ValueError)) as caught:
+                call(*words, **named)
+            self.assertEqual(str(caught.exception), sentence)
+
+        refused("`plan` must be a str, got 42", Ranker, self.demo, 42)
+        refused("`environment` must be a str, got 3", Ranker, self.demo, environment=3)
+        for threads in ("2", 2.5, True, 0, 1025, -1, 2**80):
+            refused(f"`threads` must be an integer from 1 to 1024, got {threads!r}", Ranker, self.demo, threads=threads)
+        with Ranker(self.demo, PLAN) as ranker:
+            refused("the request must be a mapping, str or bytes, got int", ranker.rank, 42)
+            refused("request 2 must be a mapping, str or bytes, got NoneType", ranker.rank_many, [{"user_id": 1}, None])
+            refused("`plan` must be a str, got 3", ranker.rank_many, [], plan=3)
+            refused("`threads` must be an integer from 1 to 1024, got 0", ranker.rank_many, [], threads=0)
+            refused("`ids` must be a list of ids, got '12'", ranker.explain, user_id=1, ids="12")
+            refused("`plans` must be a str, got 3", ranker.validate, 3)
+            for requests in (None, 5, "x", b"x", {"user_id": 1}, ranker.rank(user_id=1), ranker.rank_many([])):
+                refused(f"rank_many answers a table or an iterable of requests, got {type(requests).__name__}; rank answers one request",
+                        ranker.rank_many, requests)
 
     def test_a_closed_ranker(self):
         ranker = Ranker(self.demo, PLAN)
@@ -163,7 +221,8 @@ class Processes(ProjectTest):
             ranker = rankd.Ranker(sys.argv[1], "home_feed")
             ranker.rank(user_id=1)
             child = os.fork()
-            for call in (lambda: ranker.rank(user_id=1), lambda: ranker.rank_many([{"user_id": 1}]), lambda: rankd.Ranker(sys.argv[1])):
+            for call in (lambda: ranker.rank(user_id=1), lambda: ranker.rank_many([{"user_id": 1}]), ranker.plans, ranker.validate,
+                         ranker.reload, lambda: rankd.Ranker(sys.argv[1])):
                 try:
                     call()
                     os.write(1, b"answered\\n")
@@ -173,7 +232,7 @@ class Processes(ProjectTest):
                 os.waitpid(child, 0)
             """, self.demo)
         self.assertEqual((status, errors), (0, ""))
-        self.assertEqual(sorted(said.split()), ["answered"] * 3 + ["forked"] * 3)
+        self.assertEqual(sorted(said.split()), ["answered"] * 6 + ["forked"] * 6)
 
     def test_a_spawned_process_opens_its_own(self):
         with Ranker(self.demo, PLAN) as ranker, multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -204,21 +263,41 @@ class Processes(ProjectTest):
                 {"node_id": "a", "op": "test::fixed_source", "inputs": [], "params": {"row_count": 1}},
                 {"node_id": "b", "op": "test::sleep", "inputs": ["a"], "params": {"duration_ms": 600000, "fail_after_sleep": False}}]}))
         (slow / "plans/index.json").unlink(missing_ok=True)
-        status, said, errors = in_process(
-            """
-            import os, signal, sys, threading, rankd
-            ranker = rankd.Ranker(sys.argv[1], "slow", threads=1)
-            def requests():
-                for _ in range(64):
-                    yield "{}"
-                # From another thread, while the batch waits for its first answer.
-                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-            try:
-                ranker.rank_many(requests())
-            except KeyboardInterrupt:
-                print("interrupted")
-            """, slow)
-        self.assertEqual((status, said), (0, "interrupted\n"), errors)
+        for call in ('ranker.rank_many(["{}"] * 64)', 'ranker.rank("{}")', 'ranker.explain("{}")'):
+            status, said, errors = in_process(
+                f"""
+                import os, signal, sys, threading, rankd
+                ranker = rankd.Ranker(sys.argv[1], "slow", threads=1)
+                try:
+                    # From another thread, while the call waits for its answer.
+                    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+                    {call}
+                except KeyboardInterrupt:
+                    print("interrupted")
+                """, slow)
+            self.assertEqual((status, said), (0, "interrupted\n"), errors)
+
+    def test_threads_that_rank_do_not_disturb_the_end_of_the_process(self):
+        for call in ("ranker.rank(user_id=1)", "ranker.rank(user_id=-1)",
+                     'ranker.rank_many({"user_id": 1 + number % 100} for number in range(100_000))'):
+            status, said, errors = in_process(
+                f"""
+                import sys, threading, rankd
+                ranker = rankd.Ranker(sys.argv[1], "home_feed", threads=2)
+                begun = threading.Barrier(5)
+                def rank():
+                    begun.wait()
+                    while True:
+                        try:
+                            {call}
+                        except rankd.RankdError:
+                            pass
+                for _ in range(4):
+                    threading.Thread(target=rank, daemon=True).start()
+                begun.wait()
+                ranker.rank_many({{"user_id": 1}} for _ in range(100))
+                """, self.demo)
+            self.assertEqual((status, said, errors), (0, "", ""))
 
     def test_memory_stays_flat(self):
         def resident():

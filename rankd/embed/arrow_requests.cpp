@@ -1,6 +1,7 @@
 // rankd/embed/arrow_requests.cpp: reads values from Arrow arrays through the C data interface, and writes them as JSON.
 #include <rankd/embed/arrow_requests.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -27,9 +28,35 @@ auto bit_at(const void* buffer, std::int64_t at) -> bool {
   return ((value_at<std::uint8_t>(buffer, at / 8) >> (at % 8)) & 1U) != 0;
 }
 
+/// Returns the name of a column. Arrow allows a null pointer for an empty name.
+auto name_of(const ArrowSchema& type) -> string_view { return type.name != nullptr ? type.name : ""; }
+
+/// Calls `append` with the value of an integer type.
+template <typename Append>
+void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
+  const void* const values = from.buffers[1];
+  switch (type.format[0]) {
+    case 'c': return append(std::int64_t{value_at<std::int8_t>(values, at)});
+    case 'C': return append(std::int64_t{value_at<std::uint8_t>(values, at)});
+    case 's': return append(std::int64_t{value_at<std::int16_t>(values, at)});
+    case 'S': return append(std::int64_t{value_at<std::uint16_t>(values, at)});
+    case 'i': return append(std::int64_t{value_at<std::int32_t>(values, at)});
+    case 'I': return append(std::int64_t{value_at<std::uint32_t>(values, at)});
+    case 'L': return append(value_at<std::uint64_t>(values, at));
+    default: return append(value_at<std::int64_t>(values, at));
+  }
+}
+
+/// Returns whether a value is null, or its code refers to a null of its dictionary.
 auto is_null(const ArrowSchema& type, const ArrowArray& from, std::int64_t row) -> bool {
   if (string_view(type.format) == "n") return true;
-  return from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row);
+  if (from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row)) return true;
+  bool is_coded_null = false;
+  if (type.dictionary != nullptr)
+    with_integer(type, from, from.offset + row, [&](auto code) {
+      is_coded_null = is_null(*type.dictionary, *from.dictionary, static_cast<std::int64_t>(code));
+    });
+  return is_coded_null;
 }
 
 /// Returns the JSON pointer to a member with this name.
@@ -47,7 +74,7 @@ auto has_json(const ArrowSchema& type) -> bool {
   return true;
 }
 
-/// Appends a number. NaN and Infinity are not valid JSON, so parsing the request then fails with an error.
+/// Appends a number. The engine reads NaN as null, and refuses a request with Infinity.
 void append_float(std::string& out, double value) {
   if (std::isfinite(value))
     append_json_number(out, value);
@@ -113,29 +140,13 @@ void append_struct(std::string& out, const ArrowSchema& type, const ArrowArray& 
   out += '{';
   for (std::int64_t member = 0; member < type.n_children; ++member) {
     const ArrowSchema& of = *type.children[member];
-    if (is_null(of, *from.children[member], at) || (!without.empty() && without == of.name)) continue;
+    if (is_null(of, *from.children[member], at) || (!without.empty() && without == name_of(of))) continue;
     if (out.back() != '{') out += ',';
-    append_json_string(out, of.name);
+    append_json_string(out, name_of(of));
     out += ':';
     append_value(out, of, *from.children[member], at);
   }
   out += '}';
-}
-
-/// Calls `append` with the value of an integer type.
-template <typename Append>
-void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
-  const void* const values = from.buffers[1];
-  switch (type.format[0]) {
-    case 'c': return append(std::int64_t{value_at<std::int8_t>(values, at)});
-    case 'C': return append(std::int64_t{value_at<std::uint8_t>(values, at)});
-    case 's': return append(std::int64_t{value_at<std::int16_t>(values, at)});
-    case 'S': return append(std::int64_t{value_at<std::uint16_t>(values, at)});
-    case 'i': return append(std::int64_t{value_at<std::int32_t>(values, at)});
-    case 'I': return append(std::int64_t{value_at<std::uint32_t>(values, at)});
-    case 'L': return append(value_at<std::uint64_t>(values, at));
-    default: return append(value_at<std::int64_t>(values, at));
-  }
 }
 
 void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& from, std::int64_t row) {
@@ -170,7 +181,7 @@ void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& f
 /// Returns the position of the column with this name, or -1.
 auto find_column(const ArrowSchema& type, string_view name) -> std::int64_t {
   for (std::int64_t at = 0; at < type.n_children; ++at)
-    if (name == type.children[at]->name) return at;
+    if (name == name_of(*type.children[at])) return at;
   return -1;
 }
 
@@ -181,8 +192,8 @@ auto is_text(const ArrowSchema& type) -> bool {
 
 auto unsupported(const ArrowSchema& column, string_view expected) -> braid::diagnostics {
   return braid::diagnostics({.code = "unsupported_type",
-                             .pointer = pointer_part(column.name),
-                             .message = "column " + quote_name(column.name) + " has the Arrow type " +
+                             .pointer = pointer_part(name_of(column)),
+                             .message = "column " + quote_name(name_of(column)) + " has the Arrow type " +
                                         quote_name(column.format) + "; expected " + std::string(expected),
                              .hint = "convert or remove it",
                              .node = {},
@@ -192,7 +203,10 @@ auto unsupported(const ArrowSchema& column, string_view expected) -> braid::diag
 }  // namespace
 
 auto check_request_type(const ArrowSchema& type) -> braid::checked<void> {
-  if (string_view(type.format) != "+s") return std::unexpected(unsupported(type, "a table"));
+  if (string_view(type.format) != "+s")
+    return refused("unsupported_type",
+                   "the requests have the Arrow type " + quote_name(type.format) + "; expected a table",
+                   "make a table with a column `request` of JSON texts, or with a column for each member");
   braid::diagnostics problems;
   const std::int64_t lines = find_column(type, line_column);
   const std::int64_t whole = find_column(type, request_column);
@@ -211,13 +225,14 @@ auto check_request_type(const ArrowSchema& type) -> braid::checked<void> {
 auto request_text(const ArrowSchema& type, const ArrowArray& rows, std::int64_t row) -> std::string {
   const std::int64_t whole = find_column(type, request_column);
   std::string out;
+  if (is_null(type, rows, row)) return "null";  // which is not a request
   if (whole < 0) {
     append_struct(out, type, rows, row, line_column);
     return out;
   }
   const ArrowArray& texts = *rows.children[whole];
   const std::int64_t at = rows.offset + row;
-  if (is_null(*type.children[whole], texts, at)) return "null";  // which is not a request
+  if (is_null(*type.children[whole], texts, at)) return "null";
   return std::string(text_of(*type.children[whole], texts, at));
 }
 

@@ -60,7 +60,25 @@ auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diag
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
                          "plan `" + plan.name + "` has fallbacks for late nodes, so its answers depend on time",
-                         "use --allow-degraded to run it anyway");
+                         "to run it anyway, use --allow-degraded, or allow_degraded=True in Python");
+}
+
+auto interrupted(std::string_view work) -> braid::diagnostics {
+  return make_diagnostic("interrupted", std::string(work) + " was interrupted");
+}
+
+/// Runs a task on a loop of the runtime. If `is_interrupted` returns true, asks the task to stop, and returns nothing
+/// at once. The runtime waits for the task when it ends.
+auto run_on(braid::runtime& runtime, braid::task<ranking> work, const std::function<bool()>& is_interrupted)
+    -> std::optional<ranking> {
+  if (!is_interrupted) return runtime.run(std::move(work));
+  auto running = braid::spawn(runtime.io(), std::move(work));
+  while (!running.wait_for(between_questions)) {
+    if (!is_interrupted()) continue;
+    running.request_stop();
+    return std::nullopt;
+  }
+  return running.get();
 }
 
 /// Adds the ids to explain to a request.
@@ -172,7 +190,9 @@ auto ranker::generation::rank(std::string_view text, const rank_call& call) -> r
     return without_result(in, std::move(missing), id);
   const auto with = engine_for(**plan);
   if (!with) return without_result(in, with.error(), id);
-  return {.owner = in, .result = on->run((*with)->rank(*plan, std::move(*request)))};
+  auto answer = run_on(*on, (*with)->rank(*plan, std::move(*request)), call.is_interrupted);
+  if (!answer) return without_result(in, interrupted("the request"), id);
+  return {.owner = in, .result = std::move(answer)};
 }
 
 auto ranker::generation::rank_many(const line_source& source, const answer_sink& sink, const many_options& how)
@@ -204,9 +224,8 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
        .engine = std::move(settings)});
   if (!runner) return std::unexpected(runner.error());
   const auto is_interrupted = [&how] { return how.is_interrupted && how.is_interrupted(); };
-  const auto interrupted = [] { return refused("interrupted", "the batch was interrupted"); };
   for (bool at_end = false;;) {
-    if (is_interrupted()) return interrupted();
+    if (is_interrupted()) return std::unexpected(interrupted("the batch"));
     while (!at_end && (*runner)->wants_more()) {
       auto lines = source();
       if (!lines) return std::unexpected(std::move(lines.error()));
@@ -214,7 +233,7 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
       if (!at_end) (*runner)->submit(std::move(*lines));
     }
     while (!(*runner)->wait_for(between_questions))
-      if (is_interrupted()) return interrupted();
+      if (is_interrupted()) return std::unexpected(interrupted("the batch"));
     auto answers = (*runner)->next();
     if (!answers) return {};
     if (auto done = sink(std::move(*answers)); !done) return done;
@@ -289,9 +308,13 @@ auto ranker::rank_many(const line_source& source, const answer_sink& sink, const
   return current()->rank_many(source, sink, options);
 }
 
-auto ranker::plans() const -> braid::checked<plan_list> { return list_plans(*project()); }
+auto ranker::plans() const -> braid::checked<plan_list> {
+  if (auto problems = check_process(process_); !problems.empty()) return std::unexpected(std::move(problems));
+  return list_plans(*project());
+}
 
 auto ranker::validate(std::vector<std::string> names) const -> braid::checked<std::vector<plan_verdict>> {
+  if (auto problems = check_process(process_); !problems.empty()) return std::unexpected(std::move(problems));
   return validate_plans(*project(), std::move(names));
 }
 

@@ -44,6 +44,8 @@ struct rank_call {
   std::string plan = {};  ///< as ranker_options::plan, for this request
   /// Changes the parsed request before it runs. If the function returns diagnostics, they are the answer.
   std::function<braid::diagnostics(rank_request& request, const workspace& workspace)> adjust = {};
+  /// As many_options::is_interrupted, for this request.
+  std::function<bool()> is_interrupted = {};
 };
 
 /// The answer to a request. It is a ranking, or the diagnostics of a request if no plan was run for it. A ranking may
@@ -99,11 +101,11 @@ class ranker {
   auto find_plan(std::string_view name, time_fallbacks fallbacks = time_fallbacks::allowed)
       -> braid::checked<std::shared_ptr<const bound_plan>>;
 
-  /// Answers one request. Blocks: until the answer is known.
+  /// Answers one request. Blocks: until the answer is known. Errors: interrupted, in the answer.
   auto rank(std::string_view text, const rank_call& call = {}) -> rank_answer;
 
   /// Answers one request with an explanation of the answer and of the given ids, which are written as in a request.
-  /// Errors: bad_id, in the answer.
+  /// Errors: bad_id, in the answer; as `rank`.
   auto explain(std::string_view text, std::span<const std::string> ids, const rank_call& call = {}) -> rank_answer;
 
   /// Answers lines on several threads. Each answer is a line of the text that the sink receives. The answer to an
@@ -113,10 +115,12 @@ class ranker {
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& options = {})
       -> braid::checked<void>;
 
-  /// Returns the plans of the project that can be run, and the errors of all other plans. Blocks: on the disk.
+  /// Returns the plans of the project that can be run, and the errors of all other plans. Blocks: on the disk. Errors:
+  /// forked.
   [[nodiscard]] auto plans() const -> braid::checked<plan_list>;
 
   /// Checks plans by name or file. Without names, checks all plans of the project. Blocks: on the disk.
+  /// Errors: forked.
   [[nodiscard]] auto validate(std::vector<std::string> names = {}) const -> braid::checked<std::vector<plan_verdict>>;
 
   /// Reloads the project with its registries, plans, models and stores. Running requests continue with the previous

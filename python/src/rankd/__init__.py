@@ -11,6 +11,7 @@ from __future__ import annotations
 import json as _json
 import os as _os
 from collections.abc import Iterable, Iterator, Mapping
+from operator import index as _index
 from typing import Any
 
 from . import _native
@@ -20,13 +21,81 @@ __all__ = ["Answers", "RankdError", "Ranker", "Ranking"]
 __version__ = "0.1.0"
 
 
-def _request_text(request: Any) -> str | bytes:
-    """The text of a request: str and bytes are texts already, mappings become JSON."""
+_MAX_THREADS = 1024
+
+
+def _request_text(request: Any, name: str = "the request") -> str | bytes:
+    """Returns the text of a request: str and bytes are texts already, mappings become JSON."""
     if isinstance(request, (str, bytes)):
         return request
-    if isinstance(request, Mapping):
-        return _json.dumps(request if isinstance(request, dict) else dict(request), ensure_ascii=False, separators=(",", ":"))
-    raise TypeError(f"a request must be a mapping, str or bytes, got {type(request).__name__}")
+    if not isinstance(request, Mapping):
+        raise TypeError(f"{name} must be a mapping, str or bytes, got {type(request).__name__}")
+    members = request if isinstance(request, dict) else dict(request)
+    try:
+        return _to_json(members)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _without_json(members, error) from None
+
+
+def _to_json(value: Any) -> str:
+    return _json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value of numpy, pandas or pyarrow as a value of Python, and any other mapping as a dict."""
+    for name in ("tolist", "as_py", "to_pylist", "to_list"):
+        if callable(convert := getattr(value, name, None)):
+            return convert()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of the type {type(value).__name__} has no form in JSON")
+
+
+def _without_json(members: dict[Any, Any], error: Exception) -> RankdError:
+    """Returns the error of a request that cannot be written as JSON, with a pointer to the first such member."""
+    pointer, found = "", error
+    for name, value in members.items():
+        try:
+            _to_json({name: value})
+        except (TypeError, ValueError, RecursionError) as reason:
+            pointer, found = "/" + str(name).replace("~", "~0").replace("/", "~1"), reason
+            break
+    reason = "it is nested too deeply" if isinstance(found, RecursionError) else str(found)
+    request_id = members.get("request_id", "")
+    return RankdError([{
+        "code": "unsupported_type",
+        "pointer": pointer,
+        "message": f"the request cannot be written as JSON: {reason}",
+        "hint": "give numbers, str, bool, None, lists or mappings",
+        "source": "request",
+    }], request_id if isinstance(request_id, str) else "")
+
+
+def _texts(requests: Iterable[Any]) -> Iterator[str | bytes | RankdError]:
+    """Yields the texts of requests, or the error of a request that has no text."""
+    for number, request in enumerate(requests, 1):
+        try:
+            yield _request_text(request, f"request {number}")
+        except RankdError as error:
+            yield error
+
+
+def _name(parameter: str, value: str | None) -> str:
+    """Returns a name, or an empty str for None. Surrogates are escaped, so that the name is UTF-8 and matches nothing."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"`{parameter}` must be a str, got {value!r}")
+    return (value or "").encode("utf-8", "backslashreplace").decode()
+
+
+def _thread_count(threads: int | None) -> int:
+    if threads is None:
+        return 0
+    sentence = f"`threads` must be an integer from 1 to {_MAX_THREADS}, got {threads!r}"
+    if isinstance(threads, bool) or not hasattr(threads, "__index__"):
+        raise TypeError(sentence)
+    if not 1 <= threads <= _MAX_THREADS:
+        raise ValueError(sentence)
+    return _index(threads)
 
 
 class Ranking:
@@ -141,11 +210,11 @@ class Answers:
 
     def line(self, at: int) -> str:
         """The line that ``rankd batch`` writes for a request, without the line feed."""
-        return self._answers.line(at + len(self) if at < 0 else at)
+        return self._answers.line(range(len(self))[at])
 
     def code(self, at: int) -> str:
         """``ok``, or the code of the error."""
-        return self._answers.code(at + len(self) if at < 0 else at)
+        return self._answers.code(range(len(self))[at])
 
     def lines(self) -> Iterator[str]:
         """The lines that ``rankd batch`` writes."""
@@ -180,15 +249,14 @@ class Ranker:
         threads: int | None = None,
         store: str | _os.PathLike[str] | None = None,
     ) -> None:
-        if threads is not None and not 1 <= threads <= 1024:
-            raise ValueError(f"threads must be from 1 to 1024, got {threads}")
-        folder = _os.fspath(project)
-        self._ranker = _native.Ranker(folder or ".", plan or "", environment or "", threads or 0, _os.fspath(store or ""))
+        self._ranker = _native.Ranker(
+            _os.fsencode(project) or b".", _name("plan", plan), _name("environment", environment), _thread_count(threads),
+            b"" if store is None else _os.fsencode(store))
 
     @property
     def project(self) -> str:
         """The folder of the project."""
-        return self._ranker.project
+        return _os.fsdecode(self._ranker.project)
 
     @property
     def closed(self) -> bool:
@@ -207,7 +275,10 @@ class Ranker:
     ) -> Ranking:
         """Answers a request and explains the answer: ``ranking["explain"]`` has the time of each node, and what became
         of these ids."""
-        return Ranking(self._ranker.explain(_one(request, members), [str(each) for each in ids], ""))
+        if isinstance(ids, (str, bytes)):
+            raise TypeError(f"`ids` must be a list of ids, got {ids!r}")
+        names = [_name("ids", str(each)) for each in ids]
+        return Ranking(self._ranker.explain(_one(request, members), names, ""))
 
     def rank_many(
         self, requests: Any, *, plan: str | None = None, threads: int | None = None, allow_degraded: bool = False
@@ -220,15 +291,14 @@ class Ranker:
         they are counted from 1. A wrong request is answered by its error. Plans whose answers depend on time are refused, unless
         ``allow_degraded`` is true.
         """
-        if threads is not None and not 1 <= threads <= 1024:
-            raise ValueError(f"threads must be from 1 to 1024, got {threads}")
-        if hasattr(requests, "__arrow_c_stream__") and not isinstance(requests, (Ranking, Answers)):
-            call, source = self._ranker.rank_stream, requests.__arrow_c_stream__()
-        elif isinstance(requests, (str, bytes, Mapping)):
-            raise TypeError("rank_many answers a table or an iterable of requests; rank answers one request")
-        else:
-            call, source = self._ranker.rank_iterator, map(_request_text, requests)
-        return Answers(call(source, plan or "", threads or 0, allow_degraded))
+        options = _name("plan", plan), _thread_count(threads), bool(allow_degraded)
+        if isinstance(requests, (str, bytes, Mapping, Ranking, Answers)) or not (
+                hasattr(requests, "__arrow_c_stream__") or isinstance(requests, Iterable)):
+            raise TypeError(f"rank_many answers a table or an iterable of requests, got {type(requests).__name__}; "
+                            "rank answers one request")
+        if hasattr(requests, "__arrow_c_stream__"):
+            return Answers(self._ranker.rank_stream(requests.__arrow_c_stream__(), *options))
+        return Answers(self._ranker.rank_iterator(_texts(requests), *options))
 
     def plans(self) -> list[dict[str, Any]]:
         """The plans of the project that can be run: ``plan``, ``nodes``, ``digest``."""
@@ -236,7 +306,7 @@ class Ranker:
 
     def validate(self, *plans: str) -> list[dict[str, Any]]:
         """Checks plans by name or file, or all plans of the project: ``plan``, ``valid``, ``diagnostics``."""
-        return _json.loads(self._ranker.validate(list(plans)))["plans"]
+        return _json.loads(self._ranker.validate([_name("plans", each) for each in plans]))["plans"]
 
     def reload(self) -> None:
         """Reads the project, its plans and its stores again. If they are wrong, raises RankdError and keeps the old ones."""

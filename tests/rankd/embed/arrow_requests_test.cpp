@@ -48,7 +48,7 @@ TEST_CASE("numbers of all widths, booleans and long texts are values of requests
         lines{R"({"a":18446744073709551615})"});
   CHECK(requests(table({numbers<float>("a", "f", {0.5F})})) == lines{R"({"a":0.5})"});
   CHECK(requests(table({numbers<double>("a", "g", {std::numeric_limits<double>::quiet_NaN()})})) ==
-        lines{R"({"a":NaN})"});  // which is an error of that request
+        lines{R"({"a":NaN})"});  // which a request reads as null
   CHECK(requests(table({texts<std::int64_t>("a", "U", {"", "x"})})) == lines{R"({"a":""})", R"({"a":"x"})"});
   arrow_column flags = numbers<std::uint8_t>("a", "b", {0x02});
   flags.length = 2;
@@ -75,6 +75,10 @@ TEST_CASE("lists, structs, dictionaries and views of texts are values of request
   coded.rows.children[0]->dictionary = &words.rows;
   REQUIRE(check_request_type(coded.type));
   CHECK(request_text(coded.type, coded.rows, 0) == R"({"plan":"b"})");
+  const unsigned char second_is_null = 0x01;
+  words.rows.buffers[0] = &second_is_null;
+  CHECK(request_text(coded.type, coded.rows, 0) == "{}");
+  CHECK(request_text(coded.type, coded.rows, 1) == R"({"plan":"a"})");
   coded.type.children[0]->dictionary = nullptr;
 
   std::string views(32, '\0');
@@ -102,6 +106,25 @@ TEST_CASE("a column called request has whole requests") {
                         texts<std::int32_t>("request", "u", {"{}", R"({"user_id":1})"}, first_is_null)})) ==
         lines{"null", R"({"user_id":1})"});
   CHECK(requests(table({numbers<std::int64_t>("request", "l", {1})})) == lines{"unsupported_type"});
+}
+
+TEST_CASE("a row that is null is not a request") {
+  received in(table({numbers<std::int64_t>("a", "l", {1, 2})}));
+  const unsigned char first_is_null = 0x02;
+  in.rows.buffers[0] = &first_is_null;
+  CHECK(request_text(in.type, in.rows, 0) == "null");
+  CHECK(request_text(in.type, in.rows, 1) == R"({"a":2})");
+}
+
+TEST_CASE("a column without a name has the empty name") {
+  received in(table({numbers<std::int64_t>("a", "l", {1}), numbers<std::int64_t>("b", "tss:", {1})}));
+  in.type.children[0]->name = nullptr;
+  in.type.children[1]->name = nullptr;
+  const auto checked = check_request_type(in.type);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().front().pointer == "/");
+  CHECK(request_text(in.type, in.rows, 0) == R"({"":1,"":1})");
+  CHECK_FALSE(request_line(in.type, in.rows, 0).has_value());
 }
 
 TEST_CASE("columns of types that JSON does not have are refused, each by its name") {

@@ -235,6 +235,19 @@ TEST_CASE("a batch that is interrupted ends while its requests wait") {
   CHECK(got.answered == 0);
 }
 
+TEST_CASE("a request that is interrupted ends while its nodes wait") {
+  const project_copy project;
+  add_plan(project, "sleeping", 1, 600'000);
+  add_plan(project, "three", 3);
+  const auto ranks = opened(project);
+  int asked = 0;
+  const rank_call call{.is_interrupted = [&asked] { return ++asked == 3; }};
+  const rank_answer stopped = ranks->rank(R"({"plan":"sleeping","request_id":"mine"})", call);
+  CHECK(code_of(stopped) == "interrupted");
+  CHECK(stopped.request_id == "mine");
+  CHECK(ranks->rank(R"({"plan":"three"})", call).has_candidates());
+}
+
 TEST_CASE("a plan whose answers depend on time is refused for many requests, unless that is allowed") {
   const project_copy project;
   fs::remove(project.path() / "plans/compiled/index.json");
@@ -312,6 +325,8 @@ TEST_CASE("a forked process is refused, and may destroy what it has inherited") 
     std::string codes = code_of(ranks->rank("{}"));
     codes += " " + ranks->rank_many(lines(1, "{}"), got.sink()).error().front().code;
     codes += " " + ranks->reload().error().front().code;
+    codes += " " + ranks->plans().error().front().code;
+    codes += " " + ranks->validate().error().front().code;
     codes += " " + ranker::open({.project = project.path()}).error().front().code;
     ranks.reset();
     const bool written = ::write(ends[1], codes.data(), codes.size()) == static_cast<::ssize_t>(codes.size());
@@ -324,6 +339,6 @@ TEST_CASE("a forked process is refused, and may destroy what it has inherited") 
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  CHECK(std::string_view(room.data(), static_cast<std::size_t>(size)) == "forked forked forked forked");
+  CHECK(std::string_view(room.data(), static_cast<std::size_t>(size)) == "forked forked forked forked forked forked");
   CHECK(ranks->rank("{}").has_candidates());
 }
