@@ -44,6 +44,13 @@ class Poisoned(rankd_ray.RankBatches):
         return super().__call__(requests)
 
 
+class Broken(rankd_ray.RankBatches):
+    """An actor that does not start."""
+
+    def __init__(self, **_):
+        raise ImportError("no engine here")
+
+
 class Cluster(ProjectTest):
     @classmethod
     def setUpClass(cls):
@@ -104,6 +111,34 @@ class Cluster(ProjectTest):
                                "request": ['{"user_id":1}', '{"user_id":2}', '{"request_id":"poison"}', '{"user_id":1}']})
         error = self.refused("actor_died", list, rankd_ray.rank_blocks([(0, table)], str(self.demo), PLAN, actor_class=Poisoned))
         self.assertIn("line 33 ", error.message)
+
+    def test_actors_without_a_cpu_keep_no_block(self):
+        got = dict(rankd_ray.rank_blocks(self.blocks()[:12], str(self.demo), PLAN, actors=3 * CPUS))
+        lines = [line for _, table in sorted(got.items()) for line in table.column("answer").to_pylist()]
+        self.assertEqual(lines, self.expected[:len(lines)])
+        self.assertEqual(list(rankd_ray.rank_blocks([], str(self.demo), PLAN, actors=3 * CPUS)), [])
+
+    def test_a_block_is_divided_by_actors_that_have_all_cpus(self):
+        table = pyarrow.table({"line": pyarrow.array([7, 8], pyarrow.int64()), "request": ['{"user_id":1}', '{"request_id":"poison"}']})
+        error = self.refused("actor_died", list, rankd_ray.rank_blocks([(0, table)], str(self.demo), PLAN, actors=CPUS, actor_class=Poisoned))
+        self.assertIn("line 8 ", error.message)
+
+    def test_actors_that_cannot_start_are_refused(self):
+        error = self.refused("too_few_cpus", list, rankd_ray.rank_blocks(self.blocks()[:1], str(self.demo), PLAN, threads=CPUS + 1))
+        self.assertIn(f"has {CPUS}", error.message)
+        ds = ray.data.from_arrow(self.blocks()[0][1])
+        self.refused("too_few_cpus", rankd_ray.rank_dataset, ds, str(self.demo), PLAN, threads=CPUS)
+        with self.assertRaises(ray.exceptions.RayActorError) as caught:
+            list(rankd_ray.rank_blocks(self.blocks()[:1], str(self.demo), PLAN, actor_class=Broken))
+        self.assertIn("no engine here", str(caught.exception))
+
+    def test_a_dataset_needs_no_more_cpus_than_there_are(self):
+        file = self.scratch / "dataset.parquet"
+        pyarrow.parquet.write_table(self.blocks()[0][1], file)
+        ranked = rankd_ray.rank_dataset(ray.data.read_parquet(str(file)), str(self.demo), PLAN, actors=CPUS)
+        ranked.write_parquet(str(self.scratch / "dataset"))
+        lines = pyarrow.parquet.read_table(self.scratch / "dataset").column("answer").to_pylist()
+        self.assertEqual(sorted(lines), sorted(self.expected[:self.block_rows]))
 
     def test_what_is_wrong_with_a_project_or_a_plan_is_said(self):
         self.refused("unknown_plan", list, rankd_ray.rank_blocks(self.blocks()[:1], str(self.demo), "nothing"))

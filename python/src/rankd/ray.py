@@ -33,6 +33,8 @@ __all__ = ["Archive", "RankBatches", "main", "rank_blocks", "rank_dataset"]
 MAX_DEATHS = 2
 # Blocks that an actor has at once: the next one is there when it has ranked one.
 BLOCKS_PER_ACTOR = 2
+# Processes of actors that may end one after the other while they start.
+MAX_FAILED_STARTS = 10
 _LEFT_OUT = {".git", "node_modules", "__pycache__"}
 
 
@@ -140,11 +142,13 @@ def rank_dataset(
     store: str | None = None,
     allow_degraded: bool = False,
 ) -> Any:
-    """Ranks a ``ray.data.Dataset`` of requests with ``actors`` actors of ``threads`` threads each; lazily, as Ray does.
+    """Ranks a ``ray.data.Dataset`` of requests with at most ``actors`` actors of ``threads`` threads each; lazily, as Ray does.
 
+    Ray starts more than one actor if that leaves CPUs for its tasks that read and write.
     Rows come in any order unless ``order`` is true, which keeps that of the data set. If requests have no
     ``request_id``, give the data set a column ``line``, by which they are named: batches do not know their place.
     """
+    _check_cpus(threads, 1)
     if isinstance(project, Archive):
         project = ray.put(project)
     out = ds.map_batches(
@@ -153,7 +157,7 @@ def rank_dataset(
                                "allow_degraded": allow_degraded},
         batch_format="pyarrow",
         batch_size=batch_size,
-        compute=ray.data.ActorPoolStrategy(size=actors),
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=actors),  # all CPUs for actors would leave none to read
         num_cpus=threads,
         zero_copy_batch=True,
     )
@@ -175,9 +179,11 @@ def rank_blocks(
 ) -> Iterator[tuple[Any, pa.Table]]:
     """Ranks tables, which come with a key each, and yields the keys with their answers, in the order in which they end.
 
+    Actors for which the cluster has no CPUs yet get no tables until they start.
     If an actor dies, another one ranks its blocks again. A block at which actors die again and again is divided, until
     one request is left: that request is reported as RankdError with the code ``actor_died`` and its line.
     """
+    _check_cpus(threads)
     if isinstance(project, Archive):
         project = ray.put(project)
     pool = _Pool(ray.remote(actor_class).options(num_cpus=threads), actors,
@@ -201,9 +207,13 @@ class _Pool:
 
     def __init__(self, made_by: Any, size: int, arguments: dict[str, Any]) -> None:
         self._make = lambda: made_by.remote(**arguments)
-        self._actors = [self._make() for _ in range(size)]
-        self._load = [0] * size
+        self._actors: list[Any] = [None] * size
+        self._load: list[int | None] = [None] * size  # blocks of each actor, or None until it has started
+        self._starting: dict[Any, tuple[int, Any]] = {}
         self._running: dict[Any, tuple[int, Any, _Block]] = {}
+        self._failed_starts = 0
+        for at in range(size):
+            self._start(at)
 
     def close(self) -> None:
         for each in self._actors:
@@ -213,20 +223,23 @@ class _Pool:
         waiting: collections.deque[_Block] = collections.deque()
         at_end = False
         while True:
-            while (at := self._least_loaded()) is not None:
-                if not waiting and not at_end:
-                    read = next(blocks, None)
-                    at_end = read is None
-                    if read is not None:
-                        waiting.append(_Block(*read))
-                if not waiting:
-                    break
-                self._submit(at, waiting.popleft())
-            if not self._running:
+            if not waiting and not at_end:
+                read = next(blocks, None)
+                at_end = read is None
+                if read is not None:
+                    waiting.append(_Block(*read))
+            if waiting and (free := self._least_loaded()) is not None:
+                self._submit(free, waiting.popleft())
+                continue
+            if not waiting and not self._running:
                 return
-            (ready, *_), _ = ray.wait(list(self._running), num_returns=1)
+            (ready, *_), _ = ray.wait([*self._running, *self._starting], num_returns=1)
+            if ready in self._starting:
+                self._admit(ready)
+                continue
             at, actor, block = self._running.pop(ready)
-            self._load[at] -= 1 if actor is self._actors[at] else 0
+            if actor is self._actors[at]:
+                self._load[at] -= 1
             try:
                 answers = ray.get(ready)
             except ray.exceptions.RayActorError:
@@ -235,14 +248,33 @@ class _Pool:
                 if block.deaths < MAX_DEATHS:
                     waiting.append(block)
                     continue
-                answers = self._rank_apart(block.requests)
+                answers = self._rank_apart(at, block.requests)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause if isinstance(error.cause, RankdError) else error
             yield block.key, answers
 
     def _least_loaded(self) -> int | None:
-        at = min(range(len(self._load)), key=self._load.__getitem__)
-        return at if self._load[at] < BLOCKS_PER_ACTOR else None
+        loads = [(load, at) for at, load in enumerate(self._load) if load is not None and load < BLOCKS_PER_ACTOR]
+        return min(loads)[1] if loads else None
+
+    def _start(self, at: int) -> None:
+        self._actors[at], self._load[at] = self._make(), None
+        self._starting[self._actors[at].__ray_ready__.remote()] = (at, self._actors[at])
+
+    def _admit(self, ready: Any) -> None:
+        """Lets an actor that has started have blocks, or replaces one whose process has ended before."""
+        at, actor = self._starting.pop(ready)
+        if actor is not self._actors[at]:
+            return
+        try:
+            ray.get(ready)
+        except ray.exceptions.RayActorError as error:
+            self._failed_starts += 1
+            if error.actor_init_failed or self._failed_starts >= MAX_FAILED_STARTS:
+                raise
+            self._replace(at, actor)
+        else:
+            self._load[at], self._failed_starts = 0, 0
 
     def _submit(self, at: int, block: _Block) -> None:
         actor = self._actors[at]
@@ -251,27 +283,37 @@ class _Pool:
 
     def _replace(self, at: int, dead: Any) -> None:
         if self._actors[at] is dead:
-            self._actors[at], self._load[at] = self._make(), 0
+            self._start(at)
 
-    def _rank_apart(self, requests: pa.Table) -> pa.Table:
-        """Ranks a block at which actors died with an actor of its own, and divides it where that dies as well."""
-        parts, done, actor = [requests], [], self._make()
+    def _rank_apart(self, at: int, requests: pa.Table) -> pa.Table:
+        """Ranks a block at which actors died, and divides it if the next actor of this place dies as well."""
+        parts, done = [requests], []
         while parts:
-            part = parts.pop(0)
+            part, actor = parts.pop(0), self._actors[at]
             try:
                 done.append(ray.get(actor.__call__.remote(part)))
             except ray.exceptions.RayActorError as error:
+                self._replace(at, actor)
                 if part.num_rows == 1:
                     line = part.column("line")[0].as_py() if "line" in part.column_names else "unknown"
                     raise _error("actor_died", f"the request of line {line} ends the process that ranks it: {error}",
                                  "rank it alone with rankd rank, under a debugger; the last lines of the actor's log say more") from error
                 half = part.num_rows // 2
                 parts[:0] = [part.slice(0, half), part.slice(half)]
-                actor = self._make()
             except ray.exceptions.RayTaskError as error:
                 raise error.cause if isinstance(error.cause, RankdError) else error
-        ray.kill(actor)
         return pa.concat_tables(done)
+
+
+def _check_cpus(threads: int, spare: int = 0) -> None:
+    """Refuses an actor that the cluster cannot start. A cluster without any CPU may still grow, so it is left alone."""
+    if not ray.is_initialized():
+        ray.init()
+    cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+    if any(cpus) and (max(cpus) < threads or sum(cpus) < threads + spare):
+        raise _error("too_few_cpus", f"the cluster has {sum(cpus):g} CPUs, and its largest node has {max(cpus):g}; expected at least "
+                     f"{threads + spare}: {threads} on one node for the threads of an actor" + (", and one to read requests" if spare else ""),
+                     "lower `threads`, or start Ray with more CPUs, for example by ray.init(num_cpus=4)")
 
 
 # --- the command ---
