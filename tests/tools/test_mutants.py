@@ -146,8 +146,9 @@ class Mutants(ToolCase):
         self.assertIn("1 of 1", self.run_tool("one.is_two")[1])
         self.assertIn("0 of 0", self.run_tool("one.is_two")[1])
         self.assertIn("1 of 1", self.run_tool("one.is_two", "--again")[1])
+        self.assertIn("one.is_two", self.on_page())
         self.write({"tests/base/sum_model.cpp": MODEL + "\n"})
-        self.assertIn("not run as it stands", self.on_page())
+        self.assertNotIn("one.is_two", self.on_page())
         self.assertIn("1 of 1", self.run_tool("one.is_two")[1])
 
     def test_all_tests_are_asked_where_survivors_are_wanted(self):
