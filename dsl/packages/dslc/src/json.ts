@@ -46,11 +46,10 @@ export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The fields of an object in the order of the bytes of their names, which almost always is that of `sort`. */
-function sortedFields<T>(value: Readonly<Record<string, T>>): [string, T][] {
+/** The names of the fields of an object in the order of their bytes, which almost always is that of `sort`. */
+function sortedNames(value: object): string[] {
   const names = Object.keys(value);
-  const sorted = names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
-  return sorted.map((name) => [name, value[name]!]);
+  return names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
 }
 
 /** An integral number past 2^53 is written with an exponent: without one it would count as an integer. */
@@ -65,7 +64,7 @@ function inline(value: unknown, comma = ", ", colon = ": ", scalar = scalarText)
   const inner = (item: unknown): string => inline(item, comma, colon, scalar);
   if (Array.isArray(value)) return `[${value.map(inner).join(comma)}]`;
   if (!isObject(value)) return scalar(value);
-  const fields = sortedFields(value).map(([name, field]) => `${JSON.stringify(name)}${colon}${inner(field)}`);
+  const fields = sortedNames(value).map((name) => `${JSON.stringify(name)}${colon}${inner(value[name])}`);
   return `{${fields.join(comma)}}`;
 }
 
@@ -77,7 +76,7 @@ function pretty(value: Json, indent: string): string {
   const linesOf = (items: readonly string[]): string => `\n${deeper}${items.join(`,\n${deeper}`)}\n${indent}`;
   if (Array.isArray(value)) return `[${linesOf(value.map((item: Json) => pretty(item, deeper)))}]`;
   if (!isObject(value)) return scalarText(value);
-  const fields = sortedFields(value).map(([name, field]) => `${JSON.stringify(name)}: ${pretty(field, deeper)}`);
+  const fields = sortedNames(value).map((name) => `${JSON.stringify(name)}: ${pretty(value[name]!, deeper)}`);
   return `{${linesOf(fields)}}`;
 }
 

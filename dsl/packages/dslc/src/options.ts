@@ -46,13 +46,14 @@ const notWritten = "the option is not written as a field with its own name";
 /** All options of the plan in the file `plan` of a program, each with what may become of it. */
 export function optionsOf(given: readonly GivenOption[], program: PlanProgram, plan: string): NodeOption[] {
   const users = new Map<string, string[]>();
-  const usersAt = (place: Place): string[] => {
+  const shared = given.map(({ place, node }) => {
     const key = JSON.stringify(place);
-    if (!users.has(key)) users.set(key, []);
-    return users.get(key)!;
-  };
-  for (const { place, node } of given) usersAt(place).push(node);
-  return given.map((each) => new OptionReader(each, usersAt(each.place), program, plan).read());
+    const nodes = users.get(key) ?? [];
+    users.set(key, nodes);
+    nodes.push(node);
+    return nodes;
+  });
+  return given.map((each, at) => new OptionReader(each, shared[at]!, program, plan).read());
 }
 
 type Property = ts.PropertyAssignment | ts.ShorthandPropertyAssignment;

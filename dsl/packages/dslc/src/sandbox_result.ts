@@ -146,15 +146,13 @@ export type Built = { readonly [Kind in keyof typeof checks]: FormOf<(typeof che
 /** A part of tests that has a place, with fields of its own. */
 export type BuiltPart = FormOf<typeof located>;
 
-/** A copy whose objects have no prototype, so that no name of a field means more than its value. */
-function bare(value: unknown, depth: number): unknown {
+/** Removes the prototypes of all objects in a value, so that no name of a field means more than its value. */
+function makeBare(value: unknown, depth: number): void {
   if (typeof value === "number" && !Number.isFinite(value)) throw new BadResult("a number is not finite");
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null) return;
   if (depth === maxDepth) throw new BadResult(`arrays and objects are nested more than ${maxDepth} levels deep`);
-  if (Array.isArray(value)) return value.map((item) => bare(item, depth + 1));
-  const out = Object.create(null) as Record<string, unknown>;
-  for (const [name, field] of Object.entries(value)) out[name] = bare(field, depth + 1);
-  return out;
+  if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
+  for (const part of Object.values(value)) makeBare(part, depth + 1);
 }
 
 /** Reads what a plan, tests or a fragment were built to. Throws BadResult if it has another form. */
@@ -162,9 +160,9 @@ export function readResult<Kind extends keyof Built>(json: unknown, kind: Kind):
   if (typeof json !== "string") throw new BadResult("the result is not a text");
   const parsed = parsedJson(json);
   if (parsed === undefined) throw new BadResult("the result is not JSON");
-  const value = bare(parsed, 0);
-  checks[kind](value, "");
-  return value as Built[Kind];
+  makeBare(parsed, 0);
+  checks[kind](parsed, "");
+  return parsed as Built[Kind];
 }
 
 const cut = (value: string, most: number): string => (value.length <= most ? value : `${value.slice(0, most)}…`);
