@@ -77,6 +77,9 @@ set(BRAID_DEFINITIONS
 add_compile_definitions(${BRAID_DEFINITIONS})
 if(WIN32)
   add_compile_definitions(_WIN32_WINNT=0x0A00)  # Windows 10
+  # g++ for Windows assumes that an inline function is linked in the form in which it compiled it, and keeps values in
+  # registers that this form does not use. The linker may choose a form that was compiled with other options.
+  list(APPEND BRAID_LIBRARY_OPTIONS -fno-ipa-ra)
 endif()
 
 find_package(Threads REQUIRED)
