@@ -122,7 +122,7 @@ test("stubs of models and vectors compile to their data, and wrong ones are refu
     "/*!wrong_endpoint_kind*/vectors(EP.redis_default, { 7: [0.5, -1], [-3]: [1, 0] });",
     "vectors(EP.redis_default, /*!wrong_type*/{});",
     "vectors(EP.redis_default, /*!wrong_type*/{ 1: [1 / 0] });",
-    "vectors(EP.redis_default, /*!wrong_type*/{ \"\": [1] });",
+    'vectors(EP.redis_default, /*!wrong_type*/{ "": [1] });',
     "vectors(EP.redis_default, { 1: [1] }); vectors(/*!duplicate_value*/EP.redis_default, { 1: [1] });",
   ];
   for (const each of cases) {

@@ -16,10 +16,10 @@ namespace braid::testing {
 class no_spare_frames {
  public:
   no_spare_frames() {
-    for (std::size_t size = step; size <= max_count; size += step) {
+    for (std::size_t at = 0; at < held_.size(); ++at) {
       for (bool was_spare = true; was_spare;) {
         const long before = blocks_alive();
-        held_[size / step] = new (braid::detail::allocate_job(size)) block{held_[size / step]};
+        held_[at] = new (braid::detail::allocate_job(braid::detail::block_bytes(at))) block{held_[at]};
         was_spare = blocks_alive() == before && !under_thread_sanitizer;
       }
     }
@@ -27,20 +27,19 @@ class no_spare_frames {
   no_spare_frames(const no_spare_frames&) = delete;
   auto operator=(const no_spare_frames&) -> no_spare_frames& = delete;
   ~no_spare_frames() {
-    for (std::size_t size = step; size <= max_count; size += step)
-      while (held_[size / step] != nullptr) {
-        block* const first = std::exchange(held_[size / step], held_[size / step]->next);
-        braid::detail::free_job(first, size);
+    for (std::size_t at = 0; at < held_.size(); ++at)
+      while (held_[at] != nullptr) {
+        block* const first = std::exchange(held_[at], held_[at]->next);
+        braid::detail::free_job(first, braid::detail::block_bytes(at));
       }
   }
 
  private:
-  static constexpr std::size_t step = 64;
-  static constexpr std::size_t max_count = 1024;
+  static constexpr std::size_t max_bytes = 1024;  // no frame of these tests is larger
   struct block {
     block* next;
   };
-  std::array<block*, max_count / step + 1> held_{};
+  std::array<block*, braid::detail::find_free_list(max_bytes) + 1> held_{};
 };
 
 }  // namespace braid::testing

@@ -3,7 +3,9 @@ import { Compiling } from './compiling.mjs';
 import { byId, make, nothingYet } from './dom.mjs';
 import { diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
 
-const pauseMs = 120; // in typing, before the text is compiled
+// The pause in typing before the text is compiled. It merges the changes of one paste or of a key that repeats. It may be
+// short, because only one text is compiled at a time, and the newest one comes next.
+const pauseMs = 40;
 
 /**
  * The tab Source. `page` has `ask(path, body)`, `attempt(work)`, `say(text)`, `draftMade(plan)`, which is called with the

@@ -136,7 +136,7 @@ class task_state final : public future_state<T> {
   [[nodiscard]] auto has_begun() const noexcept -> bool { return around_ != nullptr; }
 
   /// Returns the work, and ends its lifetime here, so that `failure_` can be used.
-  [[nodiscard]] auto take_work() noexcept -> task<T> {
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] auto take_work() noexcept -> task<T> {
     task<T> work = std::move(work_);
     std::destroy_at(&work_);
     std::construct_at(&failure_);
