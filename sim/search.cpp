@@ -81,9 +81,9 @@ class searcher {
 
   /// Starts runs until all jobs are busy. Returns false if no run is in progress and none is left to start.
   auto start_more() -> bool {
-    while (running_.size() < wanted_->jobs && next_ <= wanted_->seeds.last && !failed_.first) {
+    while (running_.size() < wanted_->jobs && !has_started_last_ && !failed_.first) {
       running_[next_].first = make(next_);
-      ++next_;
+      has_started_last_ = next_++ == wanted_->seeds.last;
     }
     return !running_.empty();
   }
@@ -144,6 +144,7 @@ class searcher {
   run_options* options_;
   const search_options* wanted_;
   std::uint64_t next_;
+  bool has_started_last_ = false;
   std::map<std::uint64_t, attempt> running_;
   attempt failed_;
   std::uint64_t count_ = 0;

@@ -531,3 +531,23 @@ export default defineTests("b", ({ test }) => {
   rmSync(join(folder, "plans/compiled/hand.json"));
   assert.match((await dslc(folder, "build", "--verify")).err, /index\.json lists other artifacts than lie beside it/);
 });
+
+test("a build deletes no artifact of an existing source, whatever --root is", async () => {
+  const folder = projectFolder();
+  rmSync(join(folder, "plans/manifest.json"));
+  assert.equal((await dslc(folder, "build")).status, 0);
+  const artifacts = (): string[] => readdirSync(join(folder, "plans/compiled")).sort();
+  const before = artifacts();
+  for (const root of ["registry", "plans", "/usr", "nowhere"]) {
+    const refused = await dslc(folder, "build", "--root", root);
+    assert.equal(refused.status, 2, root);
+    assert.match(refused.err, new RegExp(`^dslc: --root ${root} must be a folder that contains the project .+\n`));
+    assert.deepEqual(artifacts(), before);
+  }
+  for (const root of ["..", "/", "."]) {
+    const built = await dslc(folder, "build", "--root", root);
+    assert.equal(built.status, 0, built.err);
+    assert.doesNotMatch(built.err, /removed/);
+    assert.deepEqual(artifacts(), before);
+  }
+});

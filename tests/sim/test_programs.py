@@ -73,6 +73,12 @@ class Programs(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         self.assertIn("no failure in 40 seeds (1 to 40)", errors)
 
+    def test_a_search_ends_at_the_greatest_seed(self):
+        seeds = f"{2**64 - 2}..{2**64 - 1}"
+        status, _, errors = simulate("search", "--seeds", seeds, "--", program("account"), "correct")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("no failure in 2 seeds", errors)
+
     def test_the_lowest_failing_seed_is_reported_however_many_jobs_run(self):
         seeds = {re.search(r"seed (\d+) fails", simulate("search", "--jobs", jobs, "--", program("lost_update"))[2])[1]
                  for jobs in ("1", "3", "8")}

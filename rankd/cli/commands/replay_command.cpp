@@ -260,7 +260,8 @@ auto replay_command(const replay_options& options) -> exit_status {
     found.print_for_programs(again.lost(), *file);
   else
     found.print_for_people(again.lost());
-  const bool is_damaged = file->how_it_ends() == traffic_reader::end::damaged;
+  if (found.all() == 0) std::fprintf(stderr, "rankd: no request was compared\n");
+  const bool is_damaged = file->how_it_ends() == traffic_reader::end::damaged || found.all() == 0;
   const bool is_wrong = found.count(replay_result::different) + found.count(replay_result::missing) +
                             found.count(replay_result::unusable) !=
                         0;

@@ -85,9 +85,20 @@ auto build_file(vector_table table, const vector_lists& lists, const fs::path& o
          " (" + std::to_string(bytes.size()) + " bytes) to " + printable(out.string());
 }
 
+/// Returns an error if the file to write is one of the files to read.
+auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) -> braid::diagnostics {
+  std::error_code error;
+  for (const fs::path& each : data)
+    if (fs::equivalent(each, out, error))
+      return make_diagnostic("out_is_input", printable(out.string()) + " is one of the files to read",
+                             "name another file by --out");
+  return {};
+}
+
 }  // namespace
 
 auto vectors_build_command(const vectors_build_options& options) -> exit_status {
+  if (const auto problems = find_overwritten(options.data, options.out); !problems.empty()) return report(problems);
   braid::checked<vector_table> table;
   {
     progress_bar bar("reading");
@@ -109,6 +120,7 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
 }
 
 auto vectors_merge_command(const vectors_merge_options& options) -> exit_status {
+  if (const auto problems = find_overwritten(options.data, options.out); !problems.empty()) return report(problems);
   const auto base = vector_file::open(options.file);
   if (!base) return report(base.error());
   auto changes = read_vector_changes(options.data, **base);

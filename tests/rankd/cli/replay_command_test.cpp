@@ -271,6 +271,12 @@ TEST_CASE("a server that is killed leaves a file that can be replayed, and a fil
   CHECK(damaged.out == "2 requests: 2 equal\n");
   CHECK(has(damaged.err, "t.rec: is damaged after byte "));
 
+  fs::copy_file(file, project.path() / "short.rec");
+  fs::resize_file(project.path() / "short.rec", 200);  // within the first plan
+  const process_end empty = rankd_in(project.path(), {"replay", "short.rec"});
+  CHECK(empty.status == 1);
+  CHECK(has(empty.err, "no request was compared"));
+
   const process_end again = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0", "--record", "t.rec"});
   CHECK(again.status == 1);
   CHECK(has(again.err, "[file_exists]"));

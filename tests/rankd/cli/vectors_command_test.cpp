@@ -269,6 +269,13 @@ TEST_CASE("wrong lines and wrong options leave what was there") {
   CHECK(build("--dimensions", "5000").status == 2);
   CHECK(has(rankd_in(project.path(), {"vectors", "build", "vectors/products.ndjson", "--out", "no/where"}).err,
             "[output_unwritable]"));
+  const std::string source = "vectors/products.ndjson";
+  const process_end built = rankd_in(project.path(), {"vectors", "build", source, "--out", source});
+  CHECK(has(built.err, source + " is one of the files to read"));
+  const process_end merged =
+      rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", source, "--out", "vectors/../" + source});
+  CHECK(has(merged.err, "[out_is_input]"));
+  CHECK(rankd::read_text_file(project.path() / source).value() == example(source));
   CHECK(json::parse(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"}).out) == before);
   CHECK(has(rankd_in(project.path(), {"vectors", "show", "rankd.toml"}).err, "[vectors_foreign]"));
   CHECK(rankd_in(project.path(), {"vectors"}).status == 2);

@@ -13,7 +13,8 @@ import { Engine, findEngine, type Side } from "./engine.js";
 import { artifactsIn, isIndexStale, leftIn, sourcesOf, testsOf } from "./folder.js";
 import { fragmentsOf, outdatedIn, publish, usesOf } from "./fragment_index.js";
 import { type Compiled, newCompiled } from "./plan_compilation.js";
-import { definesTests, planNameOf, testArtifact, testSource } from "./plan_names.js";
+import { isInProject } from "./plan_files.js";
+import { artifactNameOf, definesTests, planNameOf, testArtifact, testSource } from "./plan_names.js";
 import { findProject, loadProject, type Project } from "./project.js";
 import { ProjectError, TomlSyntaxError } from "./project_error.js";
 import { projectFault, RegistryError } from "./registry_files.js";
@@ -54,6 +55,8 @@ export async function main(args: readonly string[], to: Output = standardOutput)
     let compiler: Compiler | undefined;
     try {
       const project = await openProject(root, engine);
+      if (options.root !== undefined && !isInProject(join(project.root, "plans"), options.root))
+        throw new UsageError(`--root ${options.root} must be a folder that contains the project ${root}`);
       compiler = new Compiler(project, { limits: options.limits, root: options.root, checker: engine });
       return await new Command(options, project, engine, compiler, to).run();
     } finally {
@@ -181,15 +184,12 @@ class Command {
     return done.status ?? 1;
   }
 
-  /** Of artifacts, `names` says whether their plans must be called as their files. */
-  private async compile(
-    files: readonly string[],
-    names: "names of files" | "any names" = "names of files",
-  ): Promise<Compiled[]> {
+  /** Compiles or reads the files. `mayDiffer`: the plan of an artifact may have another name than its file. */
+  private async compile(files: readonly string[], mayDiffer = false): Promise<Compiled[]> {
     const plans = files.filter((file) => !file.endsWith(".json"));
     const compiled = plans.length === 0 ? [] : await this.compiler.compile(plans);
     const stemOf = (file: string): string | undefined =>
-      names === "any names" ? undefined : planNameOf(file.replace(/\.json$/, ".ts"));
+      mayDiffer ? undefined : planNameOf(file.replace(/\.json$/, ".ts"));
     return await Promise.all(
       files.map((file) => (file.endsWith(".json") ? this.checkArtifact(file, stemOf(file)) : compiled.shift()!)),
     );
@@ -245,7 +245,8 @@ class Command {
     const { command, files, out, root = this.project.root, verify } = this.options;
     const folder = resolve(out ?? this.project.plans);
     const good = artifactsOf(compiled, folder);
-    const left = command === "build" && files.length === 0 ? leftIn(folder, root) : [];
+    const known = compiled.map(({ file }) => artifactNameOf(file));
+    const left = command === "build" && files.length === 0 ? leftIn(folder, root, known) : [];
     if (verify !== true) {
       const kind = compiled.some(({ file }) => definesTests(file)) ? "files" : "plans";
       const isWhole = files.length === 0 && good.length === compiled.length;
@@ -258,23 +259,21 @@ class Command {
         this.to.err(`dslc: wrote ${good.length} of ${compiled.length} ${kind} to ${relative("", folder) || "."}\n`);
       return false;
     }
-    let isStale = false;
-    const stale = (text: string): void => {
-      this.to.err(`dslc: ${printable(text)}; run dslc build\n`);
-      isStale = true;
-    };
-    for (const { file, source } of left) stale(`${file} is left, and its source ${source} is gone`);
-    for (const { file, artifact } of good)
-      if (readText(file) !== artifact) stale(`${file} is not what its source compiles to`);
-    if (!isStale && files.length === 0 && isIndexStale(folder))
-      stale(`${join(folder, "index.json")} lists other artifacts than lie beside it`);
-    return isStale;
+    const differing = good.filter(({ file, artifact }) => readText(file) !== artifact);
+    const stale = [
+      ...left.map(({ file, source }) => `${file} is left, and its source ${source} is gone`),
+      ...differing.map(({ file }) => `${file} is not what its source compiles to`),
+    ];
+    if (stale.length === 0 && files.length === 0 && isIndexStale(folder))
+      stale.push(`${join(folder, "index.json")} lists other artifacts than lie beside it`);
+    for (const each of stale) this.to.err(`dslc: ${printable(each)}; run dslc build\n`);
+    return stale.length > 0;
   }
 
   private async diff(): Promise<number> {
     const { engine } = this;
     if (engine === undefined) throw new ProjectError(`there is no rankd to compare plans: ${howToGet}`);
-    const compiled = await this.compile(this.options.files, "any names");
+    const compiled = await this.compile(this.options.files, true);
     const sides = compiled.flatMap(({ file, artifact }): Side[] =>
       artifact === undefined ? [] : [file.endsWith(".json") ? { file: resolve(file) } : { artifact }],
     );
@@ -306,7 +305,7 @@ class Command {
   /** Lists the uses of fragments of which a later version was published. */
   private async outdated(): Promise<number> {
     const { files } = this.options;
-    const compiled = await this.compile(files.length > 0 ? files : artifactsIn(this.project.plans), "any names");
+    const compiled = await this.compile(files.length > 0 ? files : artifactsIn(this.project.plans), true);
     this.report(compiled);
     const lines = compiled.flatMap(({ name, artifact }) =>
       artifact === undefined ? [] : outdatedIn(this.project, name.replace(/\.json$/, ""), usesOf(artifact)),

@@ -119,12 +119,12 @@ function sourceIn(file: string): string | undefined {
   return isOurs && typeof first === "string" ? first.split("#")[0] : undefined;
 }
 
-/** The artifacts in a folder that dslc made of sources below `root` which are gone, with these as the artifacts name them. */
-export function leftIn(folder: string, root: string): { file: string; source: string }[] {
+/** The artifacts that dslc made of sources below `root` which are gone, with these as named there. It leaves out `known`. */
+export function leftIn(folder: string, root: string, known: string[]): { file: string; source: string }[] {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // what writes there says what is wrong
   return artifactNamesIn(folder).flatMap((name) => {
     const file = join(folder, name);
-    const source = sourceIn(file);
+    const source = known.includes(name) ? undefined : sourceIn(file);
     return source === undefined || existsSync(join(root, source)) ? [] : [{ file, source }];
   });
 }
