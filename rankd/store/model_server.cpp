@@ -33,7 +33,7 @@ constexpr int bad_answer = 1;
 constexpr int resting = 2;
 constexpr int grpc_base = 1000;
 
-/// What a code of gRPC in an answer means.
+/// The meaning of a gRPC status code in an answer.
 struct grpc_code_row {
   std::string_view name;
   std::string_view code = "model_refused";

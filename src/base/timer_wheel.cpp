@@ -40,7 +40,7 @@ void timer_wheel::insert(timer& item) noexcept {
     overdue_.push_back(item);
     return;
   }
-  if (slots_ == nullptr && !has_slots()) return insert_among_few(item);
+  if (slots_ == nullptr && !make_slots()) return insert_among_few(item);
   const auto highest_bit = static_cast<unsigned>(std::bit_width(item.tick_ ^ elapsed_)) - 1;
   const unsigned level = highest_bit / level_bits;
   const auto slot = static_cast<unsigned>(item.tick_ >> (level * level_bits)) % slots_per_level;
@@ -59,8 +59,8 @@ void timer_wheel::insert_among_few(timer& item) noexcept {
 }
 
 /// Creates the slots if one more timer would be too many for the list, and moves the timers of the list to them.
-/// Returns whether the slots exist.
-[[gnu::noinline]] auto timer_wheel::has_slots() noexcept -> bool {
+/// Returns false if there are no slots: the list suffices, or there is no memory.
+[[gnu::noinline]] auto timer_wheel::make_slots() noexcept -> bool {
   if (few_count_ < max_few) return false;
   slots_.reset(new (std::nothrow) wheel_slots);
   if (slots_ == nullptr) return false;

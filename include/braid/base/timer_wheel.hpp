@@ -102,7 +102,7 @@ class BRAID_API timer_wheel {
 
   void insert(timer& item) noexcept;
   void insert_among_few(timer& item) noexcept;
-  [[nodiscard]] auto has_slots() noexcept -> bool;
+  [[nodiscard]] auto make_slots() noexcept -> bool;
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
   void mark_empty(unsigned level, unsigned slot) noexcept;
   void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;

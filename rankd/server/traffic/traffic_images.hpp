@@ -42,7 +42,7 @@ auto make_image(const bound_plan& plan, const project& project, const registries
 /// together with the object.
 class recorded_world {
  public:
-  /// Restores the project. `vectors` is the root of the project that has the files of vectors; empty: there are none.
+  /// Restores the project. `vectors` is the root of the project that has the files of vectors, or empty.
   /// Blocks: on the disk.
   /// Errors: no_folder; registry_changed if this version of rankd reads the registries differently; those of
   /// `registries::load`.

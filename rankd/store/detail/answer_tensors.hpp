@@ -36,7 +36,7 @@ struct tensor_in_answer {
   void add(std::optional<double> number, std::size_t max_values);
 };
 
-/// What is kept of an answer.
+/// Limits for the parts of an answer that are stored.
 struct tensor_limits {
   std::size_t columns = 1;  ///< of a tensor
   std::size_t values = 0;   ///< of a tensor

@@ -57,7 +57,7 @@ class BRAID_API task_control {
   bool is_detached_ : 1 = false;
   small_mutex lock_;            // guards all members below
   bool awaits_stops_ = false;   // the task is queued once no thread stops the scope any more
-  std::uint8_t requested_ = 0;  // the reason of a stop that was requested before there was a scope; 0 if there is none
+  std::uint8_t requested_ = 0;  // the reason of a stop that was requested before the scope existed, or 0
   std::uint32_t stopping_ = 0;  // threads that are about to stop the scope
   scope* running_ = nullptr;
 };
