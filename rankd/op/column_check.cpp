@@ -114,7 +114,7 @@ auto listed(const Names& names) -> std::string {
   return out;
 }
 
-/// Returns "which plan a reads" or "which plans a, b read", for messages.
+/// Returns "which plan NAME reads" or "which plans NAME, NAME read", for messages.
 auto list_readers(const std::set<std::string>& plans) -> std::string {
   return (plans.size() == 1 ? "which plan " : "which plans ") + listed(plans) +
          (plans.size() == 1 ? " reads" : " read");

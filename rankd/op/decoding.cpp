@@ -36,8 +36,8 @@ auto item_of(std::string_view bytes, std::size_t index) noexcept -> T {
   return value;
 }
 
-/// Converts `dimensions` packed numbers to the bytes of a vector. Returns nothing if the number of numbers differs, or
-/// if one of them is not finite.
+/// Converts packed numbers to the bytes of a vector. Returns nothing unless there are exactly `dimensions` numbers and
+/// all of them are finite.
 template <typename T>
 auto to_vector(std::string_view bytes, std::size_t dimensions, braid::arena& memory)
     -> std::optional<std::string_view> {

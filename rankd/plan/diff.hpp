@@ -36,7 +36,7 @@ struct plan_change {
   [[nodiscard]] auto operator==(const plan_change&) const -> bool = default;
 };
 
-/// A plan and the registries that its numbers refer to.
+/// A plan, and the registries that its numeric ids refer to.
 struct plan_side {
   const plan& of;
   const registries& declared;

@@ -44,7 +44,7 @@ class vector_filter {
   /// file has.
   void allow(std::int64_t id);
   void allow(std::string_view id);
-  /// Refuses the vector with this id, as `allow` allows it.
+  /// Refuses the vector with this id. The requirements are those of `allow`.
   void refuse(std::int64_t id);
   void refuse(std::string_view id);
 

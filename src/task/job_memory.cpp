@@ -23,8 +23,8 @@ constexpr std::size_t lead = 4;  // the distance at which blocks that other thre
 // minimum number of chains of each class is kept in any case.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
-/// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. There are few blocks
-/// of more than 1 KiB: the coroutine frames that hold requests and answers.
+/// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. The minimum is lower
+/// for blocks of more than 1 KiB, because programs have few of them: coroutine frames that hold requests and answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
   return bytes <= blocks_at_once * block_bytes(find_free_list(1024)) ? 64 : 16;
 }

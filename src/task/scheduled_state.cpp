@@ -23,8 +23,8 @@ auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
   return false;
 }
 
-/// Arms the timer for the next run. A due time in the past is replaced by the earliest time, because timers round the
-/// current time up.
+/// Arms the timer for the next run. If the due time has passed, uses `time_point::min()` instead, because timers round
+/// the current time up.
 auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }

@@ -109,7 +109,7 @@ class onnx_call {
   [[nodiscard]] auto each(model_op kind, onnx_type type, const slot_list& operands, double value = 0) const
       -> slot_list;
 
-  /// Adds a step for each slot with the slot and one constant as operands, and returns the slots of the results.
+  /// For each slot, adds a step whose operands are the slot and its constant. Returns the slots of the results.
   [[nodiscard]] auto with_constants(model_op kind, onnx_type type, const slot_list& slots,
                                     std::span<const double> values) const -> slot_list;
 

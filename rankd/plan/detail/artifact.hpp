@@ -62,7 +62,7 @@ void read_outputs(const nlohmann::json& outputs, draft& draft);
 /// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not require.
 auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
-/// Reads a float64 in the range of its shape. Returns null if the value is absent or wrong.
+/// Reads a float64 that must be in the range of `shape`. Returns null if the value is absent or wrong.
 auto read_number(object_reader& reader, const param_shape& shape) -> scalar;
 
 /// Returns whether an option is bound to a param of the request.

@@ -81,7 +81,7 @@ class traffic_replay {
     std::string why;
   };
 
-  /// A thread that runs requests has its own loop, worker and engine.
+  /// The engine and the loop, with its worker, of one thread that runs requests.
   struct lane {
     std::optional<engine> ranker;  // used by the last tasks of the runtime
     std::unique_ptr<braid::runtime> on;

@@ -67,7 +67,7 @@ struct region_work {
   void* loop;
   std::size_t count;
   std::size_t grain;
-  std::size_t elements_of_each = 1;  ///< the number of elements that one number represents
+  std::size_t elements_of_each = 1;  ///< the number of elements that each index represents
 };
 
 /// A loop that begins outside of a pool. The calling thread begins, because passing the loop to the pool takes longer

@@ -31,7 +31,7 @@ constexpr auto choose_grain(std::size_t count, parallel_options options) noexcep
 template <typename Stop, typename Chunk>
 class range_work {
  public:
-  /// Constructs the loop. `elements_of_each` is the number of elements that one number represents; it makes the
+  /// Constructs the loop. `elements_of_each` is the number of elements that each index represents; it makes the
   /// measured times of different loops comparable.
   range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
       : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}

@@ -194,8 +194,8 @@ class scan_blocks {
     totals_[block] = std::move(sum);
   }
 
-  /// Adds the total before the block to the parts of a group. Requires that `add_block` was called for the previous
-  /// block.
+  /// Adds the total of all earlier blocks to the parts of a group. Requires that `add_block` was called for the block
+  /// before the block of this group.
   void begin_group(std::size_t group, std::span<std::optional<T>> parts) {
     const std::size_t block = find_block(group);
     if (block == 0 || !totals_[block - 1]) return;

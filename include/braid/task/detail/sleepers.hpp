@@ -66,8 +66,8 @@ class BRAID_API sleepers {
   /// posts
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. Posts may have relied
-  /// on the search of this worker and woken no other. Or the worker may have moved several jobs to its own context.
+  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job, for two reasons: posts
+  /// may have woken no worker because this worker was searching, and it may have moved several jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // moving jobs is like a post
     if (!idle_.none()) call_others(self, jobs);
