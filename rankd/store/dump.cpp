@@ -39,25 +39,6 @@ void append_scores(std::string& out, const record_view& record) {
   }
 }
 
-/// The text around the key and the value of a record.
-struct line_form {
-  std::string_view head;
-  std::string_view body;
-  std::string_view end;
-};
-
-auto find_form(record_kind kind) -> line_form {
-  switch (kind) {
-    case record_kind::hash: return {"{\"hash\":", ",\"fields\":{", "}}\n"};
-    case record_kind::set: return {"{\"set\":", ",\"members\":[", "]}\n"};
-    case record_kind::sorted_set: return {"{\"sorted_set\":", ",\"scores\":{", "}}\n"};
-    case record_kind::string: return {"{\"string\":", ",\"value\":", "}\n"};
-    case record_kind::id_list:
-    case record_kind::text_list: break;
-  }
-  return {"{\"list\":", ",\"values\":[", "]}\n"};
-}
-
 /// Returns whether bytes are written as a vector: they are not valid text, and have the form of a vector. If the bytes
 /// of a vector happen to be valid text, they are written as text, and a load restores the same bytes.
 auto is_dumped_vector(std::string_view bytes) -> bool {
@@ -165,16 +146,16 @@ auto dump_job::flush() -> braid::checked<void> {
 }  // namespace
 
 void append_record(std::string& out, std::string_view key, const record_view& record) {
-  const line_form form = find_form(record.kind());
-  out += form.head;
+  const record_form& form = find_record_form(record.kind());
+  out.append("{\"").append(form.head).append("\":");
   append_json_string(out, key);
-  out += form.body;
+  out.append(",\"").append(form.body).append("\":").append(form.brackets.substr(0, form.brackets.size() / 2));
   switch (record.kind()) {
     case record_kind::hash: append_fields(out, record); break;
     case record_kind::sorted_set: append_scores(out, record); break;
     default: append_list(out, record);
   }
-  out += form.end;
+  out.append(form.brackets.substr(form.brackets.size() / 2)).append("}\n");
 }
 
 auto dump_store(const fs::path& folder, const dump_options& options, const dump_sink& sink)

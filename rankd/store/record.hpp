@@ -1,6 +1,8 @@
 // rankd/store/record.hpp: the form of a hash, list or set in the embedded store, written once and read in place.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +16,29 @@ namespace rankd {
 /// The kind of a key's value. A string is one text. A list whose elements are all 64-bit integers is packed; any other
 /// list keeps its elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
+
+/// The notation of a record in a line of data, and its command in Redis. The two kinds of lists share a row.
+struct record_form {
+  record_kind kind;
+  std::string_view head;      ///< the member of a line that holds the key
+  std::string_view body;      ///< the member that holds the value
+  std::string_view brackets;  ///< the two characters around the value, or nothing
+  std::string_view command;   ///< of Redis: adds elements of the value to a key
+};
+inline constexpr std::array record_forms{
+    record_form{.kind = record_kind::hash, .head = "hash", .body = "fields", .brackets = "{}", .command = "HSET"},
+    record_form{.kind = record_kind::text_list, .head = "list", .body = "values", .brackets = "[]", .command = "RPUSH"},
+    record_form{.kind = record_kind::set, .head = "set", .body = "members", .brackets = "[]", .command = "SADD"},
+    record_form{
+        .kind = record_kind::sorted_set, .head = "sorted_set", .body = "scores", .brackets = "{}", .command = "ZADD"},
+    record_form{.kind = record_kind::string, .head = "string", .body = "value", .brackets = "", .command = "SET"},
+};
+
+/// Returns the row of a kind.
+constexpr auto find_record_form(record_kind kind) noexcept -> const record_form& {
+  if (kind == record_kind::id_list) kind = record_kind::text_list;
+  return *std::ranges::find(record_forms, kind, &record_form::kind);
+}
 
 /// The place in the data files from which a record was loaded.
 struct record_origin {

@@ -59,28 +59,21 @@ auto name_of(dom::element_type type) -> std::string_view {
 
 auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-/// A kind of record in a line: the name of the member with the key, and the name of the member with the value.
-struct line_kind {
-  std::string_view head;
-  std::string_view body;
-};
-constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "values"}, line_kind{"set", "members"},
-                                line_kind{"sorted_set", "scores"}, line_kind{"string", "value"}};
-
 constexpr std::string_view delete_head = "delete";  // its body is that of a hash: `fields`, with another value
-constexpr std::size_t hash_kind = 0;
+constexpr std::size_t hash_form = 0;                // the position of the form in the table
+static_assert(record_forms[hash_form].kind == record_kind::hash);
 
 /// The members of a line: for each kind of record, the member with the key (head) and the member with the value (body).
 struct members {
   std::optional<dom::element> deleted;  ///< the key that the line deletes, or whose fields it deletes
-  std::array<std::optional<dom::element>, line_kinds.size()> heads;
-  std::array<std::optional<dom::element>, line_kinds.size()> bodies;
+  std::array<std::optional<dom::element>, record_forms.size()> heads;
+  std::array<std::optional<dom::element>, record_forms.size()> bodies;
 
   auto named(std::string_view name) -> std::optional<dom::element>* {
     if (name == delete_head) return &deleted;
-    for (std::size_t kind = 0; kind < line_kinds.size(); ++kind) {
-      if (name == line_kinds[kind].head) return &heads[kind];
-      if (name == line_kinds[kind].body) return &bodies[kind];
+    for (std::size_t kind = 0; kind < record_forms.size(); ++kind) {
+      if (name == record_forms[kind].head) return &heads[kind];
+      if (name == record_forms[kind].body) return &bodies[kind];
     }
     return nullptr;
   }
@@ -98,7 +91,7 @@ struct members {
 auto key_of(dom::object object) -> std::string_view {
   for (const dom::key_value_pair member : object)
     if ((member.key == delete_head ||
-         std::ranges::find(line_kinds, member.key, &line_kind::head) != line_kinds.end()) &&
+         std::ranges::find(record_forms, member.key, &record_form::head) != record_forms.end()) &&
         member.value.is_string())
       return member.value.get_string().value_unsafe();
   return {};
@@ -138,7 +131,7 @@ class record_parser::machine {
   auto read_set(dom::element element) -> std::span<const std::byte>;
   auto read_sorted_set(dom::element element) -> std::span<const std::byte>;
   auto read_string(dom::element element) -> std::span<const std::byte>;
-  auto read_body(std::size_t kind, dom::element element) -> std::span<const std::byte>;
+  auto read_body(record_kind kind, dom::element element) -> std::span<const std::byte>;
   void become_text();
   auto digits(std::int64_t id) -> std::string_view;
   void check_dump(std::string_view key, std::string_view pointer, std::span<const std::byte> bytes, std::size_t read);
@@ -183,7 +176,7 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
 auto record_parser::machine::read_members(dom::object object) -> members {
   static const std::vector<std::string_view> known = [] {
     std::vector<std::string_view> names;
-    for (const line_kind& kind : line_kinds) names.insert(names.end(), {kind.head, kind.body});
+    for (const record_form& kind : record_forms) names.insert(names.end(), {kind.head, kind.body});
     names.push_back(delete_head);
     return names;
   }();
@@ -206,32 +199,34 @@ auto record_parser::machine::read_members(dom::object object) -> members {
 void record_parser::machine::check_pairing(const members& found) {
   const std::vector<std::size_t> kinds = found.kinds();
   if (kinds.size() + (found.deleted ? 1 : 0) > 1) {
-    const std::string_view other = found.deleted ? delete_head : line_kinds[kinds[1]].head;
+    const std::string_view other = found.deleted ? delete_head : record_forms[kinds[1]].head;
     report("ambiguous_record", "",
-           "a line is a " + std::string(line_kinds[kinds[0]].head) + " or a " + std::string(other) + ", not both",
+           "a line is a " + std::string(record_forms[kinds[0]].head) + " or a " + std::string(other) + ", not both",
            "write two lines, each with its own key");
     return;
   }
   if (found.deleted) return check_deletion(found);
   if (kinds.empty()) {
+    std::string heads;
+    for (const record_form& form : record_forms) heads += (heads.empty() ? "" : ", ") + in_backquotes(form.head);
     report("missing_member", "",
-           "the line must name its key by one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
+           "the line must name its key by one of " + heads + " and " + in_backquotes(delete_head));
     return;
   }
-  const std::string head = in_backquotes(line_kinds[kinds[0]].head);
-  const std::string body = in_backquotes(line_kinds[kinds[0]].body);
+  const std::string head = in_backquotes(record_forms[kinds[0]].head);
+  const std::string body = in_backquotes(record_forms[kinds[0]].body);
   if (!found.bodies[kinds[0]]) report("missing_member", "", head + " needs " + body);
-  for (std::size_t other = 0; other < line_kinds.size(); ++other)
+  for (std::size_t other = 0; other < record_forms.size(); ++other)
     if (other != kinds[0] && found.bodies[other])
-      report("unknown_member", braid::json_pointer("", line_kinds[other].body),
-             head + " has no " + in_backquotes(line_kinds[other].body), "write " + body);
+      report("unknown_member", braid::json_pointer("", record_forms[other].body),
+             head + " has no " + in_backquotes(record_forms[other].body), "write " + body);
 }
 
 void record_parser::machine::check_deletion(const members& found) {
-  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
-    if (kind != hash_kind && found.bodies[kind])
-      report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
-             "`delete` has no " + in_backquotes(line_kinds[kind].body),
+  for (std::size_t kind = 0; kind < record_forms.size(); ++kind)
+    if (kind != hash_form && found.bodies[kind])
+      report("unknown_member", braid::json_pointer("", record_forms[kind].body),
+             "`delete` has no " + in_backquotes(record_forms[kind].body),
              "use `fields` to delete fields of a hash, or leave it out to delete the whole key");
 }
 
@@ -398,14 +393,16 @@ auto record_parser::machine::read_string(dom::element element) -> std::span<cons
   return {};
 }
 
-auto record_parser::machine::read_body(std::size_t kind, dom::element element) -> std::span<const std::byte> {
+auto record_parser::machine::read_body(record_kind kind, dom::element element) -> std::span<const std::byte> {
   switch (kind) {
-    case 0: return read_hash(element);
-    case 1: return read_list(element);
-    case 2: return read_set(element);
-    case 3: return read_sorted_set(element);
-    default: return read_string(element);
+    case record_kind::hash: return read_hash(element);
+    case record_kind::id_list:
+    case record_kind::text_list: return read_list(element);
+    case record_kind::set: return read_set(element);
+    case record_kind::sorted_set: return read_sorted_set(element);
+    case record_kind::string: return read_string(element);
   }
+  return {};
 }
 
 void record_parser::machine::read_element(dom::element element, std::string_view parent, std::size_t index) {
@@ -461,7 +458,7 @@ void record_parser::machine::check_dump(std::string_view key, std::string_view p
 auto record_parser::machine::deletion(const members& found) -> braid::checked<std::optional<parsed_record>> {
   const std::string_view key = read_key(*found.deleted, "/delete");
   texts_.clear();
-  if (found.bodies[hash_kind]) read_deleted_fields(*found.bodies[hash_kind]);
+  if (found.bodies[hash_form]) read_deleted_fields(*found.bodies[hash_form]);
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   return parsed_record{.key = key, .bytes = {}, .origin = origin_, .fields = texts_};
 }
@@ -485,13 +482,13 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   std::string_view key;
   std::string pointer;
   for (const std::size_t kind : found.kinds()) {
-    pointer = braid::json_pointer("", line_kinds[kind].head);
+    pointer = braid::json_pointer("", record_forms[kind].head);
     key = read_key(*found.heads[kind], pointer);
   }
   if (found.deleted && found.kinds().empty()) return deletion(found);
   std::span<const std::byte> bytes;
-  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
-    if (found.bodies[kind]) bytes = read_body(kind, *found.bodies[kind]);
+  for (std::size_t kind = 0; kind < record_forms.size(); ++kind)
+    if (found.bodies[kind]) bytes = read_body(record_forms[kind].kind, *found.bodies[kind]);
   if (diagnostics_.empty()) check_dump(key, pointer, bytes, line.text.size());
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   return parsed_record{.key = key, .bytes = bytes, .origin = origin_};

@@ -181,19 +181,6 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
   return {};
 }
 
-/// Returns the command that adds elements of a record to a key.
-auto choose_command(record_kind kind) -> std::string_view {
-  switch (kind) {
-    case record_kind::hash: return "HSET";
-    case record_kind::set: return "SADD";
-    case record_kind::sorted_set: return "ZADD";
-    case record_kind::string: return "SET";
-    case record_kind::id_list:
-    case record_kind::text_list: break;
-  }
-  return "RPUSH";
-}
-
 /// Appends the command arguments for one element of a value. Arguments that are numbers refer to texts in `digits`.
 void append_element(const record_view& view, std::size_t at, std::vector<std::string>& digits,
                     std::vector<std::string_view>& words) {
@@ -210,9 +197,7 @@ void append_element(const record_view& view, std::size_t at, std::vector<std::st
       break;
     }
     case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
-    case record_kind::text_list:
-    case record_kind::set:
-    case record_kind::string: words.push_back(view.text_at(at)); break;
+    default: words.push_back(view.text_at(at)); break;
   }
 }
 
@@ -223,7 +208,7 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
-    words.assign({choose_command(view.kind()), key});
+    words.assign({find_record_form(view.kind()).command, key});
     for (; at < view.count() && words.size() < max_words; ++at) append_element(view, at, digits, words);
     batch.add_words(words);
   }
