@@ -240,7 +240,7 @@ void column_check::look_at(key_form& form, std::string_view key, const record_vi
 
 void column_check::see(std::string_view key, const record_view& record) {
   for (key_form& form : forms_)
-    if (form.kind == find_read_kind(record.kind()) && is_of_form(key, form.literals)) look_at(form, key, record);
+    if (form.kind == record.kind() && is_of_form(key, form.literals)) look_at(form, key, record);
   const auto reads = [&](const std::vector<std::string>& literals) { return is_of_form(key, literals); };
   if (!keys_read_.empty() && std::ranges::none_of(keys_read_, reads) && !is_fixed(key))
     note_unread(key, record.origin());
@@ -257,7 +257,7 @@ auto column_check::read(const embedded_store::snapshot& snapshot, std::size_t ma
       if (!*entry || !(*entry)->key.starts_with(prefix)) break;
       form.is_whole = count < max_records;
       if (!form.is_whole) break;
-      if (find_read_kind((*entry)->record.kind()) == form.kind && is_of_form((*entry)->key, form.literals))
+      if ((*entry)->record.kind() == form.kind && is_of_form((*entry)->key, form.literals))
         look_at(form, (*entry)->key, (*entry)->record);
     }
   }

@@ -153,7 +153,6 @@ void append_record(std::string& out, std::string_view key, const record_view& re
   switch (record.kind()) {
     case record_kind::hash: append_fields(out, record); break;
     case record_kind::sorted_set: append_scores(out, record); break;
-    case record_kind::number: out += record.text_at(0); break;
     default: append_list(out, record);
   }
   out.append(form.brackets.substr(form.brackets.size() / 2)).append("}\n");

@@ -46,8 +46,7 @@ constexpr auto entry_width(std::uint32_t kind) noexcept -> std::uint64_t {
     case record_kind::id_list: return sizeof(std::int64_t);
     case record_kind::text_list:
     case record_kind::set:
-    case record_kind::string:
-    case record_kind::number: return sizeof(std::uint32_t);
+    case record_kind::string: return sizeof(std::uint32_t);
     case record_kind::sorted_set: return sorted_set_entry;
   }
   return 0;
@@ -62,8 +61,7 @@ auto record_view::parse(std::span<const std::byte> bytes) noexcept -> std::optio
   const std::uint64_t table = head.count * width;  // below 2^36: no overflow
   const std::uint64_t rest = bytes.size() - sizeof(header);
   if (width == 0 || table > rest) return std::nullopt;
-  if (find_read_kind(static_cast<record_kind>(head.kind)) == record_kind::string && head.count != 1)
-    return std::nullopt;
+  if (static_cast<record_kind>(head.kind) == record_kind::string && head.count != 1) return std::nullopt;
 
   record_view view;
   view.kind_ = static_cast<record_kind>(head.kind);
@@ -176,10 +174,6 @@ auto record_builder::text_list(std::span<const std::string_view> elements, recor
 
 auto record_builder::string(std::string_view text, record_origin origin) -> std::span<const std::byte> {
   return texts(record_kind::string, std::span(&text, 1), origin);
-}
-
-auto record_builder::number(std::string_view text, record_origin origin) -> std::span<const std::byte> {
-  return texts(record_kind::number, std::span(&text, 1), origin);
 }
 
 auto record_builder::set(std::span<const std::string_view> members, record_origin origin)

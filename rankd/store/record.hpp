@@ -15,15 +15,7 @@ namespace rankd {
 
 /// The kind of a key's value. A string is one text. A list whose elements are all 64-bit integers is packed; any other
 /// list keeps its elements as text.
-enum class record_kind : std::uint8_t {
-  hash = 1,
-  id_list = 2,
-  text_list = 3,
-  sorted_set = 4,
-  set = 5,
-  string = 6,
-  number = 7,  ///< the text of a finite number; read as a string
-};
+enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
 /// The notation of a record in a line of data, and its command in Redis. The two kinds of lists share a row.
 struct record_form {
@@ -40,18 +32,12 @@ inline constexpr std::array record_forms{
     record_form{
         .kind = record_kind::sorted_set, .head = "sorted_set", .body = "scores", .brackets = "{}", .command = "ZADD"},
     record_form{.kind = record_kind::string, .head = "string", .body = "value", .brackets = "", .command = "SET"},
-    record_form{.kind = record_kind::number, .head = "number", .body = "amount", .brackets = "", .command = "SET"},
 };
 
 /// Returns the row of a kind.
 constexpr auto find_record_form(record_kind kind) noexcept -> const record_form& {
   if (kind == record_kind::id_list) kind = record_kind::text_list;
   return *std::ranges::find(record_forms, kind, &record_form::kind);
-}
-
-/// Returns the kind as which records of this kind are read.
-constexpr auto find_read_kind(record_kind kind) noexcept -> record_kind {
-  return kind == record_kind::number ? record_kind::string : kind;
 }
 
 /// The place in the data files from which a record was loaded.
@@ -134,8 +120,6 @@ class record_builder {
   /// Builds a sorted set. Requires members sorted by score, then by bytes, without duplicates.
   auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
   auto string(std::string_view text, record_origin origin) -> std::span<const std::byte>;
-  /// Builds a number. Requires the text of a finite number.
-  auto number(std::string_view text, record_origin origin) -> std::span<const std::byte>;
   /// Builds a set. Requires members sorted by bytes, without duplicates.
   auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 

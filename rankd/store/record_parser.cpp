@@ -1,7 +1,6 @@
 // rankd/store/record_parser.cpp: parses a line of data, and reports all of its errors.
 #include <rankd/store/record_parser.hpp>
 
-#include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/vector_bytes.hpp>
@@ -132,7 +131,6 @@ class record_parser::machine {
   auto read_set(dom::element element) -> std::span<const std::byte>;
   auto read_sorted_set(dom::element element) -> std::span<const std::byte>;
   auto read_string(dom::element element) -> std::span<const std::byte>;
-  auto read_number(dom::element element) -> std::span<const std::byte>;
   auto read_body(record_kind kind, dom::element element) -> std::span<const std::byte>;
   void become_text();
   auto digits(std::int64_t id) -> std::string_view;
@@ -150,7 +148,6 @@ class record_parser::machine {
   std::vector<std::int64_t> ids_;
   std::vector<std::string_view> texts_;
   std::vector<scored_member> scored_;
-  std::string number_;
   bool has_text_ = false;
 };
 
@@ -396,17 +393,6 @@ auto record_parser::machine::read_string(dom::element element) -> std::span<cons
   return {};
 }
 
-auto record_parser::machine::read_number(dom::element element) -> std::span<const std::byte> {
-  double number = 0;
-  if (!element.is_number() || element.get(number) != simdjson::SUCCESS) {
-    wrong_type("/amount", "a number", element);
-    return {};
-  }
-  number_.clear();
-  append_json_number(number_, number);
-  return builder_.number(number_, origin_);
-}
-
 auto record_parser::machine::read_body(record_kind kind, dom::element element) -> std::span<const std::byte> {
   switch (kind) {
     case record_kind::hash: return read_hash(element);
@@ -415,7 +401,6 @@ auto record_parser::machine::read_body(record_kind kind, dom::element element) -
     case record_kind::set: return read_set(element);
     case record_kind::sorted_set: return read_sorted_set(element);
     case record_kind::string: return read_string(element);
-    case record_kind::number: return read_number(element);
   }
   return {};
 }

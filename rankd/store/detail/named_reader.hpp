@@ -26,7 +26,7 @@ inline auto suits(record_kind record, read_kind kind) -> bool {
     case read_kind::scores: return record == record_kind::sorted_set;
     case read_kind::set:
     case read_kind::members: return record == record_kind::set;
-    case read_kind::strings: return find_read_kind(record) == record_kind::string;
+    case read_kind::strings: return record == record_kind::string;
     case read_kind::fields: break;
   }
   return record == record_kind::hash;
@@ -124,7 +124,7 @@ class named_reader {
 
   [[nodiscard]] auto text_of(const Record* record) const -> items {
     const std::span<stored_item> out = arena_->filled(1, stored_item());
-    if (record != nullptr && suits(record->kind(), read_kind::strings))
+    if (record != nullptr && record->kind() == record_kind::string)
       out[0] = {.is_there = true, .text = arena_->copied(record->text_at(0))};
     return out;
   }

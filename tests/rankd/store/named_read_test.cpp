@@ -47,7 +47,7 @@ constexpr std::string_view data = R"({"list":"shelf:spring","values":[5,6,7,-8,9
 {"list":"names:list","values":["b","","a/b","007",7,"a\u0000","b"]}
 {"set":"names:set","members":["b","a","\u00e4","B","a10","a9"]}
 {"sorted_set":"names:ranked","scores":{"x":1,"\u00e4":1,"A":1,"":2,"z":3}}
-{"number":"price:17","amount":9.5}
+{"string":"price:17","value":"9.5"}
 {"string":"price:18","value":""}
 {"string":"price:{DE}","value":"\u0000 \u20ac"}
 )";
