@@ -155,7 +155,7 @@ auto branches(const parameters& given) -> sample {
 }
 
 /// From the bytes of an artifact to a plan that can be run.
-auto bind(const parameters& given) -> sample {
+auto bind_artifact(const parameters& given) -> sample {
   const std::uint64_t times = given.number("times", 20);
   testing::engine_world world(1);
   const std::string artifact = branched(true);
@@ -302,7 +302,7 @@ auto main(int count, char** arguments) -> int {
                              {"nodes", on_workers, nodes<run_order::side_by_side, small_nodes::on_workers>},
                              {"branches", braid, branches<true>},
                              {"branches", chosen_alone, branches<false>},
-                             {"bind", braid, bind},
+                             {"bind", braid, bind_artifact},
                              {"expression", braid, expression<division::none>},
                              {"expression", in_parts, expression<division::among_workers>},
                              {"filter", braid, filter},
