@@ -146,7 +146,7 @@ auto ranker::generation::open_stores_for(const bound_plan* plan) -> braid::check
   for (std::size_t at = 0; at < endpoints.size(); ++at) {
     if (plan != nullptr && !reads_endpoint(*plan, endpoints[at])) continue;
     if (stores[at] == nullptr) {
-      auto opened = open_store_of(*in, endpoints[at], {.observer = options->observer});
+      auto opened = open_endpoint_store(*in, endpoints[at], {.observer = options->observer});
       if (!opened) return std::unexpected(std::move(opened.error()));
       stores[at] = std::move(*opened);
     }

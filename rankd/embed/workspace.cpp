@@ -109,7 +109,7 @@ auto open_some(const workspace& workspace, const store_choice& choice, const Wan
   for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     stores.owned.emplace_back();
     if (!is_wanted(endpoint)) continue;
-    auto opened = open_store_of(workspace, endpoint, choice);
+    auto opened = open_endpoint_store(workspace, endpoint, choice);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores.owned.back() = std::move(*opened);
   }
@@ -193,7 +193,7 @@ auto open_stores::pointers() const -> std::vector<store*> {
   return all;
 }
 
-auto open_store_of(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice)
+auto open_endpoint_store(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice)
     -> braid::checked<std::unique_ptr<store>> {
   if (endpoint.kind == endpoint_entry::kind_type::vectors) return nullptr;
   if (is_embedded(endpoint) && !workspace.store.empty()) {

@@ -75,10 +75,10 @@ struct store_choice {
 
 /// Opens the store of one endpoint, or returns null if the endpoint is not a store. If an embedded store does not exist
 /// yet, it is filled from the project's data. Redis servers are not contacted yet.
-auto open_store_of(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice = {})
+auto open_endpoint_store(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice = {})
     -> braid::checked<std::unique_ptr<store>>;
 
-/// Opens the stores of all endpoints, as `open_store_of` does for one.
+/// Opens the stores of all endpoints, as `open_endpoint_store` does for one.
 auto open_all_stores(const workspace& workspace, const store_choice& choice = {}) -> braid::checked<open_stores>;
 
 /// Returns whether the plan or its fallback plan uses the endpoint.

@@ -206,7 +206,7 @@ auto names_endpoint(const plan& stated, std::string_view endpoint_id) -> bool {
 }
 
 /// Returns the generations of the embedded stores that the plan reads.
-auto generations_of(const request_state& state, const registries& declared) -> std::vector<generation_report> {
+auto list_generations(const request_state& state, const registries& declared) -> std::vector<generation_report> {
   std::vector<generation_report> out;
   for (std::size_t at = 0; at < state.stores->size(); ++at) {
     const store* const each = (*state.stores)[at];
@@ -225,7 +225,7 @@ auto make_explanation(const run_picture& run, const ranking& answer, const regis
   all.answering = answer.total;
   for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
   if (run.state.reads != nullptr) all.reads = run.state.reads->counts();
-  all.generations = generations_of(run.state, declared);
+  all.generations = list_generations(run.state, declared);
   return all;
 }
 

@@ -238,7 +238,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
 
 // The kinds of questions about a key
 
-auto record_cache::head_of(const store_question& question) -> head* {
+auto record_cache::find_head(const store_question& question) -> head* {
   head_text_.clear();
   std::visit([&](const auto& of) { detail::put_head(packed_writer(head_text_), scratch_, of); }, question);
   if (const auto known = heads_.find(std::string_view(head_text_)); known != heads_.end()) return &*known;
@@ -286,7 +286,7 @@ auto record_cache::find_values(const Question& question, braid::arena& memory) -
   using stored = std::remove_cvref_t<decltype(list_values(answer())[0])>;
   using element = std::remove_cvref_t<decltype(elements_of(stored())[0])>;
 
-  const head* const what = head_of(question);
+  const head* const what = find_head(question);
   const braid::time_point now = options_.clock->now();
   const std::span<stored> values = memory.filled(key_count(question), stored());
   record_lookup out;
@@ -349,7 +349,7 @@ void record_cache::add(record_lookup& to_lookup, std::span<const std::uint32_t> 
 // Functions that register running reads, and cache their answers
 
 void record_cache::begin(record_read& read) {
-  head* const what = head_of(read.question);
+  head* const what = find_head(read.question);
   std::size_t keys = 0;
   try {
     with_question(read.question, [&](const auto& question) {

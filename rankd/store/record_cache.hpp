@@ -137,7 +137,7 @@ class record_cache final : public braid::redis_tracker {
     std::uint32_t index;
   };
 
-  auto head_of(const store_question& question) -> head*;
+  auto find_head(const store_question& question) -> head*;
   template <typename Question, typename Each>
   static void for_each_key(const Question& question, const Each& each);
   template <typename Question>

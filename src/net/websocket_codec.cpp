@@ -29,7 +29,7 @@ struct utf8_lead {
   unsigned char high = 0xbf;
 };
 
-auto lead_of(unsigned char first) noexcept -> utf8_lead {
+auto parse_lead(unsigned char first) noexcept -> utf8_lead {
   if (first >= 0xc2 && first <= 0xdf) return {.rest = 1};
   if (first == 0xe0) return {.rest = 2, .low = 0xa0};
   if (first == 0xed) return {.rest = 2, .high = 0x9f};
@@ -214,7 +214,7 @@ auto is_utf8(std::string_view text) noexcept -> bool {
     const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(at++);
     if (first < 0x80) continue;
-    const utf8_lead lead = lead_of(first);
+    const utf8_lead lead = parse_lead(first);
     if (lead.rest == 0 || text.size() - at < lead.rest) return false;
     if (byte(at) < lead.low || byte(at) > lead.high) return false;
     for (unsigned i = 1; i < lead.rest; ++i)

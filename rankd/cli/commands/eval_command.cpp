@@ -340,7 +340,7 @@ auto as_json(const evaluation& what, const eval_options& options) -> std::string
   return out + "}\n";
 }
 
-auto cell_of(const std::optional<mean_estimate>& each, const char* format) -> std::string {
+auto format_cell(const std::optional<mean_estimate>& each, const char* format) -> std::string {
   if (!each) return "-";
   return printed(format, each->mean) + " [" + printed(format, each->low) + ", " + printed(format, each->high) + "]";
 }
@@ -356,8 +356,8 @@ void print_table(const evaluation& what, const eval_options& options) {
   text_table table(std::move(heads));
   for (std::size_t metric = 0; metric < quality_metrics; ++metric) {
     std::vector<std::string> row{std::string(name_of(static_cast<quality_metric>(metric)))};
-    for (const estimates& each : what.means) row.push_back(cell_of(each[metric], "%.4f"));
-    if (what.paired) row.push_back(cell_of((*what.paired)[metric], "%+.4f"));
+    for (const estimates& each : what.means) row.push_back(format_cell(each[metric], "%.4f"));
+    if (what.paired) row.push_back(format_cell((*what.paired)[metric], "%+.4f"));
     table.add(std::move(row));
   }
   std::vector<std::string> row{"coverage"};

@@ -221,7 +221,7 @@ auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std
 }
 
 /// Returns the embedded stores that can switch to new generations.
-auto followed_of(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target> {
+auto list_followed(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target> {
   std::vector<store_follower::target> found;
   for (const store_scrubber::target& each : list_scrubbed(workspace, stores))
     if (followed_store* const follows = each.reads->followed()) found.push_back({each.endpoint_id, follows});
@@ -424,7 +424,7 @@ class service {
     if (!loop) return std::unexpected(no_runtime(loop.error()));
     loop_ = std::move(*loop);
     log_findings(context_.log, loaded_);
-    follower_.emplace(followed_of(*workspace_, *stores_), context_.log);
+    follower_.emplace(list_followed(*workspace_, *stores_), context_.log);
     static_cast<void>(follower_->look());  // from now on a load waits for this server
     if (auto follows = follower_->start(); !follows) return std::unexpected(std::move(follows.error()));
     if (options_->accepts_records) open_writers();
@@ -439,7 +439,7 @@ class service {
   }
 
   void open_writers() {
-    for (const store_follower::target& each : followed_of(*workspace_, *stores_)) {
+    for (const store_follower::target& each : list_followed(*workspace_, *stores_)) {
       writers_.push_back(std::make_unique<record_writer>(*each.follows, list_lengths(workspace_->declared),
                                                          [this] { static_cast<void>(follower_->look()); }));
       context_.records.emplace_back(each.endpoint_id, writers_.back().get());

@@ -90,7 +90,7 @@ auto read_health_request(endpoint_context& context, braid::http_exchange& x, end
 
 auto is_known(std::string_view service) -> bool { return service.empty() || service == ranking_service; }
 
-auto health_of(const endpoint_context& context, std::string_view service) -> health::HealthCheckResponse {
+auto find_health(const endpoint_context& context, std::string_view service) -> health::HealthCheckResponse {
   health::HealthCheckResponse out;
   out.set_status(!is_known(service)  ? health::HealthCheckResponse::SERVICE_UNKNOWN
                  : is_ready(context) ? health::HealthCheckResponse::SERVING
@@ -167,7 +167,7 @@ auto answer_grpc_health_check(endpoint_context& context, braid::http_exchange& x
                                      quote_name(std::string(ranking_service)),
                                  given_request_id(x.request())));
   context.metrics.count_answer(endpoint::grpc_health_check, http_status::ok);
-  call.reply(health_of(context, request->service()));
+  call.reply(find_health(context, request->service()));
 }
 
 /// Sends the state whenever it changes. When the server drains, sends NOT_SERVING and ends the call, because an open
@@ -187,7 +187,7 @@ auto answer_grpc_health_watch(endpoint_context& context, braid::http_exchange& x
   std::optional<int> sent;
   for (;;) {
     const bool stops = context.shared->stopping.load(braid::relaxed);
-    const health::HealthCheckResponse state = health_of(context, request->service());
+    const health::HealthCheckResponse state = find_health(context, request->service());
     if (sent != state.status() && !co_await x.write(call.framed(state))) co_return;
     sent = state.status();
     if (stops) break;
