@@ -36,7 +36,7 @@ class slab_lock {
 
   void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.bias: publish what was done inside
 
-  void lock(asymmetric_barrier& barrier) noexcept {
+  [[gnu::noinline]] void lock(asymmetric_barrier& barrier) noexcept {
     std::uint8_t seen = word_.load(relaxed);
     // edge slab_lock.revoked: observe what the last holder did inside
     while ((seen & locked) != 0 || !word_.compare_exchange_weak(seen, seen | locked, acquire, relaxed)) {
