@@ -46,7 +46,7 @@ auto read_given(object_reader& reader, braid::diagnostics& problems) -> std::opt
     if (problems.empty())
       problems.add({.code = "missing_field",
                     .pointer = reader.pointer(),
-                    .message = "the message has neither `artifact` nor `file`, or both; one of them is expected",
+                    .message = "the message must have either `artifact` or `file`",
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -106,7 +106,7 @@ auto bound(const given_artifact& given, const project& project, const registries
 }
 
 auto no_project() -> std::unexpected<braid::diagnostics> {
-  return refused("no_project", "no project is open", "send a message with `do` open before this one");
+  return refused("no_project", "no project is open", "open a project first: send a message whose `do` is `open`");
 }
 
 /// Reads the id of a message, which the answer repeats. Returns it as JSON; null if the message has no id.

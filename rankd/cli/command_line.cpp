@@ -54,7 +54,7 @@ using action = std::function<exit_status()>;
 
 template <typename Options>
 void add_workers(CLI::App& command, Options& options) {
-  command.add_option("--workers", options.workers, "Threads that compute; default: one for each available CPU")
+  command.add_option("--workers", options.workers, "Number of compute threads; default: one for each available CPU")
       ->check(whole_number(1, 4096));
 }
 
@@ -73,41 +73,43 @@ void check_why(const rankd::rank_options& options) {
 }
 
 void add_rank(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
+  auto* command = app.add_subcommand("rank", "Answer one ranking request: JSON in, JSON out");
   auto options = std::make_shared<rankd::rank_options>();
   add_project(*command, *options);
-  command->add_option("--plan", options->plan, "Plan to run; default: the one that the request names")
+  command->add_option("--plan", options->plan, "Plan to run; default: the plan that the request names")
       ->check(check_not_empty)
       ->type_name("NAME");
-  command->add_option("--request", options->request, "The request, or a file with it; default: standard input")
+  command->add_option("--request", options->request, "The request, or a file that contains it; default: standard input")
       ->check(check_not_empty)
       ->type_name("JSON|FILE");
   command->add_flag_callback(
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
   command->add_flag_callback(
       "--explain", [options] { options->explain = rankd::explain_mode::on; },
-      "Show where the time went: as tables, or as JSON with --json");
+      "Show the time and the dropped rows of each node: as tables, or as JSON with --json");
   command
       ->add_option("--why", options->why,
-                   "Show the node at which an id was lost, or its position; separate several ids by commas")
+                   "Show which node dropped an id, or the position of the id; separate several ids by commas")
       ->delimiter(',')
       ->type_name("ID");
   command
       ->add_option("--capture", options->captures,
-                   "Show the rows that a node returns, with some keys or all; at most 8 nodes")
+                   "Show the rows that a node returns, with all keys or the listed keys; at most 8 nodes")
       ->check(check_not_empty)
       ->type_name("NODE[:KEY,…]");
-  auto* json = command->add_flag_callback(
-                          "--json", [] {}, "Print JSON; the default without --table and --explain")
-                   ->excludes("--table");
+  auto* json =
+      command->add_flag_callback(
+                 "--json", [] {}, "Print JSON; this is the default without --table and --explain")
+          ->excludes("--table");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command->callback([options, json, &chosen] {
     if (options->why.size() > rankd::max_explained_ids)
-      throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::max_explained_ids) + " ids");
+      throw CLI::ValidationError("--why", "must list at most " + std::to_string(rankd::max_explained_ids) + " ids");
     check_why(*options);
     if (options->captures.size() > rankd::max_captured_nodes)
-      throw CLI::ValidationError("--capture", "names at most " + std::to_string(rankd::max_captured_nodes) + " nodes");
+      throw CLI::ValidationError("--capture",
+                                 "must name at most " + std::to_string(rankd::max_captured_nodes) + " nodes");
     if (!options->why.empty()) options->explain = rankd::explain_mode::on;
     if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
     chosen = [options] { return rank_command(*options); };
@@ -126,10 +128,10 @@ auto parse_shard(const std::string& text) -> std::optional<rankd::batch_shard> {
 }
 
 void add_batch(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("batch", "Rank for many requests: NDJSON in, NDJSON out, in the same order");
+  auto* command = app.add_subcommand("batch", "Answer many ranking requests: NDJSON in, NDJSON out, in the same order");
   auto options = std::make_shared<rankd::batch_command_options>();
   add_project(*command, *options);
-  command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
+  command->add_option("--plan", options->plan, "Plan to run; default: the plan that each request names")
       ->check(check_not_empty)
       ->type_name("NAME");
   auto* in = command->add_option("--in", options->in, "Requests, one on each line; default: standard input")
@@ -142,7 +144,7 @@ void add_batch(CLI::App& app, action& chosen) {
       ->add_option_function<std::string>(
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
-          "Answer only the I-th of N parts; the answers of all parts, concatenated, equal those of one batch")
+          "Answer only part I of N; the concatenated answers of all parts equal the answers of one batch")
       ->check([](const std::string& text) { return parse_shard(text) ? "" : "must be I/N with 1 <= I <= N"; })
       ->needs(in)
       ->type_name("I/N");
@@ -160,13 +162,14 @@ void add_batch(CLI::App& app, action& chosen) {
       ->needs(out);
   command->add_flag_callback(
       "--allow-degraded", [options] { options->fallbacks = rankd::time_fallbacks::allowed; },
-      "Run plans even if their answers depend on time, because they have fallbacks for late nodes");
+      "Also run plans that have fallbacks for late nodes; the answers of such plans depend on time");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command
-      ->add_option("--in-flight", options->in_flight, "Requests that each thread answers at the same time; default: 32")
+      ->add_option("--in-flight", options->in_flight,
+                   "Number of requests that each thread answers at the same time; default: 32")
       ->check(whole_number(1, 32));
-  command->add_option("--cache-mib", options->cache_mib, "Memory for caches of nodes, in each thread")
+  command->add_option("--cache-mib", options->cache_mib, "Memory for node caches, in each thread")
       ->check(whole_number(0, 1 << 20))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
@@ -184,7 +187,7 @@ void add_bench(CLI::App& app, action& chosen) {
       ->type_name("FILE");
   command
       ->add_option("--clients", options->clients,
-                   "Clients that send at the same time; several numbers are measured one after another")
+                   "Number of concurrent clients; a list of numbers is measured one after another")
       ->delimiter(',')
       ->check(whole_number(1, 100'000))
       ->capture_default_str();
@@ -193,15 +196,17 @@ void add_bench(CLI::App& app, action& chosen) {
           "--duration-ms", [options](std::int64_t ms) { options->duration = std::chrono::milliseconds(ms); },
           "Time for each number of clients; default: 1000")
       ->check(whole_number(1, max_ms));
-  command->add_option("--loops", options->loops, "Event loops that share the clients, each with its thread")
+  command
+      ->add_option("--loops", options->loops,
+                   "Number of event loops that share the clients; each loop has its own thread")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
-  command->add_option("--workers", options->workers, "Threads that compute, for each loop")
+  command->add_option("--workers", options->workers, "Number of compute threads for each event loop")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
   command->add_flag_callback(
       "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
-      "Run the nodes of a request one by one, on the loop");
+      "Run the nodes of a request one by one, on the event loop");
   auto* const http =
       command
           ->add_option(
@@ -214,15 +219,16 @@ void add_bench(CLI::App& app, action& chosen) {
                          ->type_name("FILE");
   auto* const rate =
       command
-          ->add_option("--rate", options->rates,
-                       "Send this many requests a second, without waiting for answers; several rates run in succession")
+          ->add_option(
+              "--rate", options->rates,
+              "Send this many requests per second, without waiting for answers; a list of rates runs in succession")
           ->delimiter(',')
           ->check(number_between(0.001, 10'000'000))
           ->needs(http)
           ->excludes(plot);
   command
       ->add_option("--connections", options->connections,
-                   "The maximum number of requests that wait for an answer, with --rate")
+                   "With --rate, the maximum number of requests that wait for an answer")
       ->check(whole_number(1, 100'000))
       ->capture_default_str()
       ->needs(rate);
@@ -243,18 +249,21 @@ void add_load(CLI::App& app, action& chosen) {
                    "default: the project's")
       ->check(check_filled_store)
       ->type_name("URL");
-  command->add_flag("--replace", options->replace, "Delete the earlier contents of the store; not with Redis");
-  command->add_flag("--strict", options->strict, "Treat warnings as errors: the store stays unchanged");
+  command->add_flag("--replace", options->replace, "Delete the earlier contents of the store; not allowed for Redis");
+  command->add_flag("--strict", options->strict,
+                    "Treat warnings as errors: after a warning, the store stays unchanged");
   command
-      ->add_option("--watch", options->watched,
-                   "Load each *.ndjson file that appears in this folder, and move it to `done` or `failed` there")
+      ->add_option(
+          "--watch", options->watched,
+          "Load each *.ndjson file that appears in this folder, then move it to the subfolder `done` or `failed`")
       ->check(CLI::ExistingDirectory)
       ->excludes("data")
       ->excludes("--replace")
       ->type_name("DIR");
   command->callback([options, &chosen] {
     if (options->replace && rankd::is_redis_url(options->store))
-      throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
+      throw CLI::ValidationError("--replace",
+                                 "works only for embedded stores; empty a Redis database with its command FLUSHDB");
     chosen = [options] { return load_command(*options); };
   });
 }
@@ -267,12 +276,12 @@ void add_dump(CLI::App& app, action& chosen) {
   command->add_option("--out", options->out, "File to write; default: standard output")
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--prefix", options->prefix, "Only keys with this prefix")->type_name("TEXT");
+  command->add_option("--prefix", options->prefix, "Write only keys with this prefix")->type_name("TEXT");
   command->callback([options, &chosen] { chosen = [options] { return dump_command(*options); }; });
 }
 
 void add_validate(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("validate", "Print all errors in plans");
+  auto* command = app.add_subcommand("validate", "Print all errors of plans");
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
@@ -288,7 +297,7 @@ void add_eval(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::eval_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_option("plan", options->plans, "Name or file; a second one is compared with the first")
+  command->add_option("plan", options->plans, "Name or file of a plan; a second plan is compared with the first")
       ->required()
       ->expected(1, 2)
       ->check(check_not_empty)
@@ -299,7 +308,9 @@ void add_eval(CLI::App& app, action& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--depth", options->quality.depth, "How many candidates from the top count: the k of NDCG@k")
+  command
+      ->add_option("--depth", options->quality.depth,
+                   "Number of candidates from the top that are measured: the k in NDCG@k")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
@@ -314,14 +325,12 @@ void add_eval(CLI::App& app, action& chosen) {
   command->add_option("--diversity", options->diversity, "Key whose values should differ among the first candidates")
       ->check(check_not_empty)
       ->type_name("KEY");
-  command
-      ->add_option("--resamples", options->bootstrap.resamples,
-                   "How often requests are resampled for each confidence interval")
+  command->add_option("--resamples", options->bootstrap.resamples, "Number of resamples for each confidence interval")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command
       ->add_option("--seed", options->bootstrap.seed,
-                   "Seed of the resamples: the same seed results in the same intervals")
+                   "Seed for resampling: the same seed results in the same intervals")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   add_workers(*command, *options);
@@ -338,7 +347,7 @@ void add_list(CLI::App& app, action& chosen, const std::string& name, const std:
 }
 
 void add_plans(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("plans", "List the plans of the project, or show the graph of one");
+  auto* command = app.add_subcommand("plans", "List the plans of the project, or show the graph of one plan");
   auto options = std::make_shared<rankd::plans_options>();
   add_project(*command, *options);
   auto* plan = command->add_option("plan", options->plan, "Name or file of the plan to show; default: list all")
@@ -361,14 +370,15 @@ void add_plans(CLI::App& app, action& chosen) {
 }
 
 void add_registry(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("registry", "Show what the project declares");
+  auto* command = app.add_subcommand("registry", "Show the registries of the project");
   auto options = std::make_shared<rankd::registry_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
   command->add_option("registry", options->registry, "The registry to show; default: all")
       ->check(CLI::IsMember({"keys", "params", "capabilities", "endpoints", "experiments"}));
   command->add_flag_callback(
-      "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
+      "--digests", [options] { options->show = rankd::registry_view::digests; },
+      "Show only the SHA-256 digest of each registry");
   command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
 }
 
@@ -377,44 +387,46 @@ void add_ops(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::ops_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_flag("--toml", options->toml, "Print TOML: params with their ranges and choices, and ops of expressions")
+  command
+      ->add_flag("--toml", options->toml,
+                 "Print TOML, with the ranges and choices of params, and with the ops of expressions")
       ->excludes(command->get_option("--json"));
-  command->add_flag("--own", options->own, "Only the operators of the project's own libraries");
+  command->add_flag("--own", options->own, "List only the operators of the project's own libraries");
   command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
 }
 
 void add_folder(CLI::App& command, rankd::init_options& options) {
-  command.add_option("folder", options.folder, "Folder to create; an existing one must be empty")
+  command.add_option("folder", options.folder, "Folder to create; an existing folder must be empty")
       ->required()
       ->check(check_not_empty)
       ->type_name("DIR");
 }
 
 void add_init(CLI::App& app, action& chosen) {
-  auto* init = app.add_subcommand("init", "Make a project: `init demo|shop|empty DIR`")->require_subcommand(1);
+  auto* init = app.add_subcommand("init", "Create a project: `init demo|shop|empty DIR`")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
   add_folder(*demo, *options);
   demo->add_option("--seed", options->size.seed, "Seed of the data")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
-  demo->add_option("--users", options->size.users, "How many users")
+  demo->add_option("--users", options->size.users, "Number of users")
       ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
-  demo->add_option("--media", options->size.media, "How many media")
+  demo->add_option("--media", options->size.media, "Number of media")
       ->check(whole_number(0, 100'000'000))
       ->capture_default_str();
   demo->callback([options, &chosen] { chosen = [options] { return init_command(*options); }; });
 
-  auto* empty = init->add_subcommand("empty", "A project to start from: registries, one plan, settings for editors");
+  auto* empty = init->add_subcommand("empty", "A project to start from, with registries, one plan and editor settings");
   add_folder(*empty, *options);
   empty->callback([options, &chosen] {
     options->kind = rankd::project_kind::empty;
     chosen = [options] { return init_command(*options); };
   });
 
-  auto* shop =
-      init->add_subcommand("shop", "A made-up shop whose ids are strings: ten plans with tests, data, a model");
+  auto* shop = init->add_subcommand(
+      "shop", "A made-up shop whose ids are strings, with ten plans and their tests, data, and a model");
   add_folder(*shop, *options);
   shop->callback([options, &chosen] {
     options->kind = rankd::project_kind::shop;
@@ -473,14 +485,14 @@ auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::st
 
 auto rankd::detail::run_command_line(int argc, char** argv) -> int {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
-  CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
+  CLI::App app("rankd ranks candidates by plans. A plan is a graph of operators over rows.", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
   app.failure_message(format_parse_error);
   app.footer(
-      "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. When the reader of standard "
+      "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. If the reader of standard "
       "output\n"
-      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 if that signal is ignored.");
+      "closes the pipe, SIGPIPE ends rankd (141 in a shell). If that signal is ignored, rankd exits with 1.");
   app.require_subcommand(1);
 
   action chosen;

@@ -195,7 +195,7 @@ auto unsupported(const ArrowSchema& column, string_view expected) -> braid::diag
                              .pointer = pointer_part(name_of(column)),
                              .message = "column " + quote_name(name_of(column)) + " has the Arrow type " +
                                         quote_name(column.format) + "; expected " + std::string(expected),
-                             .hint = "convert or remove it",
+                             .hint = "convert or remove this column",
                              .node = {},
                              .source = {}});
 }
@@ -204,9 +204,9 @@ auto unsupported(const ArrowSchema& column, string_view expected) -> braid::diag
 
 auto check_request_type(const ArrowSchema& type) -> braid::checked<void> {
   if (string_view(type.format) != "+s")
-    return refused("unsupported_type",
-                   "the requests have the Arrow type " + quote_name(type.format) + "; expected a table",
-                   "make a table with a column `request` of JSON texts, or with a column for each member");
+    return refused(
+        "unsupported_type", "the requests have the Arrow type " + quote_name(type.format) + "; expected a table",
+        "create a table with a column `request` of JSON texts, or with one column for each member of a request");
   braid::diagnostics problems;
   const std::int64_t lines = find_column(type, line_column);
   const std::int64_t whole = find_column(type, request_column);

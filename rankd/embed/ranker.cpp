@@ -38,7 +38,7 @@ auto check_process(::pid_t owner) -> braid::diagnostics {
   if (owner == here) return {};
   return make_diagnostic("forked",
                          "process " + std::to_string(here) + " was forked from process " + std::to_string(owner) +
-                             ", which has opened a ranker; the threads of the ranker do not exist in a forked process",
+                             ", which had opened a ranker; the ranker's threads do not exist in a forked process",
                          "open rankers in newly started processes, for example by multiprocessing with `spawn`");
 }
 

@@ -169,14 +169,14 @@ auto workspace::embedded_folder() const -> braid::checked<fs::path> {
 
 auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   constexpr std::string_view scheme = "lmdb:";
-  if (url == scheme) return refused("store_unsupported", "`lmdb:` contains no folder", "write lmdb:PATH");
+  if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (is_redis_url(url))
-    return refused("store_unsupported", "a Redis server is not an embedded store",
-                   "name a folder, as PATH or lmdb:PATH");
+    return refused("store_unsupported", "expected an embedded store, got the URL of a Redis server",
+                   "write PATH or lmdb:PATH");
   if (url.substr(0, url.find('/')).find(':') != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is not a store that this build supports",
-                   "name a folder, as PATH or lmdb:PATH");
+                   "write PATH or lmdb:PATH");
   return fs::path(url);
 }
 

@@ -383,7 +383,7 @@ class Output:
             before = json.loads(state.read_text(encoding="utf-8"))
             changed = sorted(name for name in made_from if before.get(name) != made_from[name])
             if changed:
-                raise _error("resume_mismatch", f"the answers in {folder} were made from something else: {', '.join(changed)}",
+                raise _error("resume_mismatch", f"the answers in {folder} were computed from different inputs: {', '.join(changed)}",
                              "--restart forgets them")
         elif any(folder.iterdir()):
             raise _error("output_unwritable", f"{folder} is not empty, and was not made by rankd-ray", "name another folder")

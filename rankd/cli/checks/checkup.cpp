@@ -74,7 +74,7 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
                                counted(declared->params().size(), "param") + ", " +
                                counted(declared->endpoints().size(), "endpoint"));
   if (auto loaded = load_operators(where->operators); !loaded) {
-    checkup.fail("operators", loaded.error(), "correct the library, or the tables `operators` of rankd.toml");
+    checkup.fail("operators", loaded.error(), "correct the library, or the `operators` tables of rankd.toml");
     return std::nullopt;
   }
   if (!where->operators.empty())

@@ -32,7 +32,7 @@ auto spelled(double value) -> std::string {
 }
 
 auto no_number(const std::string& text, std::string_view what) -> std::string {
-  return "wants " + std::string(what) + ", not `" + text + "`";
+  return "must be " + std::string(what) + ", got `" + text + "`";
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ auto no_number(const std::string& text, std::string_view what) -> std::string {
 auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator {
   const bool is_any = min_value == std::numeric_limits<std::int64_t>::min();
   const std::string range = std::to_string(min_value) + " to " + std::to_string(max_value);
-  const std::string what = is_any ? "a whole number of 64 bits" : "a whole number from " + range;
+  const std::string what = is_any ? "an integer of 64 bits" : "an integer from " + range;
   return CLI::Validator(
       [=](const std::string& text) {
         const auto value = number_in<std::int64_t>(text);
@@ -78,7 +78,7 @@ auto check_server_url(const std::string& text) -> std::string {
 }
 
 auto check_collector_url(const std::string& text) -> std::string {
-  return collector_url(text) ? "" : "must be the URL of a collector for OTLP over HTTP: http://HOST:4318";
+  return collector_url(text) ? "" : "must be the URL of an OTLP collector that accepts HTTP, such as http://HOST:4318";
 }
 
 auto check_store(const std::string& url) -> std::string {
@@ -90,7 +90,7 @@ auto check_store(const std::string& url) -> std::string {
 auto check_filled_store(const std::string& url) -> std::string {
   if (!is_redis_url(url)) {
     const std::string problem = check_store(url);
-    return problem.empty() || url.empty() ? problem : problem + ", or a server, as redis://HOST:PORT";
+    return problem.empty() || url.empty() ? problem : problem + "; for a server, write redis://HOST:PORT";
   }
   const auto fine = check_redis_url(url);
   return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;

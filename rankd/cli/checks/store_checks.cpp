@@ -183,17 +183,18 @@ void judge(const endpoint_entry& endpoint, const std::string& place, greeting se
                        whole_microseconds(seen.pings.back()));
   if (!seen.refusal.empty())
     checkup.warn(area, place + " refuses a command: " + seen.refusal,
-                 "allow this user INFO and DBSIZE, so that rankd doctor can check more");
+                 "allow this user to run INFO and DBSIZE, so that rankd doctor can check more");
   if (info_of(seen.info, "redis_mode") == "cluster")
     checkup.warn(area, place + " is a node of a cluster",
-                 "use a resolver of type cluster: commands for keys of other nodes fail");
+                 "use a resolver of type cluster: without it, commands for keys of other nodes fail");
   if (info_of(seen.info, "loading") == "1")
-    checkup.warn(area, place + " is loading its data", "wait until it has loaded: until then, requests fail");
+    checkup.warn(area, place + " is loading its data",
+                 "wait until the server has loaded its data: until then, requests fail");
   if (seen.refusal.empty() && seen.keys == 0)
     checkup.warn(area, place + " holds no key", "rankd load --store " + place + " fills it");
   if (seen.pings.back() > endpoint.policy.request_timeout / 4)
-    checkup.warn(area, place + " took more than a quarter of request_timeout_ms for a PING",
-                 "check its load and the network, or allow more time");
+    checkup.warn(area, place + " needed more than a quarter of request_timeout_ms to answer a PING",
+                 "check the load of the server and the network, or increase request_timeout_ms");
 }
 
 void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, checkup& checkup) {
@@ -204,8 +205,9 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, check
   const std::string place = find_place(*how);
   if (seen.pings.empty()) {
     const std::string why = seen.refusal.empty() ? seen.failure.message() : seen.refusal;
-    return checkup.fail(area, place + ": " + why,
-                        "start the server, or correct host and port in the registry, or RANKD_REDIS_PASSWORD");
+    return checkup.fail(
+        area, place + ": " + why,
+        "start the server, or correct its host and port in the registry or the variable RANKD_REDIS_PASSWORD");
   }
   judge(endpoint, place, std::move(seen), checkup);
 }
@@ -216,8 +218,9 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, check
   if (!how) return checkup.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
   const auto why = runtime.run(ask_model_server(runtime.io(), runtime.blocking(), *how));
   if (!why) return checkup.ok(area, how->origin + ": the model server is ready");
-  checkup.fail(area, how->origin + ": " + *why,
-               "start the model server, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
+  checkup.fail(
+      area, how->origin + ": " + *why,
+      "start the model server, or correct its host and port in the registry or the variable RANKD_MODEL_TOKEN");
 }
 
 /// Returns the ids of the endpoints that nodes of plans use.

@@ -46,11 +46,12 @@ void check_descriptors(checkup& checkup) {
   constexpr ::rlim_t few = 1024;
   ::rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  if (limit.rlim_cur == RLIM_INFINITY) return checkup.ok("descriptors", "any number may be open");
-  const std::string found = std::to_string(limit.rlim_cur) + " may be open at once";
+  if (limit.rlim_cur == RLIM_INFINITY) return checkup.ok("descriptors", "any number of descriptors may be open");
+  const std::string found = std::to_string(limit.rlim_cur) + " descriptors may be open at once";
   if (limit.rlim_cur >= few) return checkup.ok("descriptors", found);
-  checkup.warn("descriptors", found,
-               "raise the limit (ulimit -n) to at least " + std::to_string(few) + ": each connection takes one");
+  checkup.warn(
+      "descriptors", found,
+      "raise the limit (ulimit -n) to at least " + std::to_string(few) + ": each connection needs a descriptor");
 }
 
 auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
@@ -94,14 +95,14 @@ void check_memory(const fs::path& root, checkup& checkup) {
   const auto available = available_memory(root);
   const auto granted = cgroup_memory_left(root);
   if (!available && !granted)
-    return checkup.warn("memory", "the amount of free memory is unknown", "read /proc/meminfo and memory.max");
+    return checkup.warn("memory", "the amount of free memory is unknown", "allow rankd to read /proc/meminfo");
   const std::uint64_t left = std::min(available.value_or(UINT64_MAX), granted.value_or(UINT64_MAX));
-  const std::string found =
-      spelled_bytes(left) + " are left" + (granted && *granted == left ? " to this cgroup" : " on this machine");
+  const std::string found = spelled_bytes(left) + " of memory are left" +
+                            (granted && *granted == left ? " in this cgroup" : " on this machine");
   if (left >= little)
     checkup.ok("memory", found);
   else
-    checkup.warn("memory", found, "allow more, or stop other programs: requests fail when memory runs out");
+    checkup.warn("memory", found, "allow more memory, or stop other programs: requests fail when memory runs out");
 
   ::rlimit space{};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
@@ -116,11 +117,11 @@ void check_kernel(const fs::path& root, checkup& checkup) {
   const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";
   const auto backend = braid::io_backend::make();
   if (!backend)
-    return checkup.fail("kernel", release + ": no event loop can be made: " + backend.error().message(),
-                        "correct BRAID_IO, or allow epoll");
-  const std::string found = release + ": loops wait by " + std::string((*backend)->name());
+    return checkup.fail("kernel", release + ": no event loop can be created: " + backend.error().message(),
+                        "correct BRAID_IO, or allow the epoll system calls");
+  const std::string found = release + ": event loops use " + std::string((*backend)->name());
   if ((*backend)->name() == "poll")
-    checkup.warn("kernel", found, "allow io_uring or epoll: poll gets slower with each connection");
+    checkup.warn("kernel", found, "allow the system calls of io_uring or epoll: poll gets slower with each connection");
   else
     checkup.ok("kernel", found);
 }
@@ -144,10 +145,11 @@ void check_clock(const fs::path& root, checkup& checkup) {
   std::string source = text_in(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   source.resize(std::min(source.find('\n'), source.size()));
   const std::string found = "source " + (source.empty() ? "unknown" : source) + ", " +
-                            std::to_string(cost_of_clock().count()) + " ns a reading";
+                            std::to_string(cost_of_clock().count()) + " ns per reading";
   if (std::ranges::find(slow_ones, source) != slow_ones.end())
-    checkup.warn("clock", found,
-                 "let the kernel use tsc or the clock of its host, because every deadline reads the clock");
+    checkup.warn(
+        "clock", found,
+        "let the kernel use the clock source tsc, or the one of the hypervisor: every deadline reads the clock");
   else
     checkup.ok("clock", found);
   const std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));

@@ -56,8 +56,7 @@ auto is_regular(const fs::path& file) -> bool {
 
 auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
   if (shard.count == 1) return request_range{};
-  if (!is_regular(in))
-    return refused("shard_of_stream", "only a regular file can be answered in parts", "name one with --in");
+  if (!is_regular(in)) return refused("shard_of_stream", "--shard divides a regular file only", "name one with --in");
   std::error_code error;
   const std::uint64_t size = fs::file_size(in, error);
   if (error) return unreadable(in, error);
@@ -182,7 +181,7 @@ auto open_output(const batch_command_options& options, const workspace& workspac
     -> braid::checked<batch_output> {
   if (options.out.empty()) return batch_output::standard_output();
   if (options.earlier == unfinished::resume && !is_regular(options.in))
-    return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
+    return refused("not_resumable", "only a batch that reads a regular file can be resumed", "name one with --in");
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 

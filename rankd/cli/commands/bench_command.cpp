@@ -142,7 +142,7 @@ void print_table(const std::vector<measured>& all) {
   print(table.to_text());
   for (const measured& each : all)
     if (each.seen.failed != 0)
-      print("the first failure with " + counted(each.clients, "client") + ": " + failure_text(each) + "\n");
+      print("first failure with " + counted(each.clients, "client") + ": " + failure_text(each) + "\n");
 }
 
 void append_result(std::string& out, std::string_view name, double value) {

@@ -35,11 +35,12 @@ auto answer_lines() -> exit_status {
 }  // namespace
 
 void add_check(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("check", "Check artifacts for a compiler or an editor: a line of JSON for each");
+  auto* command = app.add_subcommand(
+      "check", "Check artifacts for a compiler or an editor, and print a line of JSON for each artifact");
   command->add_flag_callback(
-             "--stdin", [] {}, "Read messages from standard input, until it ends; no store is opened")
+             "--stdin", [] {}, "Read messages from standard input until it ends; no store is opened")
       ->required();
-  command->footer("docs/plans.md describes the messages. A wrong message is answered by an error.");
+  command->footer("docs/plans.md describes the messages. An invalid message is answered with an error.");
   command->callback([&chosen] { chosen = [] { return answer_lines(); }; });
 }
 

@@ -142,7 +142,7 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
 }
 
 auto load_server(const load_command_options& options) -> braid::checked<done_load> {
-  BRAID_EXPECTS(!options.replace, "a load into Redis replaces only the keys that it names");
+  BRAID_EXPECTS(!options.replace, "a load into Redis replaces only the keys in its data");
   const auto server = parse_redis_options(options.store);
   if (!server) return std::unexpected(server.error());
   const auto files = find_data(options);
@@ -179,7 +179,7 @@ auto load_once(const load_command_options& options) -> braid::checked<void> {
         (loaded.kept == 0 ? "" : ", kept " + std::to_string(loaded.kept)) +
         (loaded.deleted == 0 ? "" : ", deleted " + std::to_string(loaded.deleted)) +
         (loaded.resumed_at == 0 ? "" : ", continued an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
-        (loaded.readers == store_readers::changed ? "; running servers answer from it" : "") + "\n");
+        (loaded.readers == store_readers::changed ? "; running servers use the new data" : "") + "\n");
   if (loaded.readers == store_readers::behind)
     std::fputs("warning: a running server has not changed to the new data within 60 s; its log says why\n", stderr);
   for (const braid::diagnostic& each : done->warnings)

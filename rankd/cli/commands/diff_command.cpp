@@ -63,48 +63,53 @@ auto diff_command(const diff_options& options) -> exit_status {
 }
 
 void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("diff", "Show how two plans differ, and their answers to recorded requests");
+  auto* command =
+      app.add_subcommand("diff", "Show how two plans differ, and how their answers to recorded requests differ");
   auto options = std::make_shared<diff_options>();
   detail::add_project(*command, *options);
   detail::add_form(*command, options->form);
-  command->add_option("before", options->before, "A plan of the project by name, or an artifact as FILE.json")
+  command
+      ->add_option("before", options->before,
+                   "The first plan: the name of a plan of the project, or an artifact FILE.json")
       ->required()
       ->check(check_not_empty)
       ->type_name("PLAN");
-  command->add_option("after", options->after, "The plan to compare it with")
+  command->add_option("after", options->after, "The plan that is compared with the first plan")
       ->required()
       ->check(check_not_empty)
       ->type_name("PLAN");
-  auto* const traffic =
-      command
-          ->add_option(
-              "--traffic", options->traffic,
-              "Run both plans for the requests in these files of `rankd serve --record`, or in the NAME.rec of "
-              "these folders")
-          ->check(check_not_empty)
-          ->type_name("FILE|DIR");
+  auto* const traffic = command
+                            ->add_option("--traffic", options->traffic,
+                                         "Run both plans for the requests in these files of `rankd serve --record`, or "
+                                         "in all NAME.rec files of these folders")
+                            ->check(check_not_empty)
+                            ->type_name("FILE|DIR");
   command
       ->add_option("--requests-of", options->recorded_plan,
-                   "Run the recorded requests to this plan; default: the plan with the name of the first plan")
+                   "Run only the recorded requests to this plan; default: the plan with the name of the first plan")
       ->needs(traffic)
       ->check(check_not_empty)
       ->type_name("PLAN");
-  command->add_flag("--live", options->is_live, "Ask the stores of the project for reads that are not recorded")
+  command->add_flag("--live", options->is_live, "Send reads that were not recorded to the stores of the project")
       ->needs(traffic);
-  command->add_option("--depth", options->depth, "How many candidates from the top the overlap compares; default: 10")
+  command
+      ->add_option("--depth", options->depth,
+                   "Number of candidates from the top that the overlap compares; default: 10")
       ->needs(traffic)
       ->check(whole_number(1, 100'000))
       ->type_name("K");
-  command->add_option("--changed", options->max_changed, "How many of the most changed requests to show; default: 20")
+  command
+      ->add_option("--changed", options->max_changed, "Number of requests to show, the most changed first; default: 20")
       ->needs(traffic)
       ->check(whole_number(0, 1000))
       ->type_name("N");
-  command->add_option("--workers", options->workers, "Threads that compute; default: one for each available CPU")
+  command->add_option("--workers", options->workers, "Number of compute threads; default: one for each available CPU")
       ->needs(traffic)
       ->check(whole_number(1, 4096));
   command->footer(
-      "Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong. With --traffic: 0 all\n"
-      "requests could be compared, and no answer differs, 1 an answer differs or could not be compared, 2 as before.");
+      "Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong. With --traffic: 0 all "
+      "answers\n"
+      "are equal, 1 an answer differs or could not be compared, 2 wrong usage, or a plan is wrong.");
   command->callback([options, &chosen] { chosen = [options] { return diff_command(*options); }; });
 }
 

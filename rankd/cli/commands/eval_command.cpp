@@ -69,7 +69,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
     if (id && out.contains(*id))
       problems.add({.code = "duplicate_value",
                     .pointer = pointer,
-                    .message = "id " + to_text(*id) + " already has a relevance, in another spelling",
+                    .message = "id " + to_text(*id) + " appears twice, in two spellings",
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -346,9 +346,9 @@ auto format_cell(const std::optional<mean_estimate>& each, const char* format) -
 }
 
 void print_table(const evaluation& what, const eval_options& options) {
-  print(counted(what.requests, "request") + ", the first " + std::to_string(options.quality.depth) +
-        " candidates, intervals of " + printed("%g", options.bootstrap.confidence * 100) + " % by " +
-        counted(options.bootstrap.resamples, "resample") + " from seed " + std::to_string(options.bootstrap.seed) +
+  print(counted(what.requests, "request") + ", the first " + std::to_string(options.quality.depth) + " candidates, " +
+        printed("%g", options.bootstrap.confidence * 100) + " % confidence intervals by " +
+        counted(options.bootstrap.resamples, "resample") + " with seed " + std::to_string(options.bootstrap.seed) +
         "\n\n");
   std::vector<text_table::head> heads{{"metric"}};
   for (const plan_result& each : what.plans) heads.push_back({each.plan});

@@ -23,7 +23,7 @@ auto read_events(object_reader& row, braid::diagnostics& problems) -> std::vecto
   std::vector<std::string> out;
   const nlohmann::json* events = row.array("events", presence::required);
   if (events == nullptr) return out;
-  if (events->empty()) row.report("events", "bad_value", "`events` must list at least one type of events, got `[]`");
+  if (events->empty()) row.report("events", "bad_value", "`events` must list at least one event type, got `[]`");
   for (std::size_t at = 0; at < events->size(); ++at) {
     const auto report = [&](std::string_view code, std::string message) {
       problems.add({.code = std::string(code),
@@ -35,7 +35,7 @@ auto read_events(object_reader& row, braid::diagnostics& problems) -> std::vecto
     };
     const nlohmann::json& type = (*events)[at];
     if (!type.is_string() || type.get_ref<const std::string&>().empty())
-      report("wrong_type", "`events` must list types of events, such as \"click\", got " + described(type));
+      report("wrong_type", "`events` must list event types, such as \"click\", got " + described(type));
     else if (std::ranges::find(out, type.get_ref<const std::string&>()) != out.end())
       report("duplicate_value", "`events` lists " + quote_name(type.get<std::string>()) + " twice");
     else

@@ -435,7 +435,7 @@ auto summary(const join_counts& counts) -> std::string {
                     std::to_string(counts.matched) + " of " + counted(counts.events, "event") + "\n";
   if (counts.open != 0)
     out += counted(counts.open, "answer") + (counts.open == 1 ? " was" : " were") +
-           " left out, because events may still count for " + (counts.open == 1 ? "it" : "them") + "\n";
+           " left out, because later events may still change the labels" + "\n";
   return out;
 }
 
@@ -451,13 +451,14 @@ auto join_command(const join_options& options) -> exit_status {
     std::fprintf(stderr, "rankd: %s skipped (no data, or damaged)\n",
                  (counted(counts->broken, "line") + (counts->broken == 1 ? " was" : " were")).c_str());
   for (const std::string& type : counts->unseen_types)
-    std::fprintf(stderr, "rankd: no event has the type %s, which a label names\n", quote_name(type).c_str());
+    std::fprintf(stderr, "rankd: a label names the event type %s, but no event has this type\n",
+                 quote_name(type).c_str());
   if (!options.out.empty()) print(summary(*counts));
   return exit_status::fine;
 }
 
 void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("events", "Make training data from shown rows and their events");
+  auto* command = app.add_subcommand("events", "Create training data from shown rows and their events");
   command->require_subcommand(1);
   auto* join = command->add_subcommand("join", "Write the rows that answers have shown, with their events, as CSV");
   auto options = std::make_shared<join_options>();
@@ -473,10 +474,11 @@ void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
                    "Folder that `rankd serve --captures` has filled: more columns for the shown rows")
       ->check(check_not_empty)
       ->type_name("DIR");
-  auto* labels = join->add_option("--labels", options->labels,
-                                  "TOML file of labels with their windows; default: counts of each type of events")
-                     ->check(check_not_empty)
-                     ->type_name("FILE");
+  auto* labels =
+      join->add_option("--labels", options->labels,
+                       "TOML file that defines labels and their windows; default: one count for each event type")
+          ->check(check_not_empty)
+          ->type_name("FILE");
   join->add_option_function<std::string>(
           "--until", [options](const std::string& text) { options->until = parse_utc_time(text); },
           "Time up to which the events are complete, such as 2026-11-24T00:00:00Z; default: now")
@@ -485,7 +487,7 @@ void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
       ->type_name("TIME");
   join->add_flag_callback(
           "--include-open", [options] { options->unfinished = open_windows::include; },
-          "Also write answers for whose labels events may still count")
+          "Also write answers whose labels may still change, because later events may count")
       ->needs(labels);
   join->add_option("--out", options->out, "File to write; default: standard output")
       ->check(check_not_empty)

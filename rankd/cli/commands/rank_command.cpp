@@ -84,9 +84,10 @@ void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, 
 
 /// Returns the title above captured rows.
 auto capture_title(const captured_rows& rows) -> std::string {
-  std::string out = rows.node + (rows.side == capture_side::in ? " takes of " + rows.source : " gives");
-  if (!rows.fused_with.empty()) return out + ": nothing to show, it was merged with " + rows.fused_with;
-  if (!rows.rows) return out + ": nothing to show, it is " + std::string(to_string(rows.state));
+  std::string out = rows.node + (rows.side == capture_side::in ? " reads from " + rows.source : " returns");
+  if (!rows.fused_with.empty()) return out + ": no rows to show, because the node was merged with " + rows.fused_with;
+  if (!rows.rows)
+    return out + ": no rows to show, because the state of the node is " + std::string(to_string(rows.state));
   return out + " " + counted(rows.rows->size() + rows.cut, "row") +
          (rows.cut == 0 ? "" : ", of which " + std::to_string(rows.cut) + " are not shown");
 }

@@ -150,7 +150,7 @@ class tally {
     for (std::size_t at = 0; at < counts_.size(); ++at)
       if (at == 0 || counts_[at] != 0)
         out += (at == 0 ? ": " : ", ") + std::to_string(counts_[at]) + " " + std::string(result_names[at]);
-    if (lost != 0) out += "; " + std::to_string(lost) + " lost when they were recorded";
+    if (lost != 0) out += "; " + std::to_string(lost) + " not recorded";
     out += "\n" + lines_;
     if (shown_ > max_shown) out += "and " + std::to_string(shown_ - max_shown) + " more\n";
     print(out);
@@ -249,9 +249,10 @@ auto replay_command(const replay_options& options) -> exit_status {
   }
   note_end(options, *file);
   if (!options.request_id.empty() && found.all() == 0)
-    return report(make_diagnostic("unknown_request", "no recorded request is called " + quote_name(options.request_id),
-                                  {}, options.file),
-                  options.form);
+    return report(
+        make_diagnostic("unknown_request", "no recorded request has the request_id " + quote_name(options.request_id),
+                        {}, options.file),
+        options.form);
   if (const auto unused = again.unused_plans(); is_other && !unused.empty())
     return report(make_diagnostic("unknown_plan", "no recorded request runs plan " + quote_name(unused.front()), {},
                                   options.file),
@@ -270,7 +271,7 @@ auto replay_command(const replay_options& options) -> exit_status {
 
 void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
   auto* command =
-      app.add_subcommand("replay", "Answer recorded requests again, from their recorded reads, and compare");
+      app.add_subcommand("replay", "Answer recorded requests again from their recorded reads, and compare the answers");
   auto options = std::make_shared<replay_options>();
   command->add_option("file", options->file, "A file that `rankd serve --record FILE` has written")
       ->required()
@@ -279,13 +280,13 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
   command
       ->add_option(
           "--plan", options->plans,
-          "Run this artifact, or the artifacts of this folder, in place of the recorded plans of the same names")
+          "Run this artifact, or the artifacts of this folder, instead of the recorded plans with the same names")
       ->allow_extra_args(false)
       ->check(check_not_empty)
       ->type_name("FILE|DIR");
   command
       ->add_option("--request", options->request_id,
-                   "Answer the requests of this request_id only, and print the answers")
+                   "Answer only the requests with this request_id, and print the answers")
       ->check(check_not_empty)
       ->type_name("ID");
   command
@@ -294,20 +295,21 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("FILE");
   command
-      ->add_option("--vectors", options->vectors,
-                   "The project whose files of vectors the plans search; they must be those of the recorded requests")
+      ->add_option(
+          "--vectors", options->vectors,
+          "Project with the vector files that the plans search; must be the files that the recorded requests used")
       ->check(check_not_empty)
       ->type_name("DIR");
   detail::add_form(*command, options->form);
   command
-      ->add_option("--workers", options->workers, "Threads that answer requests; default: one for each available CPU")
+      ->add_option("--workers", options->workers,
+                   "Number of threads that answer requests; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->footer(
-      "Needs no project, store or model, because the file contains them. It does not contain libraries of operators, "
-      "and\n"
-      "no files of vectors, for which there are --operators and --vectors. Exit status: 0 all answers that "
-      "could\n"
-      "be compared are equal, 1 an answer differs, or something is missing or damaged, 2 wrong usage.");
+      "This command needs no project, store or model, because the file contains them. The file contains no operator\n"
+      "libraries and no vector files: name them with --operators and --vectors. Exit status: 0 all compared answers "
+      "are\n"
+      "equal, 1 an answer differs, or something is missing or damaged, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });
 }
 

@@ -265,9 +265,10 @@ auto read_registries(const project& project, recording recorded, const std::shar
   if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)
-    return refused("needs_restart",
-                   "the registries have changed, but the file of recorded traffic has those of the start",
-                   "restart the server, with another file to record into");
+    return refused(
+        "needs_restart",
+        "the registries have changed, but the recording contains the registries with which the server started",
+        "restart the server with a new file to record into");
   return change;
 }
 

@@ -242,7 +242,7 @@ void add_test(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("TEXT");
   detail::add_form(*command, options->form);
-  command->footer("Exit status: 0 all tests pass, 1 one fails, or nothing can be tested, 2 wrong usage.");
+  command->footer("Exit status: 0 all tests pass, 1 a test fails or no test can be run, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return test_command(*options); }; });
 }
 

@@ -107,9 +107,10 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
   }
   if (!table) return report(table.error());
   if (const std::size_t count = table->size(); static_cast<std::uint64_t>(options.lists) > count)
-    return report(make_diagnostic(
-        "too_many_lists", "there are " + counted(count, "vector") + " for " + std::to_string(options.lists) + " lists",
-        "about the square root of the number of vectors is usual"));
+    return report(make_diagnostic("too_many_lists",
+                                  "--lists must be at most the number of vectors, " + std::to_string(count) + ", got " +
+                                      std::to_string(options.lists),
+                                  "use about the square root of the number of vectors"));
   const auto written =
       build_file(std::move(*table),
                  {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
@@ -129,7 +130,7 @@ auto vectors_merge_command(const vectors_merge_options& options) -> exit_status 
   const std::size_t deleted = changes->deleted.size();
   vector_table table = apply_changes(**base, std::move(*changes));
   if (table.size() == 0)
-    return report(make_diagnostic("no_vectors", "no vector would be left", "delete the endpoint instead"));
+    return report(make_diagnostic("no_vectors", "the changes would delete all vectors", "delete the endpoint instead"));
   // A file keeps its lists, unless there are fewer vectors than lists.
   const auto lists = static_cast<std::uint32_t>(std::min<std::size_t>((*base)->lists(), table.size()));
   const auto written = build_file(std::move(table), {.count = lists, .seed = (*base)->seed()},
@@ -189,7 +190,7 @@ void report_totals(search_totals all, std::size_t queries, const vectors_search_
   const double count = static_cast<double>(queries);
   std::array<char, 160> text{};
   std::ranges::sort(all.times);
-  std::snprintf(text.data(), text.size(), "%.1f us a query (median), %.0f vectors looked at",
+  std::snprintf(text.data(), text.size(), "%.1f us per query (median), %.0f vectors compared per query",
                 std::chrono::duration<double, std::micro>(all.times[all.times.size() / 2]).count(),
                 static_cast<double>(all.looked_at) / count);
   std::cerr << text.data();
@@ -232,58 +233,60 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
 }
 
 void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("vectors", "Make files of vectors for nearest-neighbor search in plans");
+  auto* command = app.add_subcommand("vectors", "Create vector files for nearest-neighbor search in plans");
   command->require_subcommand(1);
 
-  auto* build = command->add_subcommand("build", R"(Make a file from NDJSON: {"id": 7, "vector": [0.5, -1]} lines)");
+  auto* build = command->add_subcommand(
+      "build", R"(Create a vector file from NDJSON lines such as {"id": 7, "vector": [0.5, -1]})");
   auto made = std::make_shared<vectors_build_options>();
-  build->add_option("data", made->data, "Files of NDJSON")->required()->check(check_not_empty)->type_name("DATA");
-  build->add_option("--out", made->out, "File to write; an existing file is replaced at the end, in one step")
+  build->add_option("data", made->data, "NDJSON files")->required()->check(check_not_empty)->type_name("DATA");
+  build->add_option("--out", made->out, "File to write; an existing file is replaced atomically")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  build->add_option("--dimensions", made->dimensions, "Numbers in each vector; default: as in the first vector")
+  build->add_option("--dimensions", made->dimensions, "Length of each vector; default: the length of the first vector")
       ->check(whole_number(1, max_dimensions));
   build
-      ->add_option(
-          "--lists", made->lists,
-          "Number of lists that group near vectors, so that a search can read only some lists; default: no lists")
+      ->add_option("--lists", made->lists,
+                   "Number of lists that group similar vectors, so that a search can skip lists; default: no lists")
       ->check(whole_number(1, detail::max_lists));
   build->add_option("--seed", made->seed, "Seed for the lists; default: 1")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   build->callback([made, &chosen] { chosen = [made] { return vectors_build_command(*made); }; });
 
-  auto* merge = command->add_subcommand("merge", R"(Change a file by such lines, and by {"delete": 7} lines)");
+  auto* merge = command->add_subcommand(
+      "merge", R"(Change vectors by lines as for `build`, and delete vectors by lines such as {"delete": 7})");
   auto merged = std::make_shared<vectors_merge_options>();
-  merge->add_option("file", merged->file, "A file that `rankd vectors build` made; it is replaced in one step")
+  merge->add_option("file", merged->file, "A file that `rankd vectors build` has written; it is replaced atomically")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  merge->add_option("data", merged->data, "Files of NDJSON")->required()->check(check_not_empty)->type_name("DATA");
+  merge->add_option("data", merged->data, "NDJSON files")->required()->check(check_not_empty)->type_name("DATA");
   merge->add_option("--out", merged->out, "File to write instead of FILE")->check(check_not_empty)->type_name("FILE");
   merge->callback([merged, &chosen] { chosen = [merged] { return vectors_merge_command(*merged); }; });
 
-  auto* search = command->add_subcommand("search", "Print the vectors nearest to each vector of a file of NDJSON");
+  auto* search = command->add_subcommand("search", "Print the nearest vectors for each vector of an NDJSON file");
   auto asked = std::make_shared<vectors_search_options>();
-  search->add_option("file", asked->file, "A file that `rankd vectors build` made")
+  search->add_option("file", asked->file, "A file that `rankd vectors build` has written")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  search->add_option("--queries", asked->queries, "NDJSON, as for a build")
+  search->add_option("--queries", asked->queries, "NDJSON file with one query vector on each line, as for `build`")
       ->required()
       ->check(check_not_empty)
       ->type_name("DATA");
-  search->add_option("--count", asked->count, "Neighbors for each query; default: 10")->check(whole_number(1, 100'000));
-  search->add_option("--metric", asked->metric, "dot, cosine or l2; default: dot")
+  search->add_option("--count", asked->count, "Number of neighbors for each query; default: 10")
+      ->check(whole_number(1, 100'000));
+  search->add_option("--metric", asked->metric, "Similarity measure: dot, cosine or l2; default: dot")
       ->check(CLI::IsMember(std::vector<std::string>(metric_names.begin(), metric_names.end())));
-  search->add_option("--probe", asked->probe, "Lists to search; default: all")
+  search->add_option("--probe", asked->probe, "Number of lists to search; default: all")
       ->check(whole_number(1, detail::max_lists));
   search->add_flag("--recall", asked->has_recall, "Also compare each result with an exact search");
   search->callback([asked, &chosen] { chosen = [asked] { return vectors_search_command(*asked); }; });
 
-  auto* show = command->add_subcommand("show", "Check a file of vectors, and describe it");
+  auto* show = command->add_subcommand("show", "Check and describe a vector file");
   auto shown = std::make_shared<vectors_show_options>();
-  show->add_option("file", shown->file, "A file that `rankd vectors build` made")
+  show->add_option("file", shown->file, "A file that `rankd vectors build` has written")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");

@@ -52,7 +52,7 @@ auto differences(const json& before, const json& now) -> std::string {
     if (before.is_object() && before.contains(name) && before[name] == value) continue;
     names += (names.empty() ? "" : ", ") + name;
   }
-  return names.empty() ? "what it is made from" : names;
+  return names.empty() ? "other inputs" : names;
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
   if (!is_unfinished && earlier != unfinished::restart && fs::file_size(file_.part(), error) != 0)
-    return refused("batch_unfinished", "this file exists already, but was not made by a batch of rankd",
+    return refused("batch_unfinished", "this file exists already, but rankd batch has not written it",
                    "move it away, or overwrite it with --restart", file_.part());
   if (is_unfinished && earlier == unfinished::refuse)
     return refused("batch_unfinished", "an earlier batch into this file was not finished",
@@ -119,7 +119,7 @@ auto batch_output::resume(std::string_view text, const std::string& made_from) -
     return refused("resume_corrupt", "the state of the earlier batch is damaged", "--restart discards it", state());
   if (const json now = json::parse(made_from); saved->made_from != now)
     return refused("resume_mismatch",
-                   "the earlier batch was made from something else: " + differences(saved->made_from, now),
+                   "the earlier batch used different inputs; these differ: " + differences(saved->made_from, now),
                    "--restart discards it", file_.part());
   if (const auto done = file_.keep_first(saved->bytes); !done) return failure(done.error());
   progress_ = saved->progress;

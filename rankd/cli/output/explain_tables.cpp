@@ -63,7 +63,7 @@ auto option_text(const node_report& node, const option_report& option) -> std::s
 auto why_text(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::predicate: return "the predicate is false";
-    case drop_reason::count: return "after the last row that is kept";
+    case drop_reason::count: return "after the last kept row";
     case drop_reason::duplicate: return "another row has the same value";
     case drop_reason::match: return "dropped by a join, because of the matching rows on the other side";
     case drop_reason::diversity: return "too many rows with the same value, or no slot";
@@ -129,7 +129,7 @@ auto nodes_text(const explanation& explanation) -> std::string {
     out += printable("experiment " + arm.experiment + ": arm " + arm.arm +
                      (arm.bucket ? ", by bucket " + std::to_string(*arm.bucket) + " of layer " + arm.layer
                                  : ", by the request") +
-                     (arm.is_overridden ? "; the request overrides what it sets" : "")) +
+                     (arm.is_overridden ? "; the request overrides the values of this arm" : "")) +
            "\n";
   if (explanation.reads)
     out += "reads: " + std::to_string(explanation.reads->asked) + ", " + std::to_string(explanation.reads->shared) +

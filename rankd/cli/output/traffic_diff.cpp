@@ -51,11 +51,11 @@ auto not_compared(const traffic_differences& found, std::uint64_t lost, bool is_
   const auto add = [&out](std::uint64_t count, const std::string& what) {
     if (count != 0) out += (out.empty() ? "not compared: " : ", ") + std::to_string(count) + " " + what;
   };
-  add(found.not_recorded, "read what the record does not contain (the first: " + printable(found.first_not_recorded) +
-                              (is_live ? ")" : "; --live asks the store)"));
+  add(found.not_recorded, "with unrecorded reads (the first: " + printable(found.first_not_recorded) +
+                              (is_live ? ")" : "; use --live to read from the stores)"));
   add(found.redacted, "redacted");
   add(found.unusable, "unusable");
-  add(lost, "lost when they were recorded");
+  add(lost, "not recorded");
   return out.empty() ? out : out + "\n";
 }
 
@@ -80,7 +80,8 @@ auto for_people(const traffic_findings& findings, bool is_live) -> std::string {
     out += "\n";
   }
   out += not_compared(found, findings.lost, is_live);
-  if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
+  if (found.live_batches != 0)
+    out += "batches of reads sent to the stores: " + std::to_string(found.live_batches) + "\n";
   for (const changed_request& each : found.changed) out += list_lines(each, findings.records.size() == 1);
   if (const auto more = found.different() - found.changed.size(); more != 0)
     out += "and " + counted(more, "less changed request") + "\n";

@@ -408,7 +408,7 @@ auto tests_reader::read_vectors(object_reader& top) -> std::vector<stub_vectors>
     if (found == nullptr)
       in.report("endpoint", "unknown_endpoint", "no endpoint has the id " + quote_name(*endpoint));
     else if (std::get_if<file_resolver>(&found->resolver) == nullptr)
-      in.report("endpoint", "wrong_endpoint_kind", "the endpoint " + quote_name(*endpoint) + " has no file of vectors");
+      in.report("endpoint", "wrong_endpoint_kind", "the endpoint " + quote_name(*endpoint) + " has no vector file");
     else if (std::ranges::find(out, *endpoint, &stub_vectors::endpoint_id) != out.end())
       in.report("endpoint", "duplicate_value",
                 "the vectors of the endpoint " + quote_name(*endpoint) + " are already replaced");
@@ -423,7 +423,7 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   const auto version = top.integer("schema_version", presence::required);
   if (version && *version != schema_version)
     return refused("unsupported_schema",
-                   "schema_version is " + std::to_string(*version) + ", and this engine reads tests of version 1");
+                   "schema_version is " + std::to_string(*version) + ", but this engine reads only tests of version 1");
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);

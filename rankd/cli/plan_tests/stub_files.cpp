@@ -35,7 +35,7 @@ auto link(const fs::path& file, const fs::path& original) -> braid::checked<void
   fs::create_directories(file.parent_path(), error);
   fs::create_symlink(fs::absolute(original), file, error);
   if (!error) return {};
-  return refused("store_write_failed", "a link for the tests cannot be made: " + error.message(), {}, file);
+  return refused("store_write_failed", "a link for the tests cannot be created: " + error.message(), {}, file);
 }
 
 auto write_models(const fs::path& folder, const fs::path& originals, const plan_tests& tests) -> braid::checked<void> {

@@ -17,8 +17,8 @@ auto test_folder::create() -> braid::checked<std::unique_ptr<test_folder>> {
   std::string name = (parent / "rankd-test-XXXXXX").string();
   if (!error && ::mkdtemp(name.data()) == nullptr) error = {errno, std::system_category()};
   if (error)
-    return refused("store_write_failed", "there is no folder for the stores of the tests: " + error.message(),
-                   "TMPDIR names the folder for temporary files", parent);
+    return refused("store_write_failed", "no folder can be created for the stores of the tests: " + error.message(),
+                   "set TMPDIR to a folder for temporary files that can be written", parent);
   return std::make_unique<test_folder>(name);
 }
 

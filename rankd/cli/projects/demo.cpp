@@ -229,8 +229,8 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
   if (first_line.starts_with(mark_line))
     return make_diagnostic("demo_exists", "the folder already contains a project that rankd wrote",
                            "use this project, or delete the folder first", folder);
-  return make_diagnostic("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
-                         folder);
+  return make_diagnostic("folder_not_empty", "the folder is not empty",
+                         "name a folder that is empty or does not exist yet", folder);
 }
 
 /// Writes into an existing folder. Until rankd.toml is complete, the other files in its folder count as files of an
@@ -251,7 +251,7 @@ auto write_into(const fs::path& folder, const demo_options& options) -> braid::c
 }  // namespace
 
 auto write_demo_project(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
-  BRAID_EXPECTS(options.size.users >= 1, "a network has at least one user");
+  BRAID_EXPECTS(options.size.users >= 1, "a network must have at least one user");
   made_folders made;
   const std::error_code error = made.make(folder);
   auto report = error ? refused("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder)

@@ -67,8 +67,7 @@ auto open_drafts(const fs::path& root, plan_library& library, const std::string&
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing of ours changes it
   std::string program = compiler.empty() ? find_compiler(root, path == nullptr ? "" : path) : compiler;
   if (program.empty()) {
-    std::fputs("rankd: dslc is not installed, so the page shows plans and does not edit them (docs/plans.md)\n",
-               stderr);
+    std::fputs("rankd: dslc is not installed, so the page can show plans but not edit them (docs/plans.md)\n", stderr);
     return nullptr;
   }
   return std::make_unique<draft_plans>(

@@ -34,7 +34,7 @@ auto check_loopback(const std::string& text) -> std::string {
   if (!at || !at->is_ip()) return "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, [::1]:8080";
   const std::string host = at->host();
   if (host.starts_with("127.") || host == "::1") return {};
-  return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";
+  return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from other machines by `ssh -L`";
 }
 
 /// Runs the studio. Invalid plans are accepted, because the page shows their errors.
@@ -61,18 +61,18 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
       ->type_name("DIR");
   add_listen(*command, options, check_loopback);
   command
-      ->add_option("--traffic", options->traffic,
-                   "Files of `rankd serve --record`, or folders with NAME.rec, for comparing plans on the page; "
-                   "default: the project")
+      ->add_option(
+          "--traffic", options->traffic,
+          "Files of `rankd serve --record`, or folders with NAME.rec files, for comparing plans; default: the project")
       ->check(check_not_empty)
       ->type_name("FILE|DIR");
   command
       ->add_option("--dslc", options->compiler,
-                   "The compiler of plans, for edits; default: node_modules/.bin/dslc of the project, or dslc in PATH")
+                   "The plan compiler, for edits; default: node_modules/.bin/dslc of the project, or dslc in PATH")
       ->check(check_not_empty)
       ->type_name("FILE");
   command->footer(
-      "It prints the address to open, with a new token each time; without the token nothing is answered.\n"
+      "studio prints the address to open, which contains a new token. Requests without the token are refused.\n"
       "SIGTERM or SIGINT stops it.");
   command->callback([options, &chosen] { chosen = [options] { return run_studio(*options); }; });
 }

@@ -181,12 +181,12 @@ TEST_CASE("memory is what machine and cgroups leave together") {
   CHECK(found() == "ok 3906 MiB are left on this machine");
   of.write("sys/fs/cgroup/a/memory.max", "2147483648\n");
   of.write("sys/fs/cgroup/a/memory.current", "1073741824\n");
-  CHECK(found() == "ok 1024 MiB are left to this cgroup");
+  CHECK(found() == "ok 1024 MiB of memory are left in this cgroup");
   of.write("sys/fs/cgroup/a/b/memory.max", "1048576\n");
   of.write("sys/fs/cgroup/a/b/memory.current", "2097152\n");
-  CHECK(found() == "warn 0 MiB are left to this cgroup");
+  CHECK(found() == "warn 0 MiB of memory are left in this cgroup");
   of.write("sys/fs/cgroup/a/b/memory.max", "max\n");
-  CHECK(found() == "ok 1024 MiB are left to this cgroup");
+  CHECK(found() == "ok 1024 MiB of memory are left in this cgroup");
   fs::remove_all(of.path() / "proc");
   fs::remove_all(of.path() / "sys/fs");
   CHECK(found() == "warn the amount of free memory is unknown");

@@ -112,16 +112,16 @@ TEST_CASE("what is wrong with a value or a word is said with the value or the wo
       {{"frobnicate"}, "there is no command or option `frobnicate`; the commands of `rankd` are rank, batch, "},
       {{"init"}, "a command is missing; the commands of `init` are demo, "},
       {{}, "a command is missing; the commands of `rankd` are rank, batch, "},
-      {{"rank", "--workers", "010"}, "--workers: wants a whole number from 1 to 4096, not `010`"},
-      {{"rank", "--workers", "0x10"}, "--workers: wants a whole number from 1 to 4096, not `0x10`"},
-      {{"rank", "--workers", "4097"}, "--workers: wants a whole number from 1 to 4096, not `4097`"},
-      {{"rank", "--why", "7,9223372036854775808"}, "--why: wants a whole number of 64 bits, not `9223372036854775808`"},
-      {{"rank", "--why", "01"}, "--why: wants a whole number of 64 bits, not `01`"},
+      {{"rank", "--workers", "010"}, "--workers: must be an integer from 1 to 4096, got `010`"},
+      {{"rank", "--workers", "0x10"}, "--workers: must be an integer from 1 to 4096, got `0x10`"},
+      {{"rank", "--workers", "4097"}, "--workers: must be an integer from 1 to 4096, got `4097`"},
+      {{"rank", "--why", "7,9223372036854775808"}, "--why: must be an integer of 64 bits, got `9223372036854775808`"},
+      {{"rank", "--why", "01"}, "--why: must be an integer of 64 bits, got `01`"},
       {{"bench", "--plan", "p", "--http", "http://h", "--rate", "nan"},
-       "--rate: wants a number from 0.001 to 10000000"},
+       "--rate: must be a number from 0.001 to 10000000"},
       {{"bench", "--plan", "p", "--http", "ftp://h"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
       {{"bench", "--plan", "p", "--http", "http://h/"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
-      {{"serve", "--idle-timeout-ms", "0"}, "--idle-timeout-ms: wants a whole number from 1 to 86400000, not `0`"},
+      {{"serve", "--idle-timeout-ms", "0"}, "--idle-timeout-ms: must be an integer from 1 to 86400000, got `0`"},
       {{"load", "--store", "redis:localhost"}, "--store: `redis:localhost` is not a store that this build supports"}};
   for (const wrong& each : table) {
     CAPTURE(each.said);
@@ -262,7 +262,7 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   failing.insert(failing.end(), {"--requests", wrong.string()});
   const process_end failed = rankd_in(project.path(), failing);
   CHECK(failed.status == 1);
-  CHECK(has(failed.out, "the first failure with 3 clients: {\"error\":{\"code\":\"missing_field\""));
+  CHECK(has(failed.out, "first failure with 3 clients: {\"error\":{\"code\":\"missing_field\""));
   failing.emplace_back("--json");
   const json told = json::parse(rankd_in(project.path(), failing).out);
   CHECK(has(told.at("runs")[0].at("first_failure").get<std::string>(), "missing_field"));

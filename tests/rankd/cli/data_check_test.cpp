@@ -68,10 +68,9 @@ TEST_CASE("a value that is none of its type is told with file, line and record")
   project.change("data/books.ndjson", "\"price\":\"30\"", "\"price\":\"30 EUR\"");
   const process_end loaded = rankd_in(project.path(), {"load"});
   CHECK(loaded.status == 0);
-  CHECK(
-      has(loaded.err, "data/books.ndjson#: line 2: `features:12`: `price` is `30 EUR`, no float, so that rows have "));
+  CHECK(has(loaded.err, "data/books.ndjson#: line 2: `features:12`: `price` is `30 EUR`, no float, so rows have "));
   CHECK(has(rankd_in(project.path(), {"doctor"}).out,
-            "warn  store ep_0001  `features:12`: `price` is `30 EUR`, no float, so that rows have null there; it was "
+            "warn  store ep_0001  `features:12`: `price` is `30 EUR`, no float, so rows have null there; it was "
             "loaded from line 2 of its file"));
 }
 

@@ -68,7 +68,8 @@ TEST_CASE("eval gives the metrics of a plan, and with a second one the differenc
   const process_end table =
       rankd_in(project.path(), {"eval", "rows", "other", "--judgements", "judged.ndjson", "--depth", "2"});
   CHECK(table.status == 0);
-  CHECK(has(table.out, "3 requests, the first 2 candidates, intervals of 95 % by 1000 resamples from seed 1\n"));
+  CHECK(
+      has(table.out, "3 requests, the first 2 candidates, 95 % confidence intervals by 1000 resamples with seed 1\n"));
   CHECK(has(table.out, "0.5000 [0.0000, 1.0000]"));
   CHECK(has(table.out, "difference"));
 }

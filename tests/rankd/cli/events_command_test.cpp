@@ -439,10 +439,11 @@ TEST_CASE("an answer is left out until its windows are over, unless the command 
   const process_end none = folder.join({"--until", "2026-11-24T00:00:17.499999Z", "--out", "rows.csv"});
   CHECK(none.out ==
         "0 rows of 0 answers, with 0 of 1 event\n"
-        "2 answers were left out, because events may still count for them\n");
+        "2 answers were left out, because later events may still change the labels\n");
   const process_end first = folder.join({"--until", "2026-11-24T00:00:17.5Z", "--out", "rows.csv"});
   CHECK(first.out ==
-        "2 rows of 1 answer, with 1 of 1 event\n1 answer was left out, because events may still count for it\n");
+        "2 rows of 1 answer, with 1 of 1 event\n1 answer was left out, because later events may still change the "
+        "labels\n");
   const process_end all = folder.join({"--until", "2026-11-24T00:00:17.5Z", "--include-open", "--out", "rows.csv"});
   CHECK(all.out == "4 rows of 2 answers, with 1 of 1 event\n");
   const process_end wrong = folder.join({"--until", "yesterday"});
@@ -458,7 +459,7 @@ TEST_CASE("a type that a label names and no event has is reported, and so is a w
   labelled_folder folder;
   folder.write_labels(folder.label("a", "clik", 10));
   folder.add("r", "click", 1000);
-  CHECK(has(folder.join({}).err, "no event has the type `clik`, which a label names"));
+  CHECK(has(folder.join({}).err, "a label names the event type `clik`, but no event has this type"));
   folder.write_labels(folder.label("a", "click", -5));
   const process_end wrong = folder.join({});
   CHECK(wrong.status == 1);

@@ -62,7 +62,7 @@ TEST_CASE("the next request to each server over a folder sees what a load has wr
   CHECK(loaded.status == 0);
   CHECK(has(loaded.out, "loaded 0 records into "));
   CHECK(has(loaded.out, ", deleted "));
-  CHECK(has(loaded.out, "; running servers answer from it\n"));
+  CHECK(has(loaded.out, "; running servers use the new data\n"));
   for (int time = 0; time < 4; ++time)
     for (const running_server* each : both) CHECK(rank(*each) != before);
   CHECK(rankd_in(project.path(), {"load", "--replace"}).status == 0);

@@ -15,14 +15,14 @@ TEST_CASE("whole numbers are digits of ten within their bounds") {
   for (const char* wrong : {"", "0", "4097", "-1", "+1", "01", "010", "0x10", "1.0", "1e2", " 1", "1 ", "one",
                             "18446744073709551617", "9223372036854775808"}) {
     CAPTURE(wrong);
-    CHECK(check(std::string(wrong)) == "wants a whole number from 1 to 4096, not `" + std::string(wrong) + "`");
+    CHECK(check(std::string(wrong)) == "must be an integer from 1 to 4096, got `" + std::string(wrong) + "`");
   }
   const CLI::Validator any =
       whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (const char* fine : {"0", "-1", "9223372036854775807", "-9223372036854775808"})
     CHECK(any(std::string(fine)).empty());
   for (const char* wrong : {"9223372036854775808", "-9223372036854775809", "-01", "00"})
-    CHECK(any(std::string(wrong)) == "wants a whole number of 64 bits, not `" + std::string(wrong) + "`");
+    CHECK(any(std::string(wrong)) == "must be an integer of 64 bits, got `" + std::string(wrong) + "`");
 }
 
 TEST_CASE("numbers with fractions are finite and within their bounds") {
@@ -30,7 +30,7 @@ TEST_CASE("numbers with fractions are finite and within their bounds") {
   for (const char* fine : {"0.001", "1", "2.5", "1e3", "10000000"}) CHECK(check(std::string(fine)).empty());
   for (const char* wrong : {"", "0", "nan", "-nan", "inf", "-1", "10000001", "1,5", "1x"}) {
     CAPTURE(wrong);
-    CHECK(check(std::string(wrong)) == "wants a number from 0.001 to 10000000, not `" + std::string(wrong) + "`");
+    CHECK(check(std::string(wrong)) == "must be a number from 0.001 to 10000000, got `" + std::string(wrong) + "`");
   }
 }
 
@@ -41,7 +41,8 @@ TEST_CASE("servers, addresses and stores are told from what only looks like them
     CHECK(check_server_url(wrong) == "must be http://HOST:PORT or https://HOST:PORT");
   for (const char* fine : {"http://localhost:4318", "https://c.example/in/traces"})
     CHECK(check_collector_url(fine).empty());
-  CHECK(check_collector_url("localhost:4317") == "must be the URL of a collector for OTLP over HTTP: http://HOST:4318");
+  CHECK(check_collector_url("localhost:4317") ==
+        "must be the URL of an OTLP collector that accepts HTTP, such as http://HOST:4318");
   CHECK(check_listen("127.0.0.1:8080").empty());
   CHECK_FALSE(check_listen("localhost:8080").empty());
   for (const char* fine : {"folder", "./a:b", "lmdb:folder", "lmdb:a:b", "/tmp/a:b/c"})

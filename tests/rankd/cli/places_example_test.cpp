@@ -180,5 +180,5 @@ TEST_CASE("a server runs operators, counts and records them, and refuses to load
   const process_end without = rankd_in(elsewhere.path(), {"replay", record});
   CHECK(without.status == 1);
   CHECK(has(without.out, "4 requests: 0 equal, 4 missing\n"));
-  CHECK(has(without.out, "(unknown_op); --operators FILE gives the library"));
+  CHECK(has(without.out, "(unknown_op); name the library"));
 }

@@ -90,7 +90,7 @@ TEST_CASE("without a form a plan is shown as tables, with its budget and the mea
   CHECK(end.status == 0);
   CHECK(has(end.out, "budget        rows 1000, deadline_ms 50\n"));
   CHECK(has(end.out, "follow, rhs: recommendation"));
-  CHECK(has(end.out, "The rows of the input, then those of another node."));
+  CHECK(has(end.out, "Returns the rows of the input, followed by the rows of another node."));
   CHECK(json::parse(rankd_in(project.path(), {"plans", "concat_plan", "--json"}).out).at("budget") ==
         json{{"rows", 1000}, {"deadline_ms", 50}});
 }

@@ -210,11 +210,10 @@ TEST_CASE("a plan that looks through a file of vectors is left out, and requests
   CHECK(all.status == 1);
   CHECK(has(all.out, "3 requests: 1 equal, 2 missing\n"));
   const std::string why =
-      "the record does not hold the files of vectors that plan `similar` searches (no_vectors); --vectors DIR names "
-      "the "
-      "project that has them\n";
+      "the recording does not contain the vector files that plan `similar` searches (no_vectors); name the project "
+      "that has the files with --vectors DIR\n";
   CHECK(has(all.out, "plan similar): missing: " + why));
-  CHECK(has(all.out, "plan guarded): missing: plan `similar`, the substitute, cannot be run: " + why));
+  CHECK(has(all.out, "plan guarded): missing: plan `similar`, the fallback plan, cannot be run: " + why));
   const process_end one = rankd_in("/", {"replay", file.string(), "--request", "to titles"});
   CHECK(one.status == 0);
   CHECK(has(one.out, "1 request: 1 equal\n"));
@@ -230,7 +229,7 @@ TEST_CASE("a plan that looks through a file of vectors is left out, and requests
   project.write("other.ndjson", "{\"id\":101,\"vector\":[1,0,0,0]}\n");
   REQUIRE(rankd_in(project.path(), {"vectors", "build", "other.ndjson", "--out", "vectors/products.rvec"}).status == 0);
   const std::string changed =
-      "plan `similar` searches other files of vectors than when it was recorded (vectors_changed)\n";
+      "plan `similar` searches other vector files than when it was recorded (vectors_changed)\n";
   for (const std::vector<std::string>& arguments : {with_vectors, with_plan}) {
     const process_end other = rankd_in("/", arguments);
     CHECK(other.status == 1);

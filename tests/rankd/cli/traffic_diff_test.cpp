@@ -150,8 +150,8 @@ TEST_CASE("less of a list is in the record, more is not, and is never guessed") 
   CHECK(more.status == 1);
   CHECK(has(more.out, "6 requests to reels_plan_a, 5 compared: 5 equal, 0 different\n"));
   CHECK(has(more.out,
-            "not compared: 1 read what the record does not contain (the first: `follow:1` of endpoint `ep_0001`; "
-            "--live asks the store)\n"));
+            "not compared: 1 with unrecorded reads (the first: `follow:1` of endpoint `ep_0001`; "
+            "use --live to read from the stores)\n"));
   const json live = json::parse(recorded().diff("reels_plan_a", fanout(50), {"--json", "--live"}).out).at("traffic");
   CHECK(live.at("compared") == 6);
   CHECK(live.at("not_recorded") == 0);
@@ -166,8 +166,8 @@ TEST_CASE("the requests of another plan are run when they are asked for, and a p
   const process_end none = recorded().diff("reels_plan_a", "concat_plan", {"--requests-of", "feed"});
   CHECK(none.status == 2);
   CHECK(none.err ==
-        "no recorded request is for plan `feed` [unknown_plan]; the records have requests to: concat_plan, "
-        "reels_plan_a; --requests-of names one\n");
+        "no recorded request is for plan `feed` [unknown_plan]; the recordings have requests to: concat_plan, "
+        "reels_plan_a; name a recorded plan with --requests-of\n");
   CHECK(rankd_in(recorded().project().path(), {"diff", "reels_plan_a", "concat_plan", "--live"}).status == 2);
 }
 

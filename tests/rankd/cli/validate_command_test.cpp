@@ -64,7 +64,7 @@ TEST_CASE("validate warns of a key that no node writes, and with --strict that i
   const process_end found = rankd_in(project.path(), {"validate", plan});
   CHECK(found.status == 0);
   CHECK(found.out.starts_with("ok    " + plan + " (2 nodes, 1 warning)\n"));
-  CHECK(has(found.out, "reads key 1001 (model_score_1), which no node before it writes"));
+  CHECK(has(found.out, "reads key 1001 (model_score_1), but no earlier node writes this key"));
   CHECK(rankd_in(project.path(), {"validate", "--strict", plan}).status == 1);
   CHECK(rankd_in(project.path(), {"validate", "--strict", "reels_plan_a"}).status == 0);
   const json plans = json::parse(rankd_in(project.path(), {"validate", "--json", plan}).out).at("plans");

@@ -218,7 +218,7 @@ TEST_CASE("another file is another version of the plan, and a damaged one is ref
   CHECK(rankd_in(project.path(), {"plans"}).out != before);
   const json answer = json::parse(rankd_in(project.path(), {"rank"}, example("request.json")).out);
   CHECK(answer.at("candidates")[0].at("id") == 107);
-  project.write("vectors/products.rvec", "RANKDVEC is not a file of vectors");
+  project.write("vectors/products.rvec", "RANKDVEC is not a vector file");
   CHECK(has(rankd_in(project.path(), {"validate"}).out, "vectors_foreign"));
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("a search prints the nearest of each query, and what it took") {
       rankd_in(project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "2"});
   CHECK(exact.status == 0);
   CHECK(exact.out == "{\"id\":1,\"nearest\":[[103,1],[101,0.8999999761581421]]}\n");
-  CHECK(has(exact.err, "8 vectors looked at"));
+  CHECK(has(exact.err, "8 vectors compared per query"));
   const process_end some = rankd_in(
       project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "8", "--probe", "2", "--recall"});
   CHECK(has(some.err, "recall 1.0000"));
