@@ -441,7 +441,7 @@ test("a registry that the engine would refuse is refused with its line, and no p
   assert.equal(refused.status, 1);
   assert.match(
     refused.err,
-    /^registry\/keys\.toml:26:1: bad_value: `type` is `flaot`, which is none of: .*`float`\?\n$/,
+    /^registry\/keys\.toml:26:1: bad_value: `type` is `flaot`; expected one of: .*`float`\?\n$/,
   );
   assert.ok(!existsSync(join(folder, "plans/compiled/a.json")));
   const { plans, diagnostics } = JSON.parse((await dslc(folder, "check", "--json")).out) as {
@@ -468,7 +468,7 @@ export default definePlan({
   const built = await dslc(folder, "build");
   assert.equal(built.status, 0, built.err);
   const missing = (node: string, key: string): string =>
-    `warning: column_missing: node \`${node}\` reads key ${key}, which no node before it writes: it is null in every row\n`;
+    `warning: column_missing: node \`${node}\` reads key ${key}, but no earlier node writes this key, so its value is null in every row\n`;
   assert.equal(
     built.err,
     `plans/b.plan.ts:7:8: ${missing("near", "3001 (country)")}` +

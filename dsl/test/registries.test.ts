@@ -76,7 +76,7 @@ type = "float"
       ({ line }) => line,
     ),
     [
-      "keys.toml:16:3: bad_value: `type` is `flaot`, which is none of: int, float, string, bool, vector; " +
+      "keys.toml:16:3: bad_value: `type` is `flaot`; expected one of: int, float, string, bool, vector; " +
         "did you mean `float`?",
       "keys.toml:18:3: missing_field: the field `nullable` is missing",
       "endpoints.test.toml:2:8: toml_syntax: Error while parsing key-value pair: expected value, saw '\\n'",

@@ -37,7 +37,7 @@ inline constexpr input_rows first_input{};
 namespace detail {
 template <typename Column>
 auto typed(const Column& column, std::uint32_t type) -> const Column& {
-  if (column.type != type) throw std::logic_error("the column has another type than the requested one");
+  if (column.type != type) throw std::logic_error("the type of the column differs from the requested type");
   return column;
 }
 }  // namespace detail
@@ -205,7 +205,7 @@ class rows : public seen_rows {
   auto make(std::size_t count) -> made_rows {
     if (!makes()) throw std::logic_error("only an operator that makes or merges rows may call make");
     made_ = input_->make(input_->host, count);
-    if (made_ == nullptr) throw std::length_error("this number of rows is not allowed");
+    if (made_ == nullptr) throw std::length_error("the output has more rows than a node may return");
     return {*made_, *input_};
   }
 

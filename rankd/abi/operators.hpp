@@ -105,12 +105,12 @@ class binding {
 
   [[nodiscard]] auto read(std::string_view name) const -> read_column {
     const rankd_value& found = value(name, RANKD_OPTION_READ_KEY);
-    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; call `given` first");
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not set; check with `given` first");
     return {found.first_column};
   }
   [[nodiscard]] auto written(std::string_view name) const -> written_column {
     const rankd_value& found = value(name, RANKD_OPTION_WRITE_KEY);
-    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; call `given` first");
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not set; check with `given` first");
     return {found.first_column};
   }
   [[nodiscard]] auto all_read(std::string_view name) const -> std::vector<read_column> {
@@ -139,7 +139,7 @@ class binding {
     for (std::uint32_t at = 0; at < operator_->option_count; ++at) {
       if (name != operator_->options[at].name) continue;
       if (!kind || *kind == operator_->options[at].kind) return binding_->options[at];
-      throw std::logic_error("option `" + std::string(name) + "` is of another kind");
+      throw std::logic_error("option `" + std::string(name) + "` is of a different kind than the one that was read");
     }
     throw std::logic_error("the shape has no option `" + std::string(name) + "`");
   }

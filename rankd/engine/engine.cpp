@@ -70,11 +70,11 @@ auto error_of_time(std::string code, std::string message, const run_end& run, co
 
 auto error_of_stop(const run_end& run, const request_state& state) -> rank_error {
   if (run.failure->reason != braid::errc::deadline_exceeded)
-    return {"stopped", "the engine stopped before the plan was done", {}, {}};
+    return {"stopped", "the engine was stopped before the plan ended", {}, {}};
   if (state.request.deadline_from == deadline_source::budget)
     return error_of_time("time_budget_exceeded",
                          "the plan did not end within the " + std::to_string(state.plan->budget.max_deadline->count()) +
-                             " ms of its budget",
+                             " ms that its budget allows",
                          run, state);
   return error_of_time("deadline_exceeded", "the deadline of the request passed before its plan was done", run, state);
 }
@@ -82,8 +82,8 @@ auto error_of_stop(const run_end& run, const request_state& state) -> rank_error
 auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error {
   const bool rows = breach.what == usage::kind::rows;
   return {rows ? "row_budget_exceeded" : "memory_budget_exceeded",
-          name_of(node) + ": up to this node the plan makes " + std::to_string(breach.made) +
-              (rows ? " rows" : " bytes") + ", but its budget allows " + std::to_string(breach.bound),
+          name_of(node) + ": up to this node, the plan creates " + std::to_string(breach.made) +
+              (rows ? " rows" : " bytes") + ", but the budget of the plan allows " + std::to_string(breach.bound),
           node.node_id,
           {}};
 }
@@ -95,7 +95,8 @@ auto error_of_node_time(const bound_node& node) -> rank_error {
   const bool has_own = node.timeout != braid::duration::max();
   return {"node_timeout",
           name_of(node) + " did not end within " +
-              (has_own ? "its time limit of " + std::to_string(own) + " ms" : "the time limit of nodes"),
+              (has_own ? "its time limit of " + std::to_string(own) + " ms"
+                       : "the time limit for all nodes (--node-timeout-ms)"),
           node.node_id,
           {}};
 }

@@ -159,14 +159,14 @@ auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
     return {.code = "wants_vector",
             .pointer = std::move(pointer),
             .message = "expected a key of type vector",
-            .hint = "a vector must be a key that keys.toml declares with type vector",
+            .hint = "declare the key in keys.toml with type vector",
             .node = {},
             .source = {}};
   const bool number = wanted == reading::number;
   return {.code = number ? "string_in_arithmetic" : "text_wants_string",
           .pointer = std::move(pointer),
-          .message = number ? "expected a number, got a string" : "expected a string, got another value",
-          .hint = number ? "use its length or its bucket, which are numbers" : "",
+          .message = number ? "expected a number, got a string" : "expected a string, got a value of another type",
+          .hint = number ? "use the length or the bucket of the string, which are numbers" : "",
           .node = {},
           .source = {}};
 }

@@ -56,7 +56,7 @@ auto evaluation::compiled(const param_pattern& pattern) const -> evaluated<text_
   const auto* text = std::get_if<std::string>(&params_[pattern.param]);
   if (text == nullptr)
     return std::unexpected(
-        evaluation_error{"regex_pattern_null", pattern.pointer, "the param that holds the pattern is null"});
+        evaluation_error{"regex_pattern_null", pattern.pointer, "the param with the pattern is null"});
   auto matcher = text_matcher::regex(*text, pattern.letters);
   if (!matcher)
     return std::unexpected(

@@ -511,7 +511,7 @@ auto allowed_target() -> std::int64_t {
     const char* name = std::getenv("RANKD_SIMD");
     if (name == nullptr) return std::int64_t{0};
     const std::int64_t target = target_called(name);
-    BRAID_EXPECTS(target != 0, "RANKD_SIMD must be Highway's name of a set of instructions, such as SSE4 or AVX2");
+    BRAID_EXPECTS(target != 0, "RANKD_SIMD must be the name of a Highway target, such as SSE4 or AVX2");
     allow_up_to(target);
     return target;
   }();

@@ -100,10 +100,10 @@ auto what_it_is_not(const key_entry& key) -> std::string {
 
 auto spelling_hint(value_type type) -> std::string {
   switch (type) {
-    case value_type::integer: return "write digits alone: \"15\"";
+    case value_type::integer: return "write only digits: \"15\"";
     case value_type::boolean: return "write \"true\", \"false\", \"1\" or \"0\"";
     case value_type::vector: return "write a list with as many numbers as keys.toml declares, such as [0.5, 1]";
-    default: return "write a number with a point: \"1.5\"";
+    default: return "write a number with a decimal point: \"1.5\"";
   }
 }
 
@@ -206,7 +206,7 @@ void column_check::add_example(const key_form& form, column_read& column, std::s
                                 : quote_name(text);
   std::string message = quote_name(key) + ": ";
   if (form.kind == record_kind::hash) message += quote_name(column.field) + " is ";
-  message += value + ", " + what_it_is_not(*column.key) + ", so that rows have " +
+  message += value + ", " + what_it_is_not(*column.key) + ", so rows have " +
              (column.key->nullable ? "null" : "the default") + " there";
   const std::string hint = spelling_hint(column.key->type);
   if (origin.file < options_.files.size()) {
@@ -273,7 +273,7 @@ auto column_check::missing_records() const -> braid::diagnostics {
     out.add(problem_at("missing_record", {},
                        "there is no " + std::string(form.kind == record_kind::hash ? "hash" : "string") + " `" +
                            form.shown + "`, " + list_readers(plans),
-                       "compare the keys of the data with `key` of the plan"));
+                       "compare the keys of the data with the option `key` in the plan"));
   }
   return out;
 }

@@ -134,7 +134,7 @@ class column_walk {
     found_[at].add({.code = "fallback_lacks_column",
                     .pointer = braid::json_pointer(fallback.pointer, "use"),
                     .message = "the fallback does not provide these columns of the node: " + lacking,
-                    .hint = "list them in `nulls`, so that they are null",
+                    .hint = "list these columns in `nulls`, which sets them to null",
                     .node = node.node_id,
                     .source = {}});
   }
@@ -179,13 +179,13 @@ class column_walk {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {
       if (!node.sources.empty() && given_by(node.sources.front())[find_place(key->key_id)]) continue;
-      const std::string rows = node.sources.empty() ? "a node without input has no columns"
+      const std::string rows = node.sources.empty() ? "a node without an input has no columns"
                                                     : "the rows of `" + loaded_->nodes[node.sources.front()].node_id +
                                                           "` have no column `" + key->name + "`";
       found_[at].add({.code = "unknown_column",
                       .pointer = keys.pointer,
                       .message = "{" + key->name + "} has no value: " + rows,
-                      .hint = "add the column before, or read the value from a param: {P.NAME}",
+                      .hint = "add the column in an earlier node, or read the value from a param: {P.NAME}",
                       .node = node.node_id,
                       .source = {}});
     }
@@ -203,7 +203,7 @@ class column_walk {
                     .pointer = other->pointer,
                     .message = "the rows of `" + loaded_->nodes[other->index()].node_id + "` have no column `" +
                                declared_->keys()[place].name + "`, so they have no vectors",
-                    .hint = "add the column before, for instance by core::hash",
+                    .hint = "add the column in an earlier node, for instance by core::hash",
                     .node = node.node_id,
                     .source = {}});
   }
@@ -222,7 +222,7 @@ class column_walk {
     const op_entry& op = *find_op(loaded_->nodes[node].op);
     found_[node].add({.code = "column_exists",
                       .pointer = std::move(pointer),
-                      .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
+                      .message = "the rows may already have key " + std::to_string(key.key_id) + " (" + key.name +
                                  ") already, and `" + std::string(op.shape.name) + "` never overwrites a column",
                       .hint = std::string(op.adds.hint),
                       .node = loaded_->nodes[node].node_id,
@@ -297,7 +297,7 @@ auto missing_columns(const plan& loaded, const registries& declared) -> braid::d
       out.add({.code = "column_missing",
                .pointer = node.pointer,
                .message = "reads key " + std::to_string(key) + " (" + declared.find_key(key)->name +
-                          "), which no node before it writes: it is null in every row",
+                          "), but no earlier node writes this key, so its value is null in every row",
                .hint = {},
                .node = node.node_id,
                .source = {}});

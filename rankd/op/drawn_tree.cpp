@@ -36,7 +36,7 @@ class tree_walk {
     if (is_right_ && tree_.nodes.size() - found.size() != rules_.unreached)
       report("unreached_node", tree_.lists.feature,
              missed == parents_.end() ? 0 : static_cast<std::size_t>(missed - parents_.begin()),
-             rules_.unreached == 0 ? "no path from the root, the first node, leads to this one"
+             rules_.unreached == 0 ? "no path leads from the root, which is the first node, to this node"
                                    : "`num_deleted` is " + std::to_string(rules_.unreached) + ", but " +
                                          std::to_string(tree_.nodes.size() - found.size()) + " nodes are unreachable");
     return is_right_ ? std::move(found) : std::vector<std::size_t>();
@@ -167,8 +167,8 @@ auto category_bits::take(std::span<const std::int64_t> categories, const std::st
   }
   const auto words = static_cast<std::size_t>(highest / 32 + 1);
   if (words > words_left_) {
-    problems.add(problem_at("too_many_items", pointer, "the sets of categories up to this one take too much memory",
-                            "number the categories from 0 on"));
+    problems.add(problem_at("too_many_items", pointer, "the category sets up to this set need too much memory",
+                            "number the categories from 0"));
     return {};
   }
   words_left_ -= words;

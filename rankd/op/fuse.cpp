@@ -14,7 +14,7 @@ auto fuse(const plan_node& first, const plan_node& second, const bind_context& c
   const auto bind_both = find_op(first.op)->bind_with_take;
   if (bind_both == nullptr || find_op(second.op)->change != row_change::prefix) return std::nullopt;
   auto taking = bind_both(first, second, context);
-  BRAID_EXPECTS(taking, "only nodes that were bound without errors are fused");
+  BRAID_EXPECTS(taking, "only nodes that were bound without errors can be fused");
   return fused_ops{
       .first = detail::make_pass_on(), .second = std::move(*taking), .second_change = row_change::selection};
 }

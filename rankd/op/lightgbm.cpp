@@ -78,8 +78,7 @@ void read_option(std::string_view word, const lightgbm_header& header, score_rul
   } else if (word == "sqrt" && out.link == score_link::identity) {
     out.link = score_link::signed_square;
   } else {
-    reading.report("unknown_objective", "/objective",
-                   "the objective has an option that is not known, " + quote_name(word));
+    reading.report("unknown_objective", "/objective", "the objective has an unknown option, " + quote_name(word));
   }
 }
 
@@ -153,13 +152,14 @@ auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model tre
       .rule = {},
       .features = {},
       .features_pointer = "/feature_names",
-      .naming_hint = "name them as keys when you train: lgb.Dataset(X, y, feature_name=[\"price\", \"age\"])"};
+      .naming_hint =
+          "give the features the names of keys when you train: lgb.Dataset(X, y, feature_name=[\"price\", \"age\"])"};
   const bool by_categories =
       std::ranges::any_of(made.trees.rules, [](const split_rule& each) { return each.words != 0; });
   if (header.recodes && by_categories)
     reading.report("recoded_categories", "/pandas_categorical",
-                   "the trainer renumbered the categories, by the values of its data frame",
-                   "train on the numbers that rows have: frame[name] = codes, with categorical_feature=[name]");
+                   "the trainer renumbered the categories by the values in its data frame",
+                   "train on the numbers in the rows: frame[name] = codes, with categorical_feature=[name]");
   made.rule = lightgbm_rule(header, count, reading);
   made.features = std::move(header.features);
   return with_keys(std::move(made), reading);

@@ -126,7 +126,7 @@ auto read_header(object_reader& reader, const model_reading& reading) -> lightgb
   }
   if (static_cast<std::int64_t>(names->size()) != *highest + 1)
     reader.report("feature_names", "wrong_length",
-                  "there are " + std::to_string(names->size()) + " names, and by `max_feature_idx` " +
+                  "there are " + std::to_string(names->size()) + " names, but by `max_feature_idx` " +
                       std::to_string(*highest + 1) + " features");
   return out;
 }

@@ -201,14 +201,14 @@ auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm
     for (const std::string_view each : list_items(names->value)) out.features.emplace_back(each);
     if (out.features.size() != features)
       reading.report("wrong_length", "/feature_names",
-                     "there are " + std::to_string(out.features.size()) + " names, and by `max_feature_idx` " +
+                     "there are " + std::to_string(out.features.size()) + " names, but by `max_feature_idx` " +
                          std::to_string(features) + " features" + at_line(names->line));
   }
   if (in.has("tree_sizes") && file.is_whole) {
     const std::size_t promised = list_items(in.field("tree_sizes")->value).size();
     if (promised != file.trees.size())
       reading.report("wrong_length", "/tree_sizes",
-                     "the header promises " + std::to_string(promised) + " trees, and there are " +
+                     "the header declares " + std::to_string(promised) + " trees, but the file has " +
                          std::to_string(file.trees.size()) + at_line(in.field("tree_sizes")->line));
   }
   return out;
@@ -260,7 +260,7 @@ void set_categories(const category_sets& sets, double threshold, std::size_t nod
   if (!(threshold >= 0 && threshold < static_cast<double>(sets.count())))
     return reading.report(
         "out_of_range", out.place("threshold", node),
-        "the tree has no set of categories of this number; there are " + std::to_string(sets.count()));
+        "the tree has no category set with this number; the number of sets is " + std::to_string(sets.count()));
   const auto set = static_cast<std::size_t>(threshold);
   split_by_category({sets.words.begin() + sets.bounds[set], sets.words.begin() + sets.bounds[set + 1]},
                     out.nodes[node]);
@@ -280,7 +280,7 @@ void set_split(const split_lists& from, const category_sets& sets, std::size_t n
   const std::int64_t missing = decision >> 2;
   if (decision < 0 || missing > 2)
     return reading.report("bad_value", out.place("decision_type", node),
-                          "there is no decision type " + std::to_string(decision));
+                          "unknown decision type " + std::to_string(decision));
   if ((decision & is_categorical) != 0) return set_categories(sets, from.threshold[node], node, out, reading);
   split_by_number({.threshold = from.threshold[node],
                    .missing = static_cast<lightgbm_missing>(missing),
@@ -311,7 +311,8 @@ auto read_tree(const text_section& from, const model_reading& reading) -> drawn_
   const auto values = in.list<double>("leaf_value", leaves);
   for (std::size_t leaf = 0; leaf < values.size(); ++leaf)
     if (!std::isfinite(values[leaf]))
-      reading.report("non_finite_number", braid::json_pointer(in.place("leaf_value"), leaf), "a leaf must be finite");
+      reading.report("non_finite_number", braid::json_pointer(in.place("leaf_value"), leaf),
+                     "the value of a leaf must be finite");
   if (!reading.problems.empty()) return out;
   const std::size_t splits = leaves - 1;
   split_lists lists;

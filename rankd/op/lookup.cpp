@@ -109,7 +109,7 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& c
     -> std::shared_ptr<const model> {
   const std::string pointer = braid::json_pointer(param.pointer, item);
   if (context.models == nullptr) {
-    problems.add(problem_at("no_models", pointer, "no folder of models was given"));
+    problems.add(problem_at("no_models", pointer, "the folder for models is not set"));
     return nullptr;
   }
   auto found = context.models->find(param.names[item]);

@@ -109,7 +109,7 @@ auto read_lists(const json& item, std::string pointer, const model_reading& read
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length != out.size() && in.array(field, presence::optional) != nullptr)
       in.report(field, "wrong_length",
-                quote_name(field) + " has " + std::to_string(length) + " items, and `feature` has " +
+                quote_name(field) + " has " + std::to_string(length) + " items, but `feature` has " +
                     std::to_string(out.size()));
   };
   same("threshold", out.threshold.size());

@@ -45,7 +45,7 @@ model_folder::model_folder(fs::path folder, const registries& declared, file_rea
 
 auto model_folder::find_file(std::string_view name) const -> braid::checked<fs::path> {
   if (folder_.empty())
-    return refused("no_models", "the project has no folder of models", "name one in rankd.toml: models = \"models\"");
+    return refused("no_models", "the project has no folder for models", "set it in rankd.toml: models = \"models\"");
   std::vector<fs::path> found;
   std::error_code error;
   for (const std::string_view ending : endings)

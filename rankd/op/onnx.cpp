@@ -18,7 +18,7 @@ constexpr std::size_t max_slots = 2 * max_model_keys;
 
 constexpr std::string_view names_entry = "feature_names";
 constexpr std::string_view naming_hint =
-    "name the columns as keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
+    "give the columns the names of keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
     "\"age\"])})";
 
 /// A column of an input of the graph. Its name is the name of a key.
@@ -109,7 +109,8 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
 /// Records that the output of the node is the shape of its input. Only ConstantOfShape reads shapes.
 void read_shape(const onnx_call& call, onnx_scope& scope) {
   if (call.rows(0) == nullptr) return;
-  if (call.has("start") || call.has("end")) return call.refuse("bad_value", "start", "only whole shapes are supported");
+  if (call.has("start") || call.has("end"))
+    return call.refuse("bad_value", "start", "only complete shapes are supported");
   if (!call.node().outputs.empty()) scope.shapes.emplace(call.node().outputs.front(), call.node().inputs.front());
 }
 
@@ -172,8 +173,9 @@ auto find_columns(const onnx_value& input, std::size_t otherwise, const model_re
                          input.type == onnx_type::flags;
   if (input.is_map || !is_number) {
     reading.report("wrong_type", input.pointer,
-                   "the input " + shown(input.name) + " is " + onnx_type_text(input.type) + ", and keys are numbers",
-                   "train on float columns, and encode texts as numbers before training");
+                   "the input " + shown(input.name) + " is " + onnx_type_text(input.type) +
+                       ", but the columns of keys are numbers",
+                   "train on float columns; encode strings as numbers before training");
     return 0;
   }
   if (input.dims.size() == 1) return 1;
@@ -210,7 +212,7 @@ auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_
   if (!names) return out;
   if (names->size() != out.size()) {
     scope.with.report("wrong_length", "/metadata_props/feature_names",
-                      "there are " + std::to_string(names->size()) + " names, and the inputs have " +
+                      "there are " + std::to_string(names->size()) + " names, but the inputs have " +
                           std::to_string(out.size()) + " columns");
     return out;
   }
@@ -308,9 +310,9 @@ auto list_warnings(const program_model& of, const onnx_file& file, const std::ve
   braid::diagnostics out;
   if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, scope))
     out.add(problem_at("untracked_nulls", "/graph",
-                       "the file does not state where its trees send nulls, so all nulls go right; scikit-learn may "
-                       "send them left and return other scores",
-                       "put a SimpleImputer before the trees"));
+                       "the file does not say which branch nulls take, so all nulls take the right branch; "
+                       "scikit-learn may take the left branch and return other scores",
+                       "add a SimpleImputer before the trees"));
   return out;
 }
 

@@ -170,7 +170,7 @@ auto is_by_columns(const onnx_call& call) -> bool {
     axes = *given;
   }
   if (axes.size() == 1 && (axes.front() == 1 || axes.front() == -1)) return true;
-  call.refuse("bad_value", "axis", "only the axis of columns, 1, is supported");
+  call.refuse("bad_value", "axis", "only axis 1, the columns, is supported");
   return false;
 }
 

@@ -89,7 +89,7 @@ auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
   if (found->rank == 2 && is_real(found->type)) return found;
   refuse("wrong_type", "input",
          shown(node_.inputs[at]) + " is " + onnx_type_text(found->type) + " with " + std::to_string(found->rank) +
-             " dimensions, and not a table of tensor(float) or tensor(double)");
+             " dimensions; expected a table of tensor(float) or tensor(double)");
   return nullptr;
 }
 
@@ -207,7 +207,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     if (*own != 1) columns = columns == 1 ? *own : columns;
     if (*own == 1 || *own == columns) continue;
     refuse("wrong_length", "input",
-           shown(node_.inputs[at]) + " has " + std::to_string(*own) + " columns, and another input " +
+           shown(node_.inputs[at]) + " has " + std::to_string(*own) + " columns, but another input has " +
                std::to_string(columns));
     return std::nullopt;
   }

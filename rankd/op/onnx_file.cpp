@@ -320,8 +320,7 @@ auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onn
     return field.number != 7 || field.kind == wire_kind::bytes;
   });
   if (!reading.problems.empty()) return out;
-  if (!graph)
-    reading.report("missing_field", "/graph", "the file has no graph", "save the model in the format of ONNX");
+  if (!graph) reading.report("missing_field", "/graph", "the file has no graph", "save the model in ONNX format");
   if (opsets.empty() || opsets.size() > max_onnx_values)
     reading.report("missing_field", "/opset_import", "the file does not state the version of its operators");
   if (!reading.problems.empty()) return out;
@@ -353,12 +352,12 @@ auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> st
                   "the dimensions are negative, or have more than " + std::to_string(max_numbers) + " numbers");
   if (read.has_raw && read.raw.size() != *count * size)
     return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers of " +
-                                      std::to_string(size) + " bytes, and the data " + std::to_string(read.raw.size()) +
-                                      " bytes");
+                                      std::to_string(size) + " bytes, but the data has " +
+                                      std::to_string(read.raw.size()) + " bytes");
   if (read.has_raw) decode_raw(read);
   for (const std::int64_t each : read.ints) read.out.values.push_back(static_cast<double>(each));
   if (read.out.values.size() != *count)
-    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers, and the data " +
+    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers, but the data has " +
                                       std::to_string(read.out.values.size()));
   return std::move(read.out);
 }

@@ -107,7 +107,7 @@ auto make_labels(const onnx_call& call) -> made_rows {
     call.refuse(
         "bad_value", "keys_floats",
         "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and no key may be NaN",
-        "encode text categories as numbers, and fill in nulls, before training");
+        "before training, encode text categories as numbers, and replace nulls");
     return std::nullopt;
   }
   const bool is_whole = !call.ints("values_int64s").empty();

@@ -54,7 +54,7 @@ auto joined(const onnx_call& call, onnx_type type, std::uint32_t rank) -> made_r
     if (part->rank != rank || (part->type != type && call.node().op == "Concat")) {
       call.refuse("wrong_type", "input",
                   shown(call.node().inputs[at]) + " is " + onnx_type_text(part->type) + " with " +
-                      std::to_string(part->rank) + " dimensions, and must be " + onnx_type_text(type) + " with " +
+                      std::to_string(part->rank) + " dimensions; expected " + onnx_type_text(type) + " with " +
                       std::to_string(rank));
       return std::nullopt;
     }

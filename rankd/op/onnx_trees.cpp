@@ -175,8 +175,7 @@ auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool 
   }
   if (found.empty() ||
       (reading.made.fold != leaf_fold::sum && reading.made.fold != leaf_fold::mean && seen.size() < reading.outputs)) {
-    reading.call.refuse_item("missing_field", "nodes_nodeids", at,
-                             "the leaf has no weight, or not one for each output");
+    reading.call.refuse_item("missing_field", "nodes_nodeids", at, "the leaf must have one weight for each output");
     return false;
   }
   out.value = static_cast<double>(reading.leaves.size());
@@ -237,7 +236,7 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
   if (taken == reading.weights.size()) return true;
   reading.call.refuse(
       "out_of_range", names.number,
-      std::to_string(reading.weights.size() - taken) + " of the weights are of nodes that are not leaves");
+      std::to_string(reading.weights.size() - taken) + " of the weights belong to nodes that are not leaves");
   return false;
 }
 
@@ -310,7 +309,7 @@ auto summed(const onnx_call& call, std::size_t outputs, const weight_names& name
   if (of == nullptr || !fold) return std::nullopt;
   if (of->rank != 2 || of->type == onnx_type::flags) {
     call.refuse("wrong_type", "input",
-                "trees take a table of numbers, not " + onnx_type_text(of->type) + " with " + std::to_string(of->rank) +
+                "trees need a table of numbers, not " + onnx_type_text(of->type) + " with " + std::to_string(of->rank) +
                     " dimensions");
     return std::nullopt;
   }
@@ -395,8 +394,9 @@ auto make_tree_classifier(const onnx_call& call) -> made_rows {
   const std::vector<double> base = base_values(call);
   if (!base.empty() && !is_long(call, "base_values", base.size(), labels)) return std::nullopt;
   if (labels == 2 && (!base.empty() || !sums->has_all_outputs)) {
-    call.refuse("bad_value", "class_ids",
-                "two classes with base values, or with leaves for only one class, are ambiguous and not supported");
+    call.refuse(
+        "bad_value", "class_ids",
+        "a model with two classes is ambiguous, and not supported, if it has base values or leaves for only one class");
     return std::nullopt;
   }
   return transformed(call, with_base(call, std::move(*sums), base), call.text("post_transform", "NONE"));

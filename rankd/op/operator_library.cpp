@@ -77,7 +77,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
     -> braid::checked<operators> {
   if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
   if (offered.problem != nullptr)
-    return refused("bad_library", "the library offers no operators: " + std::string(offered.problem));
+    return refused("bad_library", "the library exports no operators: " + std::string(offered.problem));
   if (offered.operator_count == 0 || offered.operators == nullptr)
     return refused("bad_library", "the library has no operator");
   constexpr std::uint32_t max_operators = 1000;
@@ -95,9 +95,9 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
     if (is_taken(name, known) || made.contains(name))
       problems.add({.code = "duplicate_operator",
                     .pointer = {},
-                    .message = "there is an operator " + quote_name(name) + " already" +
+                    .message = "there is already an operator " + quote_name(name) + " already" +
                                (known.contains(name) ? ", from " + known.find(name)->second->from->library : ""),
-                    .hint = "each name may be used only once, in one library",
+                    .hint = "each operator name may be used only once, in only one library",
                     .node = {},
                     .source = {}});
     made.try_emplace(name, std::move(*one));
@@ -131,26 +131,27 @@ auto add(table& all, const rankd_operator_library& offered, operator_digest dige
 
 auto changed(const fs::path& file, std::string message) -> std::unexpected<braid::diagnostics> {
   return refused("library_changed", std::move(message),
-                 "restart the process: it keeps the operators that it has loaded", file);
+                 "restart the process, because a process keeps the operators that it has loaded", file);
 }
 
 /// Loads a library and returns the operators that it offers. Code of the library runs for the first time.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
   if (const std::string problem = detail::loading_problem(file); !problem.empty())
-    return refused("bad_library", "its static constructors failed: loading it " + problem,
-                   "construct such objects in the function `" + std::string(symbol) + "`, which may throw", file);
+    return refused("bad_library", "the static constructors of the library failed: loading the library " + problem,
+                   "construct static objects in the function `" + std::string(symbol) + "`, which may throw", file);
   void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const char* const why = ::dlerror();
-    return refused("bad_library", "it cannot be loaded: " + std::string(why == nullptr ? "no reason is known" : why),
-                   {}, file);
+    return refused("bad_library",
+                   "the library cannot be loaded: " + std::string(why == nullptr ? "no reason is known" : why), {},
+                   file);
   }
   // dlclose is never called, because code of the library may still be needed, for example by destructors of
   // thread-local objects.
   auto* const found = reinterpret_cast<const rankd_operator_library* (*)()>(::dlsym(opened, symbol));
   if (found == nullptr)
-    return refused("bad_library", "it has no function `" + std::string(symbol) + "`",
-                   "RANKD_OPERATORS of rankd/abi/operators.hpp makes it", file);
+    return refused("bad_library", "the library has no function `" + std::string(symbol) + "`",
+                   "the macro RANKD_OPERATORS of rankd/abi/operators.hpp defines this function", file);
   try {
     if (const rankd_operator_library* const offered = found()) return offered;
   } catch (...) {

@@ -159,7 +159,7 @@ auto scattered(const row_set& rows, const rankd_written& from, braid::arena& mem
 
 auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std::uint64_t kept, row_change effect,
                  braid::arena& memory) -> std::expected<row_set, std::string> {
-  if (kept == unset_order) return std::unexpected("the operator did not say how many rows it keeps");
+  if (kept == unset_order) return std::unexpected("the operator did not set the number of rows that it keeps");
   if (kept > rows.size())
     return std::unexpected("the operator keeps " + std::to_string(kept) + " rows of " + std::to_string(rows.size()));
   if (effect == row_change::permutation && kept != rows.size())

@@ -210,7 +210,7 @@ struct own_params {
     if (host.over_budget) return over_budget().error();
     if (made.refusal()) return made.refusal();
     if (status == 0) return std::nullopt;
-    return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message).error();
+    return failed(host.message.empty() ? "the operator failed without a reason" : host.message).error();
   }
 
   /// Returns the ids of the rows. An empty row set may belong to a batch without ids and without an id type. Its ids

@@ -36,11 +36,11 @@ auto own_rows::row_bytes() const -> std::size_t {
 auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   if (!makes_ || made_) {
     refuse("operator_failed", makes_ ? "the operator called make twice"
-                                     : "the operator called make, but its shape says that it makes no rows");
+                                     : "the operator called make, but its shape declares that it creates no rows");
     return nullptr;
   }
   if (count > static_cast<std::uint64_t>(max_rows_of_a_source)) {
-    refuse("too_many_rows", "the operator makes " + std::to_string(count) + " rows; a node returns at most " +
+    refuse("too_many_rows", "the operator creates " + std::to_string(count) + " rows; a node may return at most " +
                                 std::to_string(max_rows_of_a_source));
     return nullptr;
   }
@@ -96,7 +96,7 @@ auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expect
     const rankd_text& text = given[own[at]];
     const std::string_view id = text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
     if (!is_text_id(id))
-      return std::unexpected("the id that the operator gave " + row_text(own[at]) + " is not " +
+      return std::unexpected("the id that the operator wrote for " + row_text(own[at]) + " is not " +
                              std::string(id_sentence(ids_)));
     codes[at] = words.intern(id);
   }
@@ -138,7 +138,7 @@ auto own_rows::merged() -> std::expected<row_set, std::string> {
 }
 
 auto own_rows::finish() -> std::expected<row_set, std::string> {
-  if (!made_) return std::unexpected("the operator did not say how many rows it makes");
+  if (!made_) return std::unexpected("the operator did not set the number of rows that it creates");
   if (!merges_) {
     const std::span<std::uint32_t> all = context_->memory.uninitialized<std::uint32_t>(count_);
     std::iota(all.begin(), all.end(), std::uint32_t{0});

@@ -67,7 +67,7 @@ class shape_reader {
 
   auto read() -> braid::diagnostics {
     if (!is_text(offered_->name)) {
-      report("an operator has no name in UTF-8");
+      report("the name of an operator is not valid UTF-8");
       return std::move(problems_);
     }
     const std::string_view name = kept(offered_->name);
@@ -136,10 +136,10 @@ class shape_reader {
     const std::string_view name = kept(option.name);
     const auto wrong = [&](std::string_view what) { report("option " + quote_name(name) + " " + std::string(what)); };
     if (std::ranges::find(reserved_options, name) != reserved_options.end())
-      wrong("has a name that every operator already has");
+      wrong("has the name of an option that every operator has");
     if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("is listed twice");
     if (option.kind >= kinds.size()) return wrong("has an unknown kind");
-    if (option.required > 1 || option.bindable > 1) wrong("must have 0 or 1 in `required` and `bindable`");
+    if (option.required > 1 || option.bindable > 1) wrong("must have the value 0 or 1 in `required` and `bindable`");
 
     param_shape shape{.name = name,
                       .kind = kinds[option.kind],

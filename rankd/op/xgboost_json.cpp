@@ -69,7 +69,7 @@ auto count_in(object_reader& reader, std::string_view field, presence need, int_
   if (value && *value >= range.min && *value <= range.max) return static_cast<std::size_t>(*value);
   reader.report(
       field, "out_of_range",
-      quote_name(*text) + " is no integer from " + std::to_string(range.min) + " to " + std::to_string(range.max));
+      quote_name(*text) + " is not an integer from " + std::to_string(range.min) + " to " + std::to_string(range.max));
   return std::nullopt;
 }
 
@@ -146,7 +146,7 @@ void read_names(object_reader& reader, xgboost_header& out, const model_reading&
   if (names == nullptr || names->empty() || out.features == 0) return;
   if (names->size() != out.features)
     return reader.report("feature_names", "wrong_length",
-                         "there are " + std::to_string(names->size()) + " names, and by `num_feature` " +
+                         "there are " + std::to_string(names->size()) + " names, but by `num_feature` " +
                              std::to_string(out.features) + " features");
   for (std::size_t at = 0; at < names->size(); ++at) {
     if (const json& name = (*names)[at]; name.is_string())
@@ -198,7 +198,7 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length == nodes || reader.array(field, presence::optional) == nullptr) return;
     reader.report(field, "wrong_length",
-                  quote_name(field) + " has " + std::to_string(length) + " items, and `left_children` has " +
+                  quote_name(field) + " has " + std::to_string(length) + " items, but `left_children` has " +
                       std::to_string(nodes));
   };
   same("right_children", out.right.size());
@@ -222,20 +222,20 @@ auto read_categories(object_reader& reader, category_bits& bits, const model_rea
   const auto sizes = list("categories_sizes");
   if (!reading.problems.empty()) return out;
   if (firsts.size() != nodes.size() || sizes.size() != nodes.size()) {
-    reader.report("categories_nodes", "wrong_length", "the lists of sets of categories have different lengths");
+    reader.report("categories_nodes", "wrong_length", "the lists that describe category sets have different lengths");
     return out;
   }
   const auto end = static_cast<std::int64_t>(all.size());
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     const std::string place = braid::json_pointer(reader.pointer_of("categories_segments"), at);
     if (firsts[at] < 0 || sizes[at] < 0 || firsts[at] > end || sizes[at] > end - firsts[at]) {
-      reading.report("out_of_range", place, "this set of categories ends beyond `categories`");
+      reading.report("out_of_range", place, "this category set ends beyond `categories`");
       return out;
     }
     const std::span<const std::int64_t> set(all.data() + firsts[at], static_cast<std::size_t>(sizes[at]));
     if (!out.emplace(nodes[at], bits.take(set, place, reading.problems)).second)
       reading.report("duplicate_value", braid::json_pointer(reader.pointer_of("categories_nodes"), at),
-                     "this node has a set already");
+                     "this node already has a category set");
   }
   return out;
 }
@@ -298,7 +298,7 @@ struct forest_reading {
     const auto found = sets.find(static_cast<std::int64_t>(at));
     if (found == sets.end())
       return reading.report("missing_field", out.place("split_type", at),
-                            "this split is by categories, but `categories_nodes` does not list it");
+                            "this node splits by categories, but `categories_nodes` does not list the node");
     drawn_node& node = out.nodes[at];
     node.kind = split_kind::category;
     node.threshold = 0;
@@ -391,8 +391,8 @@ void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& feature
     const auto at = static_cast<std::size_t>(feature);
     if (at >= codes->size() || is_unchanged((*codes)[at])) continue;
     reading.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
-                   "the trainer renumbered the categories of this column, by the values of its data frame",
-                   "train on the categories 0, 1, 2, …, or on the numbers that rows have: frame[name] = codes, with "
+                   "the trainer renumbered the categories of this column by the values in its data frame",
+                   "train on the categories 0, 1, 2, …, or on the numbers in the rows: frame[name] = codes, with "
                    "feature_types=[\"c\", …]");
   }
 }
@@ -498,13 +498,14 @@ auto read_xgboost(const json& document, const model_reading& reading) -> std::sh
   if (booster == nullptr) return nullptr;
   const booster_parts parts = find_booster(*booster, learner.pointer_of("gradient_booster"), reading);
   if (!reading.problems.empty() || parts.model == nullptr) return nullptr;
-  trained_model made{
-      .trees = read_trees(parts, header, reading),
-      .intercepts = read_margins(header, reading),
-      .rule = {.link = objectives[*header.objective].link},
-      .features = std::move(header.names),
-      .features_pointer = "/learner/feature_names",
-      .naming_hint = "name them as keys before it is saved: booster.feature_names = [\"price\", \"age\"]"};
+  trained_model made{.trees = read_trees(parts, header, reading),
+                     .intercepts = read_margins(header, reading),
+                     .rule = {.link = objectives[*header.objective].link},
+                     .features = std::move(header.names),
+                     .features_pointer = "/learner/feature_names",
+                     .naming_hint =
+                         "give the features the names of keys before you save the model: booster.feature_names = "
+                         "[\"price\", \"age\"]"};
   return with_keys(std::move(made), reading);
 }
 

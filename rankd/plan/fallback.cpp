@@ -69,7 +69,7 @@ void require_capability(const draft& draft, const std::string& pointer, braid::d
   if (draft.known.capabilities.find(fallback_capability)) return;
   problems.add({.code = "capability_not_required",
                 .pointer = pointer,
-                .message = "`fallback` belongs to a capability, which the plan does not require",
+                .message = "`fallback` needs a capability that the plan does not require",
                 .hint = "add " + quote_name(fallback_capability) + " to `capabilities_required`",
                 .node = {},
                 .source = {}});
@@ -131,7 +131,7 @@ void read_use(object_reader& reader, const plan_node& node, draft& draft, node_f
     if (!chosen) return;
     out.kind = *chosen == 0 ? fallback_kind::input : fallback_kind::empty;
     if (out.kind == fallback_kind::input && node.inputs.empty())
-      reader.report("use", "bad_value", "the node has no input, so it cannot pass on the rows of an input",
+      reader.report("use", "bad_value", "the node has no input, so its fallback cannot use input rows",
                     "use another node, or `empty`");
     return;
   }
@@ -294,13 +294,13 @@ void link_fallbacks(plan& plan, braid::diagnostics& problems) {
   std::size_t edges = 0;
   for (const plan_node& node : plan.nodes) edges += node.sources.size();
   if (fallback_edges(plan.nodes, plan.outputs).add(edges)) return;
-  problems.add(
-      {.code = "too_many_edges",
-       .pointer = "/nodes",
-       .message = "a plan has at most " + std::to_string(max_plan_edges) + " edges, with those that its fallbacks add",
-       .hint = {},
-       .node = {},
-       .source = {}});
+  problems.add({.code = "too_many_edges",
+                .pointer = "/nodes",
+                .message = "a plan has at most " + std::to_string(max_plan_edges) +
+                           " edges, including the edges that its fallbacks add",
+                .hint = {},
+                .node = {},
+                .source = {}});
 }
 
 }  // namespace detail

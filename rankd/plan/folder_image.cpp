@@ -134,8 +134,8 @@ auto read_folder_image(const fs::path& folder, const file_reader& read, image_fa
   return std::unexpected(
       braid::diagnostics({.code = "folder_changing",
                           .pointer = {},
-                          .message = "files of the folder of plans changed while they were read",
-                          .hint = "build into a new folder and rename it, or load the plans again later",
+                          .message = "the files of the plan folder have changed while they were read",
+                          .hint = "build the plans into a new folder and rename it, or load the plans again later",
                           .node = {},
                           .source = folder.string()}));
 }

@@ -91,7 +91,7 @@ class builder : public nlohmann::json_sax<json> {
     if (literal.find_first_of(".eE") == std::string::npos && !float_of_integer(literal))
       problems_.add(make_diagnostic(
           "number_out_of_range", pointer(),
-          "the integer " + literal.substr(0, 40) + " does not fit into 64 bits, and no float equals it"));
+          "the integer " + literal.substr(0, 40) + " does not fit into 64 bits, and no float has exactly this value"));
     return add_number(value);
   }
 
@@ -166,8 +166,8 @@ class builder : public nlohmann::json_sax<json> {
       memory_left_ -= bytes;
       return true;
     }
-    problems_.add(
-        make_diagnostic("file_too_large", pointer(), "from here on, the document needs more memory than is allowed"));
+    problems_.add(make_diagnostic("file_too_large", pointer(),
+                                  "the document needs more memory than is allowed, from this value on"));
     return false;
   }
 
@@ -224,7 +224,7 @@ class ubjson_builder final : public builder {
  private:
   auto check(std::string_view text) -> bool {
     if (is_utf8(text)) return true;
-    report("invalid_utf8", "a text or a name is not UTF-8");
+    report("invalid_utf8", "a string or a member name is not UTF-8");
     return false;
   }
 };
@@ -239,7 +239,8 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
   }
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
-    problems.add(make_diagnostic("invalid_utf8", "", find_place(of, valid) + "the bytes from here on are not UTF-8"));
+    problems.add(
+        make_diagnostic("invalid_utf8", "", find_place(of, valid) + "the bytes from this position on are not UTF-8"));
   // The parser treats a zero byte as the end of the text, and would ignore everything after it.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos)

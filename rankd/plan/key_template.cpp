@@ -40,7 +40,7 @@ auto parse_hole(std::string_view inside) -> std::expected<template_hole, templat
   }
   if (!is_identifier(name))
     return refuse("bad_hole", "{" + std::string(inside.substr(0, 100)) + "} names neither a key nor a param",
-                  "write {NAME} for a column and {P.NAME} for a param; braces of the key itself are doubled");
+                  "write {NAME} for a column and {P.NAME} for a param; write braces of the key itself twice");
   hole.name = name;
   return hole;
 }
@@ -96,7 +96,7 @@ class template_parser {
   }
 
   static auto unbalanced(std::string message) -> template_problem {
-    return {"unbalanced_brace", std::move(message), "braces of the key itself are doubled: `{{` and `}}`"};
+    return {"unbalanced_brace", std::move(message), "write braces of the key itself twice: `{{` and `}}`"};
   }
 
   std::string_view text_;

@@ -168,7 +168,7 @@ void check_ops(const syntax_tree& tree, draft& draft) {
     if (capability.empty() || draft.known.capabilities.find(capability)) continue;
     return report(
         draft, tree.pointer_of(i, "op"), "capability_not_required",
-        "the op " + quote_name(name_of(tree.nodes[i].op)) + " belongs to a capability, which the plan does not require",
+        "the op " + quote_name(name_of(tree.nodes[i].op)) + " needs a capability that the plan does not require",
         "add " + quote_name(capability) + " to `capabilities_required`");
   }
 }

@@ -16,7 +16,7 @@ constexpr int_range retries_range{.min = 1, .max = 5};
 void require_capability(object_reader& node, std::string_view field, std::string_view capability, const draft& draft) {
   if (draft.known.capabilities.find(capability)) return;
   node.report(field, "capability_not_required",
-              quote_name(field) + " belongs to a capability, which the plan does not require",
+              quote_name(field) + " needs a capability that the plan does not require",
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 
@@ -34,11 +34,11 @@ void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& draf
   out.hedge_ms = *after;
   require_capability(node, "hedge_ms", hedge_capability, draft);
   if (shape != nullptr && !(reads_store(*shape) && asks_other_than(*shape, "http")))
-    node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store, so no read could be sent again",
+    node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store, so there is no read to send again",
                 "leave out `hedge_ms`");
   else if (out.timeout_ms && *after >= *out.timeout_ms)
-    node.report("hedge_ms", "bad_value", "the node times out before the read could be sent again",
-                "choose less than its `timeout_ms`");
+    node.report("hedge_ms", "bad_value", "the node times out before a read is sent again",
+                "choose a time below the node's `timeout_ms`");
 }
 
 }  // namespace
@@ -52,7 +52,8 @@ void read_limits(object_reader& node, const op_shape* shape, draft& draft, plan_
   out.retries = *retries;
   require_capability(node, "retries", retry_capability, draft);
   if (shape != nullptr && !reads_store(*shape))
-    node.report("retries", "bad_value", quote_name(shape->name) + " reads no store, so a retry would fail again",
+    node.report("retries", "bad_value",
+                quote_name(shape->name) + " reads no store, so a retry would fail in the same way",
                 "leave out `retries`");
 }
 

@@ -50,7 +50,7 @@ auto read_binding(object_reader& reader, const param_shape& shape, const known_n
   if (!known.capabilities.find(bound_params_capability))
     reader.report(
         shape.name, "capability_not_required",
-        quote_name(shape.name) + " is bound to a param, which belongs to a capability that the plan does not require",
+        quote_name(shape.name) + " is bound to a param, which needs a capability that the plan does not require",
         "add " + quote_name(bound_params_capability) + " to `capabilities_required`");
   return param_binding{.param_id = *param_id, .min = std::move(min), .max = std::move(max)};
 }

@@ -44,7 +44,7 @@ auto read_entry(object_reader& reader, const std::string& id, std::string_view a
   if (found != ours.entries.end() && found->id != id) found = ours.entries.end();
   if (found == ours.entries.end())
     reader.report(id, code, named + ", with which " + std::string(artifact) + " built, is no longer declared",
-                  "declare it again, or build without it");
+                  "declare it again, or build the plan without it");
   else if (found->sha256 != *theirs)
     reader.report(id, code,
                   named + (found->name.empty() ? "" : " (" + found->name + ")") + " is not declared as it was when " +

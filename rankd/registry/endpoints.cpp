@@ -104,13 +104,12 @@ void check_resolver(object_reader& reader, kind_type kind, std::size_t resolver,
   if (kind == kind_type::embedded && !embedded)
     reader.report("type", "wrong_resolver", what + " needs the embedded resolver");
   if ((kind == kind_type::vectors) != (resolver == file_choice))
-    return reader.report(
-        "type", "wrong_resolver",
-        what + (kind == kind_type::vectors ? " needs the file resolver" : " is not a file of vectors"));
+    return reader.report("type", "wrong_resolver",
+                         what + (kind == kind_type::vectors ? " needs the file resolver" : " is not a vector file"));
   if (kind == kind_type::http && resolver != static_choice)
     reader.report("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")
-    reader.report("type", "wrong_resolver", what + " may be embedded in dev and test only");
+    reader.report("type", "wrong_resolver", what + " may be embedded only in dev and test");
 }
 
 void read_resolver(object_reader& row, std::optional<kind_type> kind, std::string_view environment, endpoint_entry& out,
@@ -193,7 +192,7 @@ void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vecto
     other.problems.add({.code = "environments_differ",
                         .pointer = std::move(pointer),
                         .message = std::move(message),
-                        .hint = "ids, names and kinds are the same in every environment",
+                        .hint = "ids, names and kinds must be the same in every environment",
                         .node = {},
                         .source = {}});
   };
@@ -205,11 +204,11 @@ void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vecto
     const std::string name = quote_name(theirs[i].endpoint_id);
     const auto mine = std::ranges::find(ours, theirs[i].endpoint_id, &endpoint_entry::endpoint_id);
     if (mine == ours.end())
-      report(pointer, "the endpoint " + name + " is declared here only");
+      report(pointer, "the endpoint " + name + " is declared only in this environment");
     else if (mine->name != theirs[i].name)
-      report(pointer + "/name", name + " has another name here");
+      report(pointer + "/name", name + " has another name in this environment");
     else if (mine->kind != theirs[i].kind)
-      report(pointer + "/kind", name + " has another kind here");
+      report(pointer + "/kind", name + " has another kind in this environment");
   }
 }
 

@@ -127,8 +127,9 @@ class file_reader {
     if (param == nullptr) return;
     layer.unit_param = param->param_id;
     if (param->type != value_type::integer && param->type != value_type::string)
-      row.report("unit", "bad_unit",
-                 "a unit is an int or a string, and param `" + *unit + "` is a " + std::string(to_string(param->type)));
+      row.report(
+          "unit", "bad_unit",
+          "a unit must be an int or a string, but param `" + *unit + "` is a " + std::string(to_string(param->type)));
   }
 
   void read_experiment(object_reader& row) {
@@ -201,7 +202,7 @@ class file_reader {
       const auto to = reader.integer("to", presence::required, {.min = 0, .max = last});
       arm.from = static_cast<std::uint32_t>(from.value_or(1));
       arm.to = static_cast<std::uint32_t>(to.value_or(0));
-      if (from && to && *to < *from) reader.report("to", "bad_value", "the last bucket is before the first");
+      if (from && to && *to < *from) reader.report("to", "bad_value", "the last bucket must not be before the first");
       if (!from || !to) arm = {.name = arm.name, .from = 1, .to = 0, .set = {}};  // no bucket
       read_settings(reader, arm);
       check_overlap(entry, arm, reader.pointer_of("from"));
@@ -301,7 +302,7 @@ class file_reader {
       const std::string& name = declared_.find_param(each.param_id)->name;
       report(braid::json_pointer(pointer, name), "param_set_twice",
              "`" + before.name + "` of another layer sets `" + name + "` for the same plan",
-             "put both experiments into one layer");
+             "put both experiments into the same layer");
     }
   }
 

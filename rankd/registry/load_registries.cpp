@@ -185,7 +185,7 @@ void check_key(object_reader& row, const key_entry& key) {
   if (key.key_id == registries::id_key) return check_id_key(row, key);
   if (key.type == value_type::vector) return check_vector(row, key);
   if (row.value("dimensions", presence::optional) != nullptr)
-    row.report("dimensions", "bad_value", "only a key of type vector has `dimensions`");
+    row.report("dimensions", "bad_value", "only a key of type vector may have `dimensions`");
   if (key.nullable || !is_null(key.default_value) || row.value("default", presence::optional) != nullptr) return;
   row.report("default", "missing_default", "a key that is not nullable needs a default");
 }

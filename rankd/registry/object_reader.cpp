@@ -166,7 +166,7 @@ auto object_reader::choice(std::string_view field, presence need, std::span<cons
   std::string all;
   for (const std::string_view name : choices)
     all += (all.empty() ? "" : ", ") + (name.empty() ? "\"\"" : std::string(name));
-  report(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + ", which is none of: " + all,
+  report(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + "; expected one of: " + all,
          braid::did_you_mean(*found, {choices.begin(), choices.end()}));
   return std::nullopt;
 }
@@ -207,7 +207,7 @@ auto scalar_from_json(const json& value, value_type type) -> std::expected<scala
       return scalar(value.get<bool>());
     case value_type::vector: break;
   }
-  return problem("wrong_type", "cannot be given: JSON has no form for a single vector");
+  return problem("wrong_type", "cannot be set: JSON has no form for a single vector");
 }
 
 auto kind_of(const json& value) -> std::string_view {

@@ -62,7 +62,7 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
       if (file->empty())
         in.report("library", "bad_value", "the name of a file must not be empty");
       else if (std::ranges::find(out, place) != out.end())
-        in.report("library", "duplicate_value", "the library is listed twice");
+        in.report("library", "duplicate_value", "this library is listed twice");
       out.push_back(std::move(place));
     }
     in.refuse_unknown_fields();

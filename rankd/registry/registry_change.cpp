@@ -16,7 +16,7 @@ void refuse(braid::diagnostics& problems, std::string message, std::string hint)
   problems.append(make_diagnostic("needs_restart", std::move(message), std::move(hint)));
 }
 
-constexpr std::string_view connects = "restart the server: it connects to its endpoints when it starts";
+constexpr std::string_view connects = "restart the server, because it connects to its endpoints only when it starts";
 
 /// Reports an error if the endpoint is not declared in `others`.
 void compare_endpoint(const endpoint_entry& id, const registries& others, std::string_view absent,

@@ -26,7 +26,7 @@ auto batch::with_only(std::span<const keyed_column> columns) const -> batch {
                 "the columns of a batch must be sorted by key, each key once");
   for (const keyed_column& each : columns) {
     BRAID_EXPECTS(each.key_id != registries::id_key, "the columns must not include `id`");
-    BRAID_EXPECTS(each.values.size() == size_, "every column of a batch must have its length");
+    BRAID_EXPECTS(each.values.size() == size_, "every column of a batch must have the length of the batch");
   }
   batch out = *this;
   out.columns_ = columns;

@@ -85,7 +85,7 @@ auto batch_runner::wants_more() const -> bool {
 }
 
 void batch_runner::submit(std::vector<batch_line> lines) {
-  BRAID_EXPECTS(!lines.empty() && lines.size() <= max_lines, "a piece of a batch has 1 to max_lines lines");
+  BRAID_EXPECTS(!lines.empty() && lines.size() <= max_lines, "a part of a batch must have 1 to max_lines lines");
   auto added = std::make_unique<piece>();
   added->lines = std::move(lines);
   added->texts.resize(added->lines.size());

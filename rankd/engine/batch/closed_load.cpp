@@ -131,7 +131,7 @@ auto find_latency(std::span<const std::chrono::nanoseconds> ascending, double pa
 
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& options) -> braid::checked<closed_load_result> {
-  BRAID_EXPECTS(!requests.empty() && options.clients > 0, "a load needs requests and clients");
+  BRAID_EXPECTS(!requests.empty() && options.clients > 0, "a load needs at least one request and one client");
   auto client_loops = make_client_loops(options);
   if (!client_loops) return std::unexpected(std::move(client_loops.error()));
   const braid::time_point counts_from = braid::steady_time().now() + options.warm_up;

@@ -92,13 +92,13 @@ auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(n
 auto describe_drop(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::count:
-      return drop.position == 0 ? ", because of the rows before it" : ", at position " + std::to_string(drop.position);
+      return drop.position == 0 ? ", because enough rows precede it" : ", at position " + std::to_string(drop.position);
     case drop_reason::duplicate: return ", because another row has the same value";
-    case drop_reason::match: return ", because of the partners on the other side";
-    case drop_reason::diversity: return ", because of the rows above it";
-    case drop_reason::merged: return ", which keeps other rows of its inputs";
-    case drop_reason::replaced: return ", which makes its own rows";
-    case drop_reason::not_done: return ", which had not ended";
+    case drop_reason::match: return ", because of the matching rows of the other input";
+    case drop_reason::diversity: return ", because of the rows ranked above it";
+    case drop_reason::merged: return ", which keeps other input rows";
+    case drop_reason::replaced: return ", which returns rows of its own";
+    case drop_reason::not_done: return ", which had not finished";
     case drop_reason::predicate:
     case drop_reason::other: break;
   }
@@ -232,7 +232,7 @@ auto move_explainer::sentence(const fork& at, const ranking& before, const ranki
   if (at.is.gave && !at.was.gave) return name + " now returns it" + changes_at(at.at);
   if (at.was.gave && !at.is.gave) return name + " no longer returns it" + changes_at(at.at);
   if (at.is.dropped() > at.was.dropped()) return "dropped at " + name + dropped(at, before, in_first);
-  return "not dropped any more at " + name + dropped(at, after, in_second);
+  return "no longer dropped at " + name + dropped(at, after, in_second);
 }
 
 /// Explains why a node drops a row: the values of the row in this answer and in the other answer, and the changes of
@@ -302,7 +302,7 @@ auto move_explainer::other_values(const moved_id& id, const ranking& before, con
       if (old == now || shown++ == max_values) continue;
       out.append(out.empty() ? "" : ", ").append(key->name).append(" ").append(now).append(" was ").append(old);
     }
-  return out.empty() ? "its own values are the same, but other ids moved past it" : out;
+  return out.empty() ? "the values of this id are the same, but other ids moved past it" : out;
 }
 
 void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts) {

@@ -175,7 +175,7 @@ auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::op
     }
     problems.add({.code = "too_many_pages",
                   .pointer = node.pointer,
-                  .message = "a plan has one `core::paginate` at most: a cursor has one position",
+                  .message = "a plan must have at most one `core::paginate`, because a cursor holds one position",
                   .hint = {},
                   .node = node.node_id,
                   .source = {}});
@@ -300,15 +300,16 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
                             .source = {}}),
         *plan.stated);
   };
-  if (found == nullptr) return about("unknown_plan", "is not a valid plan", "build it, or name another one");
+  if (found == nullptr) return about("unknown_plan", "is not a valid plan", "build this plan, or name another plan");
   if (!substitute_name(*found).empty())
-    return about("nested_fallback", "has a fallback plan itself", "a fallback plan must not have one");
+    return about("nested_fallback", "has a fallback plan of its own", "a fallback plan must not have a fallback");
   if (plan.page_node || found->page_node)
-    return about("fallback_with_pages", "cannot continue the pages of another plan, or returns pages itself",
+    return about("fallback_with_pages", "must not return pages, and cannot replace a plan that returns pages",
                  "remove core::paginate from both plans, or remove the fallback");
   if (found->declared != plan.declared)
-    return about("fallback_of_other_registries", "was loaded with other registries, so it cannot get the same requests",
-                 "unpin it, or build it again");
+    return about("fallback_of_other_registries",
+                 "was loaded with other registries, so it cannot answer the same requests",
+                 "unpin this plan, or build it again");
   plan.digest =
       sha256_hex(plan_identity(plan.artifact_digest, used_by(plan), plan.operators) + "\nfallback " + found->digest);
   plan.substitute = std::move(found);

@@ -200,9 +200,9 @@ void check_conditions(const plan& loaded, const plan_node& node, braid::diagnost
     if (auto found = find_row_value(loaded.pred_table[tree].tree))
       problems.add({.code = "row_value_in_condition",
                     .pointer = std::move(found->pointer),
-                    .message = "a condition is evaluated before there are rows, but key " +
-                               std::to_string(found->key_id) + " is a value of rows",
-                    .hint = "use params of the request, or `if` in an expression of rows",
+                    .message = "a condition is evaluated before any row exists, but it reads key " +
+                               std::to_string(found->key_id) + ", a column of rows",
+                    .hint = "use params of the request, or `if` in an expression over rows",
                     .node = {},
                     .source = {}});
 }
@@ -216,8 +216,8 @@ void check_condition_count(const plan& loaded, braid::diagnostics& problems) {
     if (all.size() <= plan_branches::max_conditions) continue;
     return problems.add({.code = "too_many_conditions",
                          .pointer = own->pointer,
-                         .message = "the nodes of a plan have at most " +
-                                    std::to_string(plan_branches::max_conditions) + " conditions together",
+                         .message = "the nodes of a plan may have at most " +
+                                    std::to_string(plan_branches::max_conditions) + " conditions in total",
                          .hint = {},
                          .node = node.node_id,
                          .source = {}});

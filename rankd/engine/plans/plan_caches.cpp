@@ -38,15 +38,15 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   const std::string name = quote_name(node.node_id);
   const bool is_self = &node == &cached;
   if (node.cache && !is_self)
-    return obstacle{"the rows are computed from those of " + name + ", which has a cache itself",
+    return obstacle{"the rows are computed from the rows of " + name + ", which has its own cache",
                     "remove one of the two caches"};
   if (node.fallback)
-    return obstacle{(is_self ? "the node" : "the rows are computed from those of " + name + ", which") +
+    return obstacle{(is_self ? "the node" : "the rows are computed from the rows of " + name + ", which") +
                         std::string(" has a fallback, whose rows must not be cached"),
                     "remove the fallback or the cache"};
   const request_part reads = find_op(node.op)->reads;
   if (reads == request_part::candidates)
-    return obstacle{"the rows are made of the candidates of the request, which " + name + " reads",
+    return obstacle{"the rows are computed from the request's candidates, which " + name + " reads",
                     "leave out the cache"};
   if (reads == request_part::cursor)
     return obstacle{"the rows depend on the cursor of the request, which " + name + " reads",

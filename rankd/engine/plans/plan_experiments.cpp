@@ -113,7 +113,7 @@ auto forced_arm(const plan_experiments& running, const forced_choice& named, dia
   const auto found = std::ranges::find(running.experiments, named.experiment, &plan_experiments::experiment::name);
   if (found == running.experiments.end()) {
     problems.add("unknown_experiment", pointer,
-                 "no experiment that runs for this plan is called " + quote_name(named.experiment),
+                 "no active experiment of this plan is called " + quote_name(named.experiment),
                  braid::did_you_mean(named.experiment, list_names(running.experiments)));
     return std::nullopt;
   }
@@ -140,7 +140,7 @@ auto forced_arms(const plan_experiments& running, const rank_request& request, d
     if (place)
       problems.add("layer_conflict", braid::json_pointer("/experiments", named.experiment),
                    "`" + running.experiments[place->experiment].name +
-                       "` is in the same layer, and a request can be in only one of them");
+                       "` is in the same layer, and a request can take part in only one experiment of a layer");
     else
       place = arm;
   }

@@ -85,7 +85,7 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
                         .declared = declared,
                         .now = experiment_time()});
   if (!models.stands_still())
-    return refused("folder_changing", "model files changed while they were read", "load the plans again later",
+    return refused("folder_changing", "model files have changed while they were read", "load the plans again later",
                    options_.models);
   if (budgets || experiments || also) add_pinned_to(names);  // a pinned plan serves even when its file is gone
   if (budgets) problems.append(budgets->strangers(names));
@@ -388,7 +388,8 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
   const auto& kept = at->second.kept;
   const auto serving = std::ranges::find(kept, at->second.serving());
   if (serving == kept.begin())
-    return refused("no_earlier_version", "no version of plan `" + std::string(name) + "` before this one is kept");
+    return refused("no_earlier_version",
+                   "no version of plan `" + std::string(name) + "` before the served version is stored");
   return pin_kept(name, number_of(*std::prev(serving)));
 }
 

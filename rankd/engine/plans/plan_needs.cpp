@@ -42,7 +42,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
     const key_entry& key = *declared.find_key(columns[at].key_id);
     if (std::ranges::find(taken, key.name) != taken.end()) continue;
     problems.add("unknown_column", find_place(given, at, key.name),
-                 "no node of the plan reads `" + key.name + "` from candidates; it reads " + list_names(needs),
+                 "no node of the plan reads `" + key.name + "` from candidates; the plan reads " + list_names(needs),
                  braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
@@ -51,7 +51,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
     const bool in_columns = given.form == candidates_form::columns;
     problems.add("missing_field", in_columns ? "/candidates" : "/candidates/0",
                  (in_columns ? "the column `" : "the field `") + key->name +
-                     "` is missing: the plan reads it from candidates, and it must not be null");
+                     "` is missing: the plan reads this key from candidates, and its values must not be null");
   }
 }
 
@@ -196,11 +196,12 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
   if (needs.user && !request.user_id) problems.add("missing_field", "", "the field `user_id` is missing");
   for (const param_entry* param : needs.context_params)
     if (lacks(request, declared.index_of(*param)))
-      problems.add("missing_field", "/context",
-                   "the field `" + param->name + "` is missing in `context`: the plan reads it, and it has no default");
+      problems.add(
+          "missing_field", "/context",
+          "the field `" + param->name + "` is missing in `context`: the plan reads this param, and it has no default");
   if (needs.candidates && request.candidates == nullptr)
     problems.add("missing_field", "",
-                 "the field `candidates` is missing: the plan ranks candidates of the request with the columns " +
+                 "the field `candidates` is missing: the plan ranks the candidates of the request, with the columns " +
                      list_names(needs));
   if (request.candidates != nullptr && !needs.takes_candidates)
     problems.add("unknown_field", "/candidates", "no node of the plan uses candidates of the request");

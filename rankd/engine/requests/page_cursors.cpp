@@ -119,8 +119,8 @@ auto page_cursors::read(std::string_view cursor, std::string_view identity, std:
         refused("bad_cursor", "this cursor was not issued by this service: pass `next_cursor` of an answer unchanged"));
   if (content.substr(3 * number_bytes) != identity)
     return std::unexpected(refused("foreign_cursor",
-                                   "the cursor belongs to another plan, user, list of candidates or set of params: all "
-                                   "pages of a ranking must have the same"));
+                                   "the cursor belongs to a request with another plan, user, list of candidates or set "
+                                   "of params: these must be the same for all pages of a ranking"));
   const auto age = now - std::chrono::milliseconds(number_at(content, 2));
   if (age > settings_.max_age)
     return std::unexpected(refused("expired_cursor", "the cursor is older than " +

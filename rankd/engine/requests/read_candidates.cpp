@@ -155,7 +155,7 @@ class candidates_reader {
     if (key->status == lifecycle::blocked)
       problems_->add("blocked_key", pointer, "key `" + name + "` is blocked", declared_->successor_hint(*key));
     else if (!key->allow_write)
-      problems_->add("unwritable_key", pointer, "key `" + name + "` must not be written");
+      problems_->add("unwritable_key", pointer, "key `" + name + "` is not writable, so a request cannot set it");
     else
       return key;
     return nullptr;
@@ -200,7 +200,7 @@ class candidates_reader {
     for (const json& each : value) {
       if (!each.is_number()) return refuse("wrong_type", "must be an array of numbers, not of " + described(each));
       if (!append_vector_item(bytes, each.get<double>()))
-        return refuse("out_of_range", "holds " + each.dump() + ", which is not a float32");
+        return refuse("out_of_range", "holds " + each.dump() + ", which does not fit into a float32");
     }
     into.push_vector(bytes);
   }

@@ -36,7 +36,7 @@ auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnost
   auto id = detail::id_from_json(value, value_type::string);
   if (!id)
     problems.add("bad_user_id", reader.pointer_of("user_id"),
-                 "a user_id of this project is " + detail::refused_id(value, value_type::string));
+                 "a user_id of this project must be " + detail::refused_id(value, value_type::string));
   return id;
 }
 
@@ -91,8 +91,8 @@ void read_context_value(const std::string& name, const nlohmann::json& value, co
   if (param->status == lifecycle::blocked)
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (param->source != param_source::context)
-    return problems.add("wrong_source", pointer, "param `" + name + "` does not belong to the context",
-                        "set its value in `param_overrides`");
+    return problems.add("wrong_source", pointer, "param `" + name + "` is not a context param",
+                        "set this param in `param_overrides`");
   const std::size_t index = declared.index_of(*param);
   request.in_context.push_back(index);
   read_param(*param, value, pointer, request.params[index], problems);
@@ -108,10 +108,10 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (!param->allow_write)
     return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden",
-                        param->source == param_source::context ? "set its value in `context`" : "");
+                        param->source == param_source::context ? "set this param in `context`" : "");
   const std::size_t index = declared.index_of(*param);
   if (std::ranges::find(request.in_context, index) != request.in_context.end())
-    return problems.add("duplicate_value", pointer, "param `" + name + "` has a value in `context` already");
+    return problems.add("duplicate_value", pointer, "param `" + name + "` already has a value in `context`");
   request.overridden.push_back(index);
   read_param(*param, value, pointer, request.params[index], problems);
 }
@@ -388,7 +388,7 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
   if (given.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan names a plan");
   if (!request.plan.empty() && !is_plan_name(request.plan))
-    return refused("unknown_plan", "`plan` must be the name of a plan: letters, digits and `_`");
+    return refused("unknown_plan", "`plan` must be a plan name, which consists of letters, digits and `_`");
   if (!given.empty() && !request.plan.empty() && given != request.plan)
     return refused("plan_mismatch",
                    "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");

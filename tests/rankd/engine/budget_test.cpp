@@ -87,7 +87,7 @@ TEST_CASE("bytes are those of tables, wherever a node runs") {
     CHECK(error_of(world.rank(world.bind(plan, of_bytes(1'000'000)), user_1)) == "fine");
     const ranking over = world.rank(world.bind(plan, of_bytes(159'999)), user_1);
     CHECK(error_of(over) == "memory_budget_exceeded v");
-    CHECK(has(over, "bytes, but its budget allows 159999"));
+    CHECK(has(over, "bytes, but the budget of the plan allows 159999"));
     CHECK(bytes_of_nodes(over) < 100'000);
     CHECK(error_of(world.rank(world.bind(plan, of_bytes(79'999)), user_1)) == "memory_budget_exceeded s");
   }

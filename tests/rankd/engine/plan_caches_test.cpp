@@ -65,9 +65,9 @@ TEST_CASE("a diagnostic says which node or param keeps rows from being kept") {
     return refused.error().front().message;
   };
   CHECK(message(node("c", "core::candidates", "") + "," + cached(node("t", "core::take", "c", R"({"count":1})"))) ==
-        "the rows are made of the candidates of the request, which `c` reads");
+        "the rows are computed from the request's candidates, which `c` reads");
   CHECK(message(cached(source("s", 1)) + "," + cached(node("t", "core::take", "s", R"({"count":1})"))) ==
-        "the rows are computed from those of `s`, which has a cache itself");
+        "the rows are computed from the rows of `s`, which has its own cache");
 }
 
 TEST_CASE("rows that the time of a request goes into are not kept") {

@@ -175,15 +175,14 @@ TEST_CASE("fetch_features reads features of the id, or of another hash, and hash
   check.add(plan_with("c", "core::hash", R"("key":"x:{id}","keys":[3],"fields":["left"])"), declared());
   check.add(plan_with("d", "core::strings", R"("key":"sale:{id}","out_key":2)"), declared());
   CHECK(
-      (messages(check.missing_records()) ==
-       texts{"there is no hash `features:*`, which plan a reads [missing_record]; compare the keys of the data with "
-             "`key` of the plan",
-             "there is no hash `stats:*`, which plan b reads [missing_record]; compare the keys of the data with "
-             "`key` of the plan",
-             "there is no hash `x:*`, which plan c reads [missing_record]; compare the keys of the data with `key` of "
-             "the plan",
-             "there is no string `sale:*`, which plan d reads [missing_record]; compare the keys of the data with "
-             "`key` of the plan"}));
+      (messages(check.missing_records()) == texts{"there is no hash `features:*`, which plan a reads [missing_record]; "
+                                                  "compare the keys of the data with the option `key` in the plan",
+                                                  "there is no hash `stats:*`, which plan b reads [missing_record]; "
+                                                  "compare the keys of the data with the option `key` in the plan",
+                                                  "there is no hash `x:*`, which plan c reads [missing_record]; "
+                                                  "compare the keys of the data with the option `key` in the plan",
+                                                  "there is no string `sale:*`, which plan d reads [missing_record]; "
+                                                  "compare the keys of the data with the option `key` in the plan"}));
   shown_data().show_to(check,
                        "{\"hash\":\"x:1\",\"fields\":{\"stock\":\"1\"}}\n{\"string\":\"sale:1\",\"value\":\"cheap\"}\n"
                        "{\"hash\":\"features:1\",\"fields\":{\"pric\":\"1\"}}\n");
@@ -193,8 +192,8 @@ TEST_CASE("fetch_features reads features of the id, or of another hash, and hash
       texts{
           "no record of `x:*` has `left`, which plan c reads; these records have the columns stock [missing_column]"}));
   CHECK((messages(check.malformed_values()) ==
-         texts{"`sale:1`: `cheap`, no float, so that rows have null there; it was loaded from line 2 of its file "
-               "[malformed_value]; write a number with a point: \"1.5\""}));
+         texts{"`sale:1`: `cheap`, no float, so rows have null there; it was loaded from line 2 of its file "
+               "[malformed_value]; write a number with a decimal point: \"1.5\""}));
 }
 
 TEST_CASE("a value that is none of its key's type is named with its record, file and line") {
@@ -210,14 +209,14 @@ TEST_CASE("a value that is none of its key's type is named with its record, file
   CHECK((
       messages(check.malformed_values()) ==
       texts{
-          file + ": line 1: `product:7`: `pric` is `12 EUR`, no float, so that rows have null there "
-                 "[malformed_value]; write a number with a point: \"1.5\"",
-          file + ": line 3: `product:8`: `stock` is `2.0`, no int, so that rows have the default there "
-                 "[malformed_value]; write digits alone: \"15\"",
+          file + ": line 1: `product:7`: `pric` is `12 EUR`, no float, so rows have null there "
+                 "[malformed_value]; write a number with a decimal point: \"1.5\"",
+          file + ": line 3: `product:8`: `stock` is `2.0`, no int, so rows have the default there "
+                 "[malformed_value]; write only digits: \"15\"",
           file +
-              ": line 4: `product:9`: `place` is a value of 5 bytes, no vector of 2 numbers, so that rows have "
+              ": line 4: `product:9`: `place` is a value of 5 bytes, no vector of 2 numbers, so rows have "
               "null there [malformed_value]; write a list with as many numbers as keys.toml declares, such as [0.5, 1]",
-          file + ": line 3: `product:8`: `is_new` is `yes`, no bool, so that rows have null there "
+          file + ": line 3: `product:8`: `is_new` is `yes`, no bool, so rows have null there "
                  "[malformed_value]; write \"true\", \"false\", \"1\" or \"0\""}));
   CHECK(check.missing_columns().empty());
 }
@@ -233,7 +232,8 @@ TEST_CASE("of many malformed values three are named and the others counted, each
   const texts found = messages(check.malformed_values());
   REQUIRE(found.size() == 4);
   CHECK(found.back() ==
-        "497 more values, `pric` of `product:*`, are no float [malformed_value]; write a number with a point: \"1.5\"");
+        "497 more values, `pric` of `product:*`, are no float [malformed_value]; write a number with a decimal point: "
+        "\"1.5\"");
 }
 
 TEST_CASE("only nodes of these endpoints count, and no field that the server writes") {

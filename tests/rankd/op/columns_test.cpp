@@ -162,7 +162,8 @@ TEST_CASE("a key that a node reads and that no node before it writes is reported
   const std::string writes = R"("expr_id":"e","out_key":1001)";
   const auto silent = found(source + "," + node("f", "core::filter", "v", R"("pred_id":"p")"), "f");
   CHECK(list(silent) == lines{"column_missing /nodes/1"});
-  CHECK(silent.front().message == "reads key 1001 (score), which no node before it writes: it is null in every row");
+  CHECK(silent.front().message ==
+        "reads key 1001 (score), but no earlier node writes this key, so its value is null in every row");
   CHECK(found(source + "," + node("w", "core::vm", "v", writes) + "," +
                   node("f", "core::filter", "w", R"("pred_id":"p")"),
               "f")

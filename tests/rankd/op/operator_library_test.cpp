@@ -285,7 +285,7 @@ TEST_CASE("what an operator of a library throws, or leaves wrong, fails its node
   CHECK(odd("null", "2001") ==
         "null_value: the value for `final_score` of row 3 (id 14) is null, which the key does not allow");
   CHECK(odd("null", "1001") == "fine");
-  CHECK(odd("type", "1001") == "operator_failed: the column has another type than the requested one");
+  CHECK(odd("type", "1001") == "operator_failed: the type of the column differs from the requested type");
   CHECK(odd("type", "1501") == "fine");
   CHECK(odd("truth", "1502") == "fine");
   CHECK(odd("bytes", "3002") == "operator_failed: the value for `title` of row 3 (id 14) is no UTF-8");
@@ -306,7 +306,7 @@ TEST_CASE("an operator of a library chooses rows as its effect says") {
   CHECK(ids_of(bench.rows("mine::some", R"({"rows":"02"})", {rows})) == std::vector<std::int64_t>{14, 11});
   CHECK(ids_of(bench.rows("mine::order", R"({"rows":"120"})", {rows})) == std::vector<std::int64_t>{12, 11, 14});
   CHECK(chosen("pick", "") == "fine");
-  CHECK(chosen("pick", "-") == "operator_failed: the operator did not say how many rows it keeps");
+  CHECK(chosen("pick", "-") == "operator_failed: the operator did not set the number of rows that it keeps");
   CHECK(chosen("pick", "3") == "operator_failed: the operator chose row 3 of 3");
   CHECK(chosen("pick", "11") == "operator_failed: the operator chose row 1 twice");
   CHECK(chosen("pick", "0121") == "operator_failed: more rows are kept than there are input rows");
@@ -323,7 +323,8 @@ TEST_CASE("an operator of a library may refuse its options") {
   CHECK(refused("wrong") == "operator_refused /nodes/2/params/word: `mine::echo` refuses this: there is no such word");
   CHECK(refused("worse") == "operator_refused /nodes/2: `mine::echo` refuses this: nothing is right");
   CHECK(refused("mistaken") ==
-        "operator_refused /nodes/2: `mine::echo` refuses this: option `word` is of another kind");
+        "operator_refused /nodes/2: `mine::echo` refuses this: option `word` is of a different kind than the one that "
+        "was read");
   CHECK(diagnostics("mine::echo", R"({"keys":[],"out_key":3002,"whole":10})") ==
         lines{"too_few_items /nodes/2/params/keys", "out_of_range /nodes/2/params/whole"});
   CHECK(diagnostics("mine::echo", R"({"keys":[4001,5002,7],"out_key":1001,"whole":1})") ==
@@ -338,9 +339,10 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "unsupported_abi: the library uses version 3 of the operator interface; this rankd supports versions 1 to 2");
   CHECK(refusal_of([](raw_library& it) { it.all.abi = 0; }).starts_with("unsupported_abi: "));
   CHECK(refusal_of([](raw_library& it) { it.all.problem = "no luck"; }) ==
-        "bad_library: the library offers no operators: no luck");
+        "bad_library: the library exports no operators: no luck");
   CHECK(refusal_of([](raw_library& it) { it.all.operator_count = 0; }) == "bad_library: the library has no operator");
-  CHECK(refusal_of([](raw_library& it) { it.one.name = nullptr; }) == "bad_operator: an operator has no name in UTF-8");
+  CHECK(refusal_of([](raw_library& it) { it.one.name = nullptr; }) ==
+        "bad_operator: the name of an operator is not valid UTF-8");
   for (const char* const name : {"it", "raw::", "::it", "Raw::it", "raw::it::more", "1raw::it", "__proto__::it"}) {
     CAPTURE(name);
     CHECK(refusal_of([name](raw_library& it) { it.one.name = name; }) ==
@@ -377,7 +379,8 @@ TEST_CASE("a library is refused with all that is wrong with it") {
     constexpr std::string_view front = "bad_operator: operator `raw::it`: option ";
     return all.starts_with(front) ? all.substr(front.size()) : all;
   };
-  CHECK(option([](rankd_option& it) { it.name = "trace"; }) == "`trace` has a name that every operator already has");
+  CHECK(option([](rankd_option& it) { it.name = "trace"; }) ==
+        "`trace` has the name of an option that every operator has");
   CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must be"));
   CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` has an unknown kind");
   CHECK(option([](rankd_option& it) { it.bindable = 1; }).contains("cannot be bound to params"));
@@ -419,7 +422,7 @@ TEST_CASE("a name stands in one library, once; the same library may come again")
   const auto taken = add_operators(same.all, {"libother.so", "22"});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().begin()->code == "duplicate_operator");
-  CHECK(taken.error().begin()->message == "there is an operator `mine::twice` already, from libmine.so");
+  CHECK(taken.error().begin()->message == "there is already an operator `mine::twice`, from libmine.so");
   std::array<rankd_operator, 2> two{raw_library("twice::it").one, raw_library("twice::it").one};
   two[0].option_count = two[1].option_count = 0;
   CHECK(add_operators({RANKD_OPERATOR_ABI, 2, two.data(), nullptr}, {"libtwice.so", "33"}).error().begin()->code ==
@@ -449,7 +452,7 @@ TEST_CASE("what a library in C forgets to catch, or to say, fails the node all t
   op_bench bench;
   CHECK(outcome(bench, "silent::it", "{}", bench.rows_of({1})) == "operator_failed: it threw: from run");
   CHECK(outcome(bench, "silent::it", "{}", bench.rows_of({1, 2})) ==
-        "operator_failed: the operator failed and gave no reason");
+        "operator_failed: the operator failed without a reason");
   CHECK(outcome(bench, "silent::it", "{}", bench.rows_of({1, 2, 3})) == "operator_failed: " + std::string(1000, 'x'));
 }
 
@@ -460,12 +463,12 @@ TEST_CASE("a library whose static constructors end a process is refused, and thi
     const auto done = load_operators(std::array{file});
     return done ? std::string("fine") : done.error().begin()->code + ": " + done.error().begin()->message;
   };
-  const std::string lead = "bad_library: its static constructors failed: loading it ";
+  const std::string lead = "bad_library: the static constructors of the library failed: loading the library ";
   CHECK(refusal("throws") == lead + "threw no table at /opt/table");
   CHECK(refusal("throws 7") == lead + "threw an object that is not a std::exception");
   CHECK(refusal("aborts").starts_with(lead + "ended the process by signal "));
   CHECK(refusal("exits") == lead + "ended the process with status 3");
-  CHECK(refusal("nothing") == "bad_library: it has no function `rankd_operators`");
+  CHECK(refusal("nothing") == "bad_library: the library has no function `rankd_operators`");
   CHECK(::unsetenv("ROUGH_LIBRARY") == 0);
 }
 
@@ -478,11 +481,11 @@ TEST_CASE("a file that is no library of operators is refused") {
   };
   CHECK(refusal(folder.path() / "libnone.so") == "unreadable_file: there is no such file");
   CHECK(refusal(folder.path()) == "unreadable_file: this is not a regular file");
-  CHECK(refusal(folder.path() / "libtext.so").starts_with("bad_library: it cannot be loaded: "));
+  CHECK(refusal(folder.path() / "libtext.so").starts_with("bad_library: the library cannot be loaded: "));
   ::Dl_info strangers{};
   // One without the function. Others of the C library are in the sanitizers as well.
   REQUIRE(::dladdr(reinterpret_cast<void*>(&::gnu_get_libc_version), &strangers) != 0);
-  CHECK(refusal(strangers.dli_fname) == "bad_library: it has no function `rankd_operators`");
+  CHECK(refusal(strangers.dli_fname) == "bad_library: the library has no function `rankd_operators`");
   const std::string whole = read_text_file(strangers.dli_fname).value();
   folder.write("libcut.so", whole.substr(0, whole.size() / 2));
   CHECK(refusal(folder.path() / "libcut.so") == "bad_library: the library file is truncated");

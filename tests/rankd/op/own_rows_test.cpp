@@ -225,15 +225,15 @@ TEST_CASE("what a source of a library does wrong fails its node with a sentence"
   const auto wrong = [&](const std::string& what) {
     return outcome(bench, "source", R"({"count":2,"out_key":1001,"wrong":")" + what + R"("})");
   };
-  CHECK(wrong("no_rows") == "operator_failed: the operator did not say how many rows it makes");
+  CHECK(wrong("no_rows") == "operator_failed: the operator did not set the number of rows that it creates");
   CHECK(wrong("twice") == "operator_failed: the operator called make twice");
   CHECK(wrong("no_id") == "operator_failed: the operator gave row 0 no id");
-  CHECK(wrong("text_id") == "operator_failed: the column has another type than the requested one");
+  CHECK(wrong("text_id") == "operator_failed: the type of the column differs from the requested type");
   CHECK(wrong("early") == "operator_failed: call make before writing columns");
   CHECK(wrong("keep") == "operator_failed: only an operator that filters, orders or selects rows may call keep");
   CHECK(wrong("take") == "operator_failed: only an operator that merges rows may take input rows");
   CHECK(outcome(bench, "source", R"({"count":10000001})") ==
-        "too_many_rows: the operator makes 10000001 rows; a node returns at most 10000000");
+        "too_many_rows: the operator creates 10000001 rows; a node may return at most 10000000");
   CHECK(outcome(bench, "source", R"({"count":1099511627776})").starts_with("too_many_rows: "));
 }
 
@@ -310,8 +310,9 @@ TEST_CASE("ids that an operator of a library makes are texts where those of the 
   CHECK(made("") == "");
   CHECK(made("b,a,b,") == "b,a,b,");
   CHECK(made("a,,") ==
-        "operator_failed: the id that the operator gave row 1 is not a string of 1 to 128 bytes without NUL");
-  CHECK(made(std::string(129, 'x') + ",").starts_with("operator_failed: the id that the operator gave row 0 is not"));
+        "operator_failed: the id that the operator wrote for row 1 is not a string of 1 to 128 bytes without NUL");
+  CHECK(made(std::string(129, 'x') + ",")
+            .starts_with("operator_failed: the id that the operator wrote for row 0 is not"));
   CHECK(diagnostics("own_rows::words", R"({"ids":"a,"})") == lines{"operator_refused /nodes/2"});
 }
 

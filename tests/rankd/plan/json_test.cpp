@@ -186,7 +186,7 @@ TEST_CASE("each fault is named by its code and place") {
 
 TEST_CASE("a syntax error names line and column and nothing of the library") {
   CHECK(message("{\n  \"a\": 1,\n  b\n}").starts_with("line 3, column 3: syntax error while parsing object key"));
-  CHECK(message("[1, \xFF]") == "line 1, column 5: the bytes from here on are not UTF-8");
+  CHECK(message("[1, \xFF]") == "line 1, column 5: the bytes from this position on are not UTF-8");
   CHECK(message("").starts_with("line 1, column 1: "));
   CHECK(parse_json("[\n1,]", "x", 7).error().front().message.starts_with("line 8, column 3: "));
   CHECK(parse_json("\xFF", "x", 7).error().front().message.starts_with("line 7, column 1: "));

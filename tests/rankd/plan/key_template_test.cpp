@@ -88,7 +88,7 @@ TEST_CASE("what is wrong with a template has a code") {
   }
   const template_problem wrong = key_template::parse("a}").error();
   CHECK(wrong.message == "`}` at character 2 closes no hole");
-  CHECK(wrong.hint == "braces of the key itself are doubled: `{{` and `}}`");
+  CHECK(wrong.hint == "write braces of the key itself twice: `{{` and `}}`");
 }
 
 TEST_CASE("each byte that is not plain is escaped") {

@@ -66,7 +66,7 @@ TEST_CASE("an entry that is gone is named, with what to do") {
   REQUIRE(problems.size() == 1);
   CHECK(problems.front().pointer == "/registry_digests/keys/7");
   CHECK(problems.front().message == "key `7`, with which the plan was built, is no longer declared");
-  CHECK(problems.front().hint == "declare it again, or build without it");
+  CHECK(problems.front().hint == "declare it again, or build the plan without it");
 }
 
 TEST_CASE("entries that a plan does not refer to may change, come and go") {

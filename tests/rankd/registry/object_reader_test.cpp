@@ -105,7 +105,7 @@ TEST_CASE("a string that is no choice lists the choices and the likely one") {
   object_reader in(value, "", problems);
   CHECK_FALSE(in.choice("kind", presence::required, std::array<std::string_view, 2>{"redis", "http"}));
   CHECK(list(problems) == lines{"bad_value /kind"});
-  CHECK(problems.front().message == "`kind` is `rediss`, which is none of: redis, http");
+  CHECK(problems.front().message == "`kind` is `rediss`; expected one of: redis, http");
   CHECK(problems.front().hint == "did you mean `redis`?");
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("an empty name among the choices is shown, and the value that is none 
   braid::diagnostics problems;
   object_reader in(value, "", problems);
   CHECK_FALSE(in.choice("flags", presence::required, std::array<std::string_view, 2>{"", "i"}));
-  CHECK(problems.front().message == "`flags` is `g`, which is none of: \"\", i");
+  CHECK(problems.front().message == "`flags` is `g`; expected one of: \"\", i");
 }
 
 TEST_CASE("a diagnostic about a value shows the value, and of a long one its beginning") {

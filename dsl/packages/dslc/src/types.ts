@@ -37,7 +37,7 @@ const tsconfig = `{
 }
 `;
 
-/** Writes .rankd/ again if it is missing or was made from something else. */
+/** Writes .rankd/ again if it is missing or was computed from different inputs. */
 export function writeTypes(project: Project, generated: string): void {
   const folder = typesFolder(project);
   const stamp = stampOf(generated);

@@ -275,7 +275,7 @@ export type Pattern = string | ParamToken<"string">;
 function matched(key: unknown, pattern: unknown, flags: string): TruthNode {
   if (!(key instanceof KeyNode)) throw wrongType("a key of strings", key, argumentSpan(0));
   if (flags !== "" && flags !== "i")
-    throw new PlanError("bad_value", `\`flags\` is \`${String(flags)}\`, which is none of: "", "i"`, {
+    throw new PlanError("bad_value", `\`flags\` is \`${String(flags)}\`; expected one of: "", "i"`, {
       span: argumentSpan(2),
     });
   const fields =
@@ -298,7 +298,7 @@ export const Pred = {
   /** False if one side is null; with `null` itself on one side, `==` and `!=` test for null. */
   cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
     if (!comparisons.includes(how))
-      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, {
+      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`; expected one of: ${comparisons.join(", ")}`, {
         span: argumentSpan(0),
       });
     return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));

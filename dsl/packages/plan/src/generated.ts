@@ -471,15 +471,15 @@ export interface TestSleepOptions<DurationMs extends number | bigint> extends No
 
 /** Where rows come from. */
 export interface PlanContext {
-  /** The rows that the request carries as its candidates, with the columns of these keys. */
+  /** Returns the candidates of the request as rows, with the columns of these keys. */
   candidates(options?: CandidatesOptions): CandidateSet;
-  /** Gives the first ids of the list under `key`, for each row or once. */
+  /** Returns the first ids of the list under `key`, for each row or once. */
   list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
-  /** Gives the smallest ids of the set under `key`, for each row or once. */
+  /** Returns the smallest ids of the set under `key`, for each row or once. */
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
-  /** Gives the first ids of the sorted set under `key`, with their scores, for each row or once. */
+  /** Returns the first ids of the sorted set under `key`, with their scores, for each row or once. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
-  /** One row: the user of the request, with the country of hash user:ID. */
+  /** Returns one row: the user of the request, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
   /** The rows of `then` where the condition holds, otherwise those of `otherwise`. It is decided when a request is read, so it has params only; the nodes that only the other side needs do not run. */
   choose(
@@ -499,7 +499,7 @@ export interface PlanContext {
   requireCapability(id: string, payload?: Payload): void;
   /** Operators of `test`. */
   readonly test: {
-    /** Gives rows with the ids 1 to row_count. */
+    /** Returns rows with the ids 1 to row_count. */
     fixedSource<RowCount extends number | bigint>(options?: TestFixedSourceOptions<RowCount>): CandidateSet;
   };
 }
@@ -508,65 +508,65 @@ export interface PlanContext {
 export interface CandidateSet {
   /** Adds a float column: a count, sum, mean, minimum or maximum over all rows, or over those with the same value. */
   aggregate(options: AggregateOptions): CandidateSet;
-  /** All rows if there are at least `count`; otherwise the node fails, and its fallback provides the rows. */
+  /** Returns all rows if there are at least `count`; otherwise the node fails, and its fallback provides the rows. */
   atLeast<Count extends number | bigint>(options: AtLeastOptions<Count>): CandidateSet;
   /** Adds float columns: the scores of models from files. */
   callModels(options: CallModelsOptions): CandidateSet;
   /** Adds float columns: the scores of a model that another server runs (Open Inference Protocol V2). */
   callRemoteModel<RowsPerCall extends number | bigint>(options: CallRemoteModelOptions<RowsPerCall>): CandidateSet;
-  /** The rows of the input, then those of another node. */
+  /** Returns the rows of the input, followed by the rows of another node. */
   concat(options: ConcatOptions): CandidateSet;
   /** Adds columns: members of the JSON text under `key`, or the packed vector in it. */
   decode(options: DecodeOptions): CandidateSet;
-  /** Gives the first ids of the array under `key`, which is a JSON or packed text, for each row. */
+  /** Returns the first ids of the array under `key`, which is a JSON or packed text, for each row. */
   decodeIds<Count extends number | bigint>(options: DecodeIdsOptions<Count>): CandidateSet;
   /** Keeps one row for each value of a key, `id` by default. */
   dedupe(options?: DedupeOptions): CandidateSet;
-  /** Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers rows unlike those before. */
+  /** Keeps rows with the same value apart, moves some rows to fixed positions, or prefers rows unlike earlier rows. */
   diversify<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint, Count extends number | bigint>(options: DiversifyOptions<AtMost, Window, EveryNth, First, Count>): CandidateSet;
-  /** Adds float columns: other columns after one transform, as models expect them. */
+  /** Adds float columns: other columns after one transform, in the form that models expect. */
   extractFeatures(options: ExtractFeaturesOptions): CandidateSet;
   /** Adds columns: the fields of hash features:ID, by the names of their keys. */
   fetchFeatures(options: FetchFeaturesOptions): CandidateSet;
   /** Keeps the rows for which a predicate holds. */
   filter(options: FilterOptions): CandidateSet;
-  /** Adds a bool column: whether a predicate holds on each row. */
+  /** Adds a bool column: whether a predicate holds for each row. */
   flag(options: FlagOptions): CandidateSet;
-  /** Gives the first ids of list follow:ID, each with its country, for each row. */
+  /** Returns the first ids of list follow:ID, each with its country, for each row. */
   follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
   /** Adds columns: fields of the hash under `key`. */
   hash(options: HashOptions): CandidateSet;
   /** Adds a float column: `key` plus noise from -`amount` to `amount`, the same for the same seed and id. */
   jitter(options: JitterOptions): CandidateSet;
-  /** Combines rows with their partners of another node: the rows with the same value of a key. */
+  /** Combines each row with the rows of another node that have the same value of a key. */
   join(options: JoinOptions): CandidateSet;
-  /** Gives the first ids of the list under `key`, for each row or once. */
+  /** Returns the first ids of the list under `key`, for each row or once. */
   list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
-  /** Gives the first ids of list media:ID, for each row. */
+  /** Returns the first ids of list media:ID, for each row. */
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under `key` has a member, or the score of the member. */
   membersOf(options: MembersOfOptions): CandidateSet;
-  /** Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
+  /** Returns the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
   nearest<Count extends number | bigint, Probe extends number | bigint>(options: NearestOptions<Count, Probe>): CandidateSet;
-  /** One page of the rows: the first page, or the page that begins at the cursor of the request. */
+  /** Returns one page of the rows: the first page, or the page that begins at the cursor of the request. */
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have the id. */
   rankFusion(options: RankFusionOptions): CandidateSet;
-  /** Gives the first ids of list recommendation:ID, each with its country, for each row. */
+  /** Returns the first ids of list recommendation:ID, each with its country, for each row. */
   recommendation<Fanout extends number | bigint>(options: RecommendationOptions<Fanout>): CandidateSet;
-  /** Keeps `count` rows, chosen by a hash of a seed and their ids, in their order. */
+  /** Keeps `count` rows, chosen by a hash of a seed and the row ids. The order of the rows stays the same. */
   sample<Count extends number | bigint>(options: SampleOptions<Count>): CandidateSet;
-  /** Gives the smallest ids of the set under `key`, for each row or once. */
+  /** Returns the smallest ids of the set under `key`, for each row or once. */
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
-  /** Orders the rows by a key, stable, nulls last. */
+  /** Sorts the rows by a key; the sort is stable, and nulls are last. */
   sort(options: SortOptions): CandidateSet;
-  /** Gives the first ids of the sorted set under `key`, with their scores, for each row or once. */
+  /** Returns the first ids of the sorted set under `key`, with their scores, for each row or once. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** Adds a column: the string under `key`, read as the type of `out_key`. */
   strings(options: StringsOptions): CandidateSet;
-  /** The first rows in the current order. */
+  /** Returns the first rows in the current order. */
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
-  /** Adds a column of numbers or strings: the value of an expression on each row. */
+  /** Adds a column of numbers or strings: the value of an expression for each row. */
   vm<OutKey extends KeyToken<"float" | "int" | "string", { write: true }>>(options: VmOptions<OutKey>): CandidateSet;
   /** This set, for which something stands in when its node fails. */
   orElse(fallback: NodeFallback): CandidateSet;

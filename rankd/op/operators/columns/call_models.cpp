@@ -96,9 +96,9 @@ void check_outputs(const plan_param& out_keys, std::span<const called_model> cal
   if (given == wanted || (given > wanted && !std::ranges::all_of(called, is_found))) return;
   problems.add({.code = "wrong_length",
                 .pointer = out_keys.pointer,
-                .message = "`out_keys` has " + std::to_string(given) + " items, and the models give " +
+                .message = "`out_keys` has " + std::to_string(given) + " items, but the models return " +
                            std::to_string(wanted) + " scores for each row (" + all + ")",
-                .hint = "name a key for each score of each model, in the order of its classes",
+                .hint = "name one key for each score of each model, in the order of the model's classes",
                 .node = {},
                 .source = {}});
 }

@@ -193,7 +193,7 @@ auto path_part(const plan_node& node, std::string_view name, braid::diagnostics&
     report(
         *param, "bad_name",
         "`" + std::string(name) + "` is " + quote_name(text) + "; only letters, digits, `_`, `-` and `.` are allowed",
-        "use the name on the server: at most 100 characters, not beginning with a dot", problems);
+        "use the name of the model on the server: at most 100 characters, not beginning with a dot", problems);
   return text;
 }
 

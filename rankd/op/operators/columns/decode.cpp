@@ -86,7 +86,7 @@ void check_packed(const plan_param& out_keys, std::span<const key_entry* const> 
   if (keys.size() > 1)
     problems.add({.code = "too_many_items",
                   .pointer = out_keys.pointer,
-                  .message = "a packed vector fills one key; `out_keys` has " + std::to_string(keys.size()),
+                  .message = "a packed vector is written to one key, but `out_keys` has " + std::to_string(keys.size()),
                   .hint = {},
                   .node = {},
                   .source = {}});

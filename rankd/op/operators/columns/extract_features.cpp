@@ -431,7 +431,7 @@ auto bind_extract_features(const plan_node& node, const bind_context& context) -
 auto entry() -> op_entry {
   return {.shape = {.name = "core::extract_features", .inputs = 1, .params = extract_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds float columns: other columns after one transform, as models expect them.",
+          .doc = "Adds float columns: other columns after one transform, in the form that models expect.",
           .bind = &bind_extract_features,
           .adds = {.option = "out_keys", .hint = "write the features under keys that no earlier node has written"}};
 }

@@ -58,7 +58,7 @@ auto bind_flag(const plan_node& node, const bind_context& context) -> braid::che
 auto entry() -> op_entry {
   return {.shape = {.name = "core::flag", .inputs = 1, .params = flag_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a bool column: whether a predicate holds on each row.",
+          .doc = "Adds a bool column: whether a predicate holds for each row.",
           .bind = &bind_flag};
 }
 

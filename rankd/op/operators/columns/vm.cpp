@@ -101,11 +101,12 @@ void check_result(const key_entry& key, const plan_param& out_key, const plan_pa
   else if (of_numbers && !program.gives_numbers())
     report("expr_not_number", "gives strings", "write strings under a key of type string");
   else if (key.type == value_type::integer && !program.gives_integers())
-    report("expr_not_integer", "may give fractions",
-           "integers are int keys and params, integer literals, %, buckets, lengths, and choices among these");
+    report(
+        "expr_not_integer", "may give fractions",
+        "integer expressions are int keys and params, integer literals, %, buckets, lengths, and choices among these");
   else if (key.type == value_type::string && !program.gives_strings())
     report("expr_not_string", "gives numbers",
-           "strings are string keys and params, string literals, concat, and choices among these");
+           "string expressions are string keys and params, string literals, concat, and choices among these");
 }
 
 auto bind_vm(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
@@ -125,7 +126,7 @@ auto bind_vm(const plan_node& node, const bind_context& context) -> braid::check
 auto entry() -> op_entry {
   return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a column of numbers or strings: the value of an expression on each row.",
+          .doc = "Adds a column of numbers or strings: the value of an expression for each row.",
           .bind = &bind_vm};
 }
 

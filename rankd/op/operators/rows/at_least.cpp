@@ -33,11 +33,12 @@ auto bind_at_least(const plan_node& node, const bind_context& context) -> braid:
 }  // namespace
 
 auto entry() -> op_entry {
-  return {
-      .shape = {.name = "core::at_least", .inputs = 1, .params = at_least_shape},
-      .change = row_change::preserves_view,
-      .doc = "All rows if there are at least `count`; otherwise the node fails, and its fallback provides the rows.",
-      .bind = &bind_at_least};
+  return {.shape = {.name = "core::at_least", .inputs = 1, .params = at_least_shape},
+          .change = row_change::preserves_view,
+          .doc =
+              "Returns all rows if there are at least `count`; otherwise the node fails, and its fallback provides the "
+              "rows.",
+          .bind = &bind_at_least};
 }
 
 }  // namespace rankd::detail::at_least_op

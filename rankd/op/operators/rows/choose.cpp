@@ -39,8 +39,8 @@ auto entry() -> op_entry {
                     .optional_inputs = max_inputs - 2},
           .change = row_change::preserves_view,
           .doc =
-              "The rows of the first input whose condition is true, or else of the last input; the other inputs do not "
-              "run.",
+              "Returns the rows of the first input whose condition is true, or else of the last input; the other "
+              "inputs do not run.",
           .bind = &bind_choose};
 }
 

@@ -76,7 +76,7 @@ auto wrong_sources(std::string code, std::string pointer, std::string message) -
   return {.code = std::move(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
-          .hint = "`sources` names the input and `rhs`, and `out_key` the column that holds the names",
+          .hint = "`sources` must name the input and `rhs`, and `out_key` the column that stores the names",
           .node = {},
           .source = {}};
 }
@@ -105,7 +105,7 @@ auto bind_concat(const plan_node& node, const bind_context& context) -> braid::c
 auto entry() -> op_entry {
   return {.shape = {.name = "core::concat", .inputs = 1, .params = concat_shape},
           .change = row_change::concatenation,
-          .doc = "The rows of the input, then those of another node.",
+          .doc = "Returns the rows of the input, followed by the rows of another node.",
           .bind = &bind_concat};
 }
 

@@ -250,8 +250,8 @@ auto entry() -> op_entry {
   return {.shape = {.name = "core::diversify", .inputs = 1, .params = diversify_shape},
           .change = row_change::diversified,
           .doc =
-              "Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers rows unlike "
-              "those before.",
+              "Keeps rows with the same value apart, moves some rows to fixed positions, or prefers rows unlike "
+              "earlier rows.",
           .bind = &bind_diversify};
 }
 

@@ -169,7 +169,7 @@ struct join_params {
   [[nodiscard]] auto with_columns(const matched_rows& rows, braid::arena& memory) const -> row_set {
     row_set out = rows.left;
     for (const added_column& each : added) {
-      BRAID_ASSERT(!out.table().find(each.to_key), "a plan whose join writes over a column is refused");
+      BRAID_ASSERT(!out.table().find(each.to_key), "a join must not overwrite a column");
       out = out.with_column(each.to_key, find_column(rows, each, missing, memory), memory);
     }
     return out;
@@ -229,7 +229,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
   return {.code = std::move(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
-          .hint = "`map` lists, for each key of `select` in order, the key that receives its values",
+          .hint = "for each key of `select`, in the same order, `map` lists the key that receives the values",
           .node = {},
           .source = {}};
 }
@@ -240,7 +240,7 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
   if (from.size() != to.size()) {
     problems.add(refused_map(
         "wrong_length", map.pointer,
-        "`map` has " + std::to_string(to.size()) + " keys, and `select` has " + std::to_string(from.size())));
+        "`map` has " + std::to_string(to.size()) + " keys, but `select` has " + std::to_string(from.size())));
     return;
   }
   for (std::size_t at = 0; at < to.size(); ++at)
@@ -308,7 +308,7 @@ auto bind_join(const plan_node& node, const bind_context& context) -> braid::che
 auto entry() -> op_entry {
   return {.shape = {.name = "core::join", .inputs = 1, .params = join_shape},
           .change = row_change::matched,
-          .doc = "Combines rows with their partners of another node: the rows with the same value of a key.",
+          .doc = "Combines each row with the rows of another node that have the same value of a key.",
           .bind = &bind_join,
           .adds = {.option = "map", .otherwise = "select", .hint = "rename the key by `map`"}};
 }

@@ -43,7 +43,7 @@ auto bind_paginate(const plan_node& node, const bind_context& context) -> braid:
 auto entry() -> op_entry {
   return {.shape = {.name = "core::paginate", .inputs = 1, .params = paginate_shape},
           .change = row_change::selection,
-          .doc = "One page of the rows: the first page, or the page that begins at the cursor of the request.",
+          .doc = "Returns one page of the rows: the first page, or the page that begins at the cursor of the request.",
           .bind = &bind_paginate,
           .reads = request_part::cursor};
 }

@@ -68,10 +68,11 @@ auto bind_sample(const plan_node& node, const bind_context& context) -> braid::c
 }  // namespace
 
 auto entry() -> op_entry {
-  return {.shape = {.name = "core::sample", .inputs = 1, .params = sample_shape},
-          .change = row_change::selection,
-          .doc = "Keeps `count` rows, chosen by a hash of a seed and their ids, in their order.",
-          .bind = &bind_sample};
+  return {
+      .shape = {.name = "core::sample", .inputs = 1, .params = sample_shape},
+      .change = row_change::selection,
+      .doc = "Keeps `count` rows, chosen by a hash of a seed and the row ids. The order of the rows stays the same.",
+      .bind = &bind_sample};
 }
 
 }  // namespace rankd::detail::sample_op

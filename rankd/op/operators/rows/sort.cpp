@@ -85,7 +85,7 @@ auto bind_with_take(const plan_node& sort, const plan_node& take, const bind_con
 auto entry() -> op_entry {
   return {.shape = {.name = "core::sort", .inputs = 1, .params = sort_shape},
           .change = row_change::permutation,
-          .doc = "Orders the rows by a key, stable, nulls last.",
+          .doc = "Sorts the rows by a key; the sort is stable, and nulls are last.",
           .bind = &bind_sort,
           .bind_with_take = &bind_with_take};
 }

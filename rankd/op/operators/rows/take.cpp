@@ -31,7 +31,7 @@ auto bind_take(const plan_node& node, const bind_context& context) -> braid::che
 auto entry() -> op_entry {
   return {.shape = {.name = "core::take", .inputs = 1, .params = take_shape},
           .change = row_change::prefix,
-          .doc = "The first rows in the current order.",
+          .doc = "Returns the first rows in the current order.",
           .bind = &bind_take};
 }
 

@@ -57,7 +57,7 @@ auto bind_candidates(const plan_node& node, const bind_context& context) -> brai
 auto entry() -> op_entry {
   return {.shape = {.name = "core::candidates", .inputs = 0, .params = candidates_shape},
           .change = row_change::dense_source,
-          .doc = "The rows that the request carries as its candidates, with the columns of these keys.",
+          .doc = "Returns the candidates of the request as rows, with the columns of these keys.",
           .bind = &bind_candidates,
           .reads = request_part::candidates};
 }

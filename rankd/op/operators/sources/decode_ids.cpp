@@ -61,7 +61,7 @@ struct decode_ids_params {
     std::vector<std::uint32_t> order;  // positions in `ids`
     const std::optional<column> from = rows.table().find(key_id);
     if (from && !read_rows(rows, *from, ids, order, context))
-      return std::unexpected(op_error{"too_many_rows", "the texts hold more ids together than a batch can hold"});
+      return std::unexpected(op_error{"too_many_rows", "the texts together contain more ids than a batch can hold"});
     if (!context.may_make(order.size(), order.size() * sizeof(std::int64_t))) return over_budget();
     return row_set(make_batch(ids, order, context.memory));
   }
@@ -114,7 +114,7 @@ auto bind_decode_ids(const plan_node& node, const bind_context& context) -> brai
 auto entry() -> op_entry {
   return {.shape = {.name = "core::decode_ids", .inputs = 1, .params = decode_ids_shape},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of the array under `key`, which is a JSON or packed text, for each row.",
+          .doc = "Returns the first ids of the array under `key`, which is a JSON or packed text, for each row.",
           .bind = &bind_decode_ids};
 }
 

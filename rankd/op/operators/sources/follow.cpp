@@ -19,7 +19,7 @@ auto bind_follow(const plan_node& node, const bind_context& context) -> braid::c
 auto entry() -> op_entry {
   return {.shape = {.name = "core::follow", .inputs = 1, .params = id_list_shape},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of list follow:ID, each with its country, for each row.",
+          .doc = "Returns the first ids of list follow:ID, each with its country, for each row.",
           .bind = &bind_follow,
           .records = {.keys = forms},
           .extra_column = country_field};

@@ -20,7 +20,7 @@ auto bind_list(const plan_node& node, const bind_context& context) -> braid::che
 auto entry() -> op_entry {
   return {.shape = {.name = "core::list", .inputs = 1, .params = list_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of the list under `key`, for each row or once.",
+          .doc = "Returns the first ids of the list under `key`, for each row or once.",
           .bind = &bind_list};
 }
 

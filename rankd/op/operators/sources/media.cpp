@@ -24,7 +24,7 @@ auto bind_media(const plan_node& node, const bind_context& context) -> braid::ch
 auto entry() -> op_entry {
   return {.shape = {.name = "core::media", .inputs = 1, .params = media_shape},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of list media:ID, for each row.",
+          .doc = "Returns the first ids of list media:ID, for each row.",
           .bind = &bind_media,
           .records = {.keys = forms}};
 }

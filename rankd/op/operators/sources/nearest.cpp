@@ -242,7 +242,7 @@ auto find_vectors(const plan_param& param, const bind_context& context, braid::d
                 .message = is_unknown
                                ? "no endpoint has the id `" + id + "`"
                                : "endpoint `" + id + "` (" + found->name + ") is of kind " +
-                                     std::string(to_string(found->kind)) + "; this operator searches a file of vectors",
+                                     std::string(to_string(found->kind)) + "; this operator searches a vector file",
                 .hint = is_unknown ? braid::did_you_mean(id, known) : "name an endpoint of kind vectors",
                 .node = {},
                 .source = {}});
@@ -255,7 +255,7 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
   if (context.vectors == nullptr) {
     problems.add({.code = "no_vectors",
                   .pointer = param.pointer,
-                  .message = "files of vectors are not available here",
+                  .message = "vector files are not available here",
                   .hint = {},
                   .node = {},
                   .source = {}});
@@ -303,7 +303,7 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
     problems.add({.code = "dimensions_differ",
                   .pointer = query.pointer,
                   .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") has " +
-                             std::to_string(key->dimensions) + " dimensions, and the vectors of `" + endpoint->name +
+                             std::to_string(key->dimensions) + " dimensions, but the vectors of `" + endpoint->name +
                              "` have " + std::to_string(params.from->dimensions()),
                   .hint = "use vectors from the same model",
                   .node = {},
@@ -329,7 +329,7 @@ auto entry() -> op_entry {
   return {
       .shape = {.name = "core::nearest", .inputs = nearest_inputs, .params = nearest_shape},
       .change = row_change::dense_source,
-      .doc = "Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first.",
+      .doc = "Returns the ids of the vectors in a file that are nearest to the vector of each row, the nearest first.",
       .bind = &bind_nearest,
       .finds_rows_by = "query",
       .also_has_column = "changes"};

@@ -20,7 +20,7 @@ auto bind_recommendation(const plan_node& node, const bind_context& context) -> 
 auto entry() -> op_entry {
   return {.shape = {.name = "core::recommendation", .inputs = 1, .params = id_list_shape},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of list recommendation:ID, each with its country, for each row.",
+          .doc = "Returns the first ids of list recommendation:ID, each with its country, for each row.",
           .bind = &bind_recommendation,
           .records = {.keys = forms},
           .extra_column = country_field};

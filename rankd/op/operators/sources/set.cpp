@@ -19,7 +19,7 @@ auto bind_set(const plan_node& node, const bind_context& context) -> braid::chec
 auto entry() -> op_entry {
   return {.shape = {.name = "core::set", .inputs = 1, .params = set_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "Gives the smallest ids of the set under `key`, for each row or once.",
+          .doc = "Returns the smallest ids of the set under `key`, for each row or once.",
           .bind = &bind_set};
 }
 

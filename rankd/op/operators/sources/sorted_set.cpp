@@ -66,7 +66,7 @@ auto bind_sorted_set(const plan_node& node, const bind_context& context) -> brai
 auto entry() -> op_entry {
   return {.shape = {.name = "core::sorted_set", .inputs = 1, .params = sorted_set_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "Gives the first ids of the sorted set under `key`, with their scores, for each row or once.",
+          .doc = "Returns the first ids of the sorted set under `key`, with their scores, for each row or once.",
           .bind = &bind_sorted_set};
 }
 

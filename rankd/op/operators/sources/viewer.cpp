@@ -75,7 +75,7 @@ auto bind_viewer(const plan_node& node, const bind_context& context) -> braid::c
 auto entry() -> op_entry {
   return {.shape = {.name = "core::viewer", .inputs = 0, .params = viewer_shape},
           .change = row_change::dense_source,
-          .doc = "One row: the user of the request, with the country of hash user:ID.",
+          .doc = "Returns one row: the user of the request, with the country of hash user:ID.",
           .bind = &bind_viewer,
           .reads = request_part::user,
           .records = {.keys = forms},

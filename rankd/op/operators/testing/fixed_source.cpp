@@ -42,7 +42,7 @@ auto bind_fixed_source(const plan_node& node, const bind_context& context) -> br
 auto entry() -> op_entry {
   return {.shape = {.name = "test::fixed_source", .inputs = 0, .params = fixed_source_shape},
           .change = row_change::dense_source,
-          .doc = "Gives rows with the ids 1 to row_count.",
+          .doc = "Returns rows with the ids 1 to row_count.",
           .bind = &bind_fixed_source};
 }
 

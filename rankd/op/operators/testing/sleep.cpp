@@ -21,7 +21,7 @@ struct sleep_params {
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     co_await braid::sleep_for(span);
     if (end == sleep_end::fail)
-      co_return std::unexpected(op_error{"test_failure", "it was set to fail after its sleep"});
+      co_return std::unexpected(op_error{"test_failure", "the node was set to fail after its sleep"});
     co_return context.inputs[0];
   }
 };
