@@ -62,7 +62,7 @@ auto page_is_private(const serve_options& options) -> bool {
 auto page_needs_tokens(const braid::socket_address& address) -> braid::diagnostics {
   return braid::diagnostics({.code = "page_needs_tokens",
                              .pointer = {},
-                             .message = "without tokens, only this machine may reach the page of plans, but " +
+                             .message = "without tokens, only this machine may reach the page that shows plans, but " +
                                         address.to_string() + " is not a loopback address",
                              .hint = "listen on 127.0.0.1 or [::1], or use --token-file",
                              .node = {},

@@ -26,7 +26,7 @@ auto make_server_options(const serve_options& options, shard_shares shares) -> b
   return out;
 }
 
-constexpr std::string_view memory_message = "the server has no memory for this request; try again later";
+constexpr std::string_view memory_message = "the server has not enough memory for this request; try again later";
 
 /// The code and message for a request that reaches no handler, or whose handler fails.
 struct refusal_message {
@@ -43,7 +43,8 @@ auto make_message(const braid::http_server::refusal& refusal, const braid::http_
   switch (refusal.status) {
     case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
     case braid::http_status::method_not_allowed:
-      return {"method_not_allowed", "this path does not support that method; see the field Allow"};
+      return {"method_not_allowed",
+              "this path does not support that method; the header field Allow lists the supported methods"};
     default: return {"internal_error", "the server failed to answer; its log has the reason"};
   }
 }

@@ -53,13 +53,13 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_ran
   if (!width) return called + " has no shape of " + std::to_string(rows.size()) + " rows";
   if (!chosen.column && has_labels(tensor))
     return called + " has the datatype " + tensor.datatype +
-           ", of labels and not of scores; name the tensor of the probabilities in `outputs`, with its column if there "
-           "are several, such as `predict_proba[1]`";
+           ", which contains labels instead of scores; name the tensor of the probabilities in `outputs`; if it has "
+           "several columns, add the column, such as `predict_proba[1]`";
   if (!chosen.column && *width != chosen.count)
-    return called + " has " + std::to_string(*width) + " values for each row, and the plan needs " +
-           std::to_string(chosen.count) + "; `outputs` can name one column" + hint;
+    return called + " has " + std::to_string(*width) + " values for each row, but the plan needs " +
+           std::to_string(chosen.count) + "; name one column in `outputs`" + hint;
   if (chosen.column && *chosen.column >= *width)
-    return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, and no column " +
+    return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, but no column " +
            std::to_string(*chosen.column);
   if (!tensor.has_data) return called + " has no `data`, which must be an array of numbers";
   if (tensor.count != rows.size() * *width)
@@ -133,7 +133,7 @@ auto take_scores(const answer_tensors& answer, const model_call& call, row_range
   if (call.outputs.empty()) {
     if (answer.count != 1)
       return "the answer has " + std::to_string(answer.count) +
-             " tensors, and the node does not say which to use: name one in `outputs`: " + list_names(answer);
+             " tensors, but the node does not say which to use; name one of these in `outputs`: " + list_names(answer);
     return take_tensor(answer.tensors.front(), call, rows, {.count = call.scores}, into);
   }
   for (std::size_t at = 0; at < call.outputs.size(); ++at) {

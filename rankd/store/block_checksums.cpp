@@ -72,7 +72,7 @@ auto block_damage::to_string() const -> std::string {
   const std::string place =
       "block " + std::to_string(block) + " (bytes " + std::to_string(first_byte) + " to " + std::to_string(last_byte);
   if (unreadable) return place + ") cannot be read: " + unreadable.message();
-  return place + ") has another checksum than when it was written";
+  return place + ") does not match its checksum";
 }
 
 auto block_checksums::take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums> {

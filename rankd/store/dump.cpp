@@ -123,10 +123,10 @@ auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
   const std::size_t before = lines_.size();
   std::optional<std::string_view> why = obstacle(entry);
   if (!why) append_record(lines_, entry.key, entry.record);
-  if (lines_.size() - before > line_reader::max_bytes + 1) why = "makes a line of more than 16 MiB";
+  if (lines_.size() - before > line_reader::max_bytes + 1) why = "needs a line of more than 16 MiB";
   if (why)
     return refuse("not_loadable", "the record " + quote_name(entry.key) + " " + std::string(*why),
-                  "a load could not read such a line; shorten or delete the record");
+                  "`rankd load` cannot read such a line; shorten or delete the record");
   ++progress_.records_done;
   return lines_.size() < piece ? braid::checked<void>() : flush();
 }

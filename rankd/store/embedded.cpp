@@ -31,7 +31,8 @@ auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t
   const std::string sizes =
       "the data file has " + std::to_string(actual) + " bytes, the manifest says " + std::to_string(expected);
   if (actual < expected)
-    return store_diagnostic("store_truncated", folder, sizes, "it was cut short, by a full disk or an unfinished copy");
+    return store_diagnostic("store_truncated", folder, sizes,
+                            "the file was truncated by a full disk or an unfinished copy");
   return store_diagnostic("store_corrupt", folder, sizes, load_again_hint);
 }
 

@@ -12,11 +12,11 @@ class category final : public std::error_category {
 
   [[nodiscard]] auto message(int value) const -> std::string override {
     switch (static_cast<store_errc>(value)) {
-      case store_errc::wrong_type: return "the key holds another kind of value than the command reads";
+      case store_errc::wrong_type: return "the key holds a different kind of value than the command reads";
       case store_errc::corrupt: return "the store's file is damaged";
-      case store_errc::full: return "the store has reached its largest size";
+      case store_errc::full: return "the store has reached its maximum size";
     }
-    return "unknown error of the store";
+    return "unknown store error";
   }
 };
 

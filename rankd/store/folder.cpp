@@ -57,7 +57,7 @@ auto without_manifest(const fs::path& folder) -> braid::diagnostics {
     return store_diagnostic("store_missing", folder, "there is no store here",
                             "load data first: rankd load DATA.ndjson --store PATH");
   if (fs::is_directory(folder, error) && only_leftovers(folder))
-    return store_diagnostic("store_missing", folder, "the folder holds no finished load",
+    return store_diagnostic("store_missing", folder, "the folder contains no finished load",
                             "load data first: rankd load DATA.ndjson --store PATH");
   return store_diagnostic("store_foreign", folder, "this is not a store of rankd",
                           "name a folder that rankd load has written, or one that does not exist yet");
@@ -112,7 +112,7 @@ auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::che
   if (!version || *version == 0) return refuse("store_corrupt", damaged, load_again_hint);
   if (*version > store_manifest::format)
     return refuse("store_newer", "the store has a format that this version does not know",
-                  "use the version of rankd that made it, or load the data again");
+                  "use the version of rankd that wrote the store, or load the data again");
   const auto found = parse_entries(whole, text, *version);
   if (!found) return refuse("store_corrupt", damaged, load_again_hint);
   return *found;

@@ -90,8 +90,8 @@ auto followed_store::open_generation() const -> braid::checked<std::shared_ptr<g
   const auto snapshot = data->take_snapshot();
   const auto count = snapshot ? snapshot->count() : braid::result<std::uint64_t>(braid::fail(snapshot.error()));
   if (!count)
-    return std::unexpected(
-        store_diagnostic("store_unreadable", folder_, "its records cannot be counted: " + count.error().message(), {}));
+    return std::unexpected(store_diagnostic(
+        "store_unreadable", folder_, "the records of the store cannot be counted: " + count.error().message(), {}));
   state.records = *count;
   return std::make_shared<generation_store>(std::move(*data), state, folder_, endpoint_id_);
 }

@@ -256,7 +256,7 @@ auto read_contents(coded_tensor& from, std::size_t max_values) -> std::string {
                                 has_others = true;
                             }) &&
              is_valid;
-  if (!is_valid) return "the contents of a tensor are not a valid message of protobuf";
+  if (!is_valid) return "the contents of a tensor are not a valid protobuf message";
   return has_others ? "a tensor has contents that are not of its datatype " + name : std::string();
 }
 
@@ -351,13 +351,13 @@ auto framed_message(std::string_view message) -> std::string {
 }
 
 auto only_message(std::string_view body) -> std::expected<std::string_view, std::string> {
-  if (body.size() < prefix_bytes) return std::unexpected("the answer has no message of gRPC");
+  if (body.size() < prefix_bytes) return std::unexpected("the answer has no gRPC message");
   std::size_t size = 0;
   for (const char each : body.substr(1, 4)) size = size << 8U | static_cast<unsigned char>(each);
   if (body.front() != 0)
-    return std::unexpected("the message of the answer is compressed, although the call does not allow that");
+    return std::unexpected("the message in the answer is compressed, but the call does not allow compression");
   if (body.size() != prefix_bytes + size)
-    return std::unexpected("the message of the answer must have " + std::to_string(size) + " bytes, got " +
+    return std::unexpected("the message in the answer must have " + std::to_string(size) + " bytes, got " +
                            std::to_string(body.size() - prefix_bytes));
   return body.substr(prefix_bytes);
 }
@@ -401,7 +401,7 @@ auto read_message_scores(std::string_view message, const model_call& call, row_r
                               if (each.number == 6 && ++raws <= limits.tensors) raw.push_back(each.bytes);
                             }) &&
              is_valid;
-  if (!is_valid) return "the answer is not a valid message of protobuf";
+  if (!is_valid) return "the answer is not a valid protobuf message";
   if (raws != 0 && raws != tensors)
     return "the answer has " + std::to_string(tensors) + " tensors and " + std::to_string(raws) + " raw contents";
   std::vector<tensor_in_answer> kept;

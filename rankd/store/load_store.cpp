@@ -147,11 +147,11 @@ auto load_job::fail_on(std::error_code error) -> std::unexpected<braid::diagnost
   const bool full_disk = is_full_disk(error, folder_);
   remove_other_generations(folder_, old_ ? old_->generation : 0);
   if (full_disk)
-    diagnostics_.append(store_diagnostic("disk_full", folder_, "the disk has no room for the new store",
-                                         "make room and load again; the store is as it was before"));
+    diagnostics_.append(store_diagnostic("disk_full", folder_, "the disk has not enough free space for the new store",
+                                         "free some disk space and load again; the store is unchanged"));
   else if (error)
     diagnostics_.append(store_diagnostic(error == store_errc::corrupt ? "store_corrupt" : "store_write_failed", folder_,
-                                         "the load failed: " + error.message(), "the store is as it was before"));
+                                         "the load failed: " + error.message(), "the store is unchanged"));
   return std::unexpected(diagnostics_);
 }
 
@@ -317,11 +317,10 @@ void load_job::show(const parsed_record& record) {
 }
 
 void load_job::twin(const parsed_record& record, record_origin first, record_origin second) {
-  std::string message =
-      "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(first.line);
+  std::string message = "the key `" + std::string(record.key) + "` is already in line " + std::to_string(first.line);
   if (first.file != second.file) message += " of " + files_[first.file].string();
   braid::diagnostics problem(line_diagnostic(second.line, "duplicate_key", "", message,
-                                             "each key may occur only once in a load; join the two lines"));
+                                             "each key may occur only once in a load; combine the two lines"));
   problem.set_source(files_[second.file].string());
   diagnostics_.append(std::move(problem));
 }
@@ -373,10 +372,10 @@ auto load_job::without_fields(const store_entry& entry, const deletion& gone) ->
     return {};
   }
   if (entry.record.kind() != record_kind::hash) {
-    braid::diagnostics problem(line_diagnostic(
-        gone.origin.line, "not_a_hash", "/fields",
-        "the key `" + std::string(entry.key) + "` is not a hash, so it has no fields that could be deleted",
-        "leave out `fields` to delete the whole key"));
+    braid::diagnostics problem(
+        line_diagnostic(gone.origin.line, "not_a_hash", "/fields",
+                        "the key `" + std::string(entry.key) + "` is not a hash, so it has no fields to delete",
+                        "remove `fields` to delete the whole key"));
     if (changes_ == nullptr) problem.set_source(files_[gone.origin.file].string());
     diagnostics_.append(std::move(problem));
     return {};
@@ -400,7 +399,7 @@ auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folde
   if (lock) return std::move(*lock);
   if (lock.error() == std::errc::operation_would_block)
     return std::unexpected(
-        store_diagnostic("store_busy", folder, "another load into this store is going on", "wait until it is done"));
+        store_diagnostic("store_busy", folder, "another load into this store is running", "wait until it is done"));
   return std::unexpected(
       store_diagnostic("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
 }

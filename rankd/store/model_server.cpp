@@ -71,7 +71,7 @@ class model_category final : public std::error_category {
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.model_server"; }
   [[nodiscard]] auto message(int value) const -> std::string override {
     if (value == bad_answer) return "the answer does not follow the inference protocol";
-    if (value == resting) return "its last calls have failed, so it gets no calls for a moment";
+    if (value == resting) return "the last calls to this server have failed, so rankd sends no calls for a moment";
     if (value >= grpc_base)
       return "the server answers with gRPC status " + std::to_string(value - grpc_base) + " (" +
              std::string(row_of(value).name) + ")";

@@ -153,7 +153,7 @@ class record_parser::machine {
 
 void record_parser::machine::wrong_type(std::string_view pointer, std::string_view wanted, dom::element found,
                                         std::string_view hint) {
-  report("wrong_type", pointer, std::string(wanted) + " is expected here, not " + std::string(name_of(found.type())),
+  report("wrong_type", pointer, "expected " + std::string(wanted) + ", got " + std::string(name_of(found.type())),
          hint);
 }
 
@@ -210,7 +210,7 @@ void record_parser::machine::check_pairing(const members& found) {
     std::string heads;
     for (const record_form& form : record_forms) heads += (heads.empty() ? "" : ", ") + in_backquotes(form.head);
     report("missing_member", "",
-           "the line must name its key by one of " + heads + " and " + in_backquotes(delete_head));
+           "the line must name its key in one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
     return;
   }
   const std::string head = in_backquotes(record_forms[kinds[0]].head);
@@ -223,11 +223,11 @@ void record_parser::machine::check_pairing(const members& found) {
 }
 
 void record_parser::machine::check_deletion(const members& found) {
-  for (std::size_t kind = 0; kind < record_forms.size(); ++kind)
-    if (kind != hash_form && found.bodies[kind])
-      report("unknown_member", braid::json_pointer("", record_forms[kind].body),
-             "`delete` has no " + in_backquotes(record_forms[kind].body),
-             "use `fields` to delete fields of a hash, or leave it out to delete the whole key");
+  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
+    if (kind != hash_kind && found.bodies[kind])
+      report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
+             "`delete` has no " + in_backquotes(line_kinds[kind].body),
+             "use `fields` to delete fields of a hash, or remove it to delete the whole key");
 }
 
 void record_parser::machine::read_deleted_fields(dom::element element) {
@@ -244,7 +244,7 @@ void record_parser::machine::read_deleted_fields(dom::element element) {
     else
       texts_.push_back(item.get_string().value_unsafe());
   }
-  if (index == 0) report("no_fields", "/fields", "no field is named", "leave out `fields` to delete the whole key");
+  if (index == 0) report("no_fields", "/fields", "no field is named", "remove `fields` to delete the whole key");
   std::ranges::sort(texts_);
   for (auto at = std::ranges::adjacent_find(texts_); at != texts_.end() && !full();
        at = std::adjacent_find(std::next(at), texts_.end()))
@@ -310,7 +310,7 @@ auto record_parser::machine::read_vector(dom::array numbers, std::string_view fi
     report("wrong_length", pointer,
            "the vector has " + std::to_string(index) + " numbers, and the key " + quote_name(known->first) + " has " +
                std::to_string(known->second) + " dimensions",
-           "write as many numbers as keys.toml says; with another length the field would be read as null");
+           "write as many numbers as keys.toml declares; a vector of another length would be read as null");
   return scratch_.copied(std::string_view(bytes));
 }
 
@@ -421,7 +421,7 @@ void record_parser::machine::read_element(dom::element element, std::string_view
   }
   const std::string pointer = braid::json_pointer(parent, index);
   if (element.type() == dom::element_type::UINT64)
-    report("id_out_of_range", pointer, "the integer does not fit in 64 signed bits",
+    report("id_out_of_range", pointer, "the integer does not fit into a signed 64-bit integer",
            "ids are at most 9223372036854775807");
   else
     wrong_type(pointer, "an integer or a string", element);
@@ -450,7 +450,7 @@ void record_parser::machine::check_dump(std::string_view key, std::string_view p
   const std::size_t length = line.size() - 1;  // without its line feed
   if (length > line_reader::max_bytes)
     report("record_too_long", pointer,
-           "a dump would write the record as a line of " + std::to_string(length) + " bytes, " +
+           "`rankd dump` would write the record as a line of " + std::to_string(length) + " bytes, " +
                std::to_string(line_reader::max_bytes) + " are allowed",
            "divide it among several keys");
 }

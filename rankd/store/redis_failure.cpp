@@ -54,7 +54,7 @@ auto redis_failure_code(std::error_code error) noexcept -> std::string_view {
 
 auto failure_text(std::error_code error) -> std::string {
   if (error == braid::errc::deadline_exceeded)
-    return "there was no answer within connect_timeout_ms or request_timeout_ms of its policy";
+    return "there was no answer within connect_timeout_ms or request_timeout_ms of the endpoint's policy";
   return error.message();
 }
 

@@ -151,9 +151,9 @@ void data_check::look_at(const parsed_record& record) {
   const auto [known, is_new] = keys_.emplace(record.key, here);
   if (is_new) return;
   std::string message =
-      "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(known->second.line);
+      "the key `" + std::string(record.key) + "` is already in line " + std::to_string(known->second.line);
   if (known->second.file != here.file) message += " of " + files_[known->second.file].string();
-  report("duplicate_key", message, "each key may occur only once in a load; join the two lines");
+  report("duplicate_key", message, "each key may occur only once in a load; combine the two lines");
 }
 
 auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void> {
@@ -292,8 +292,8 @@ class sender {
 
 auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
   const std::string hint = has_begun_ ? "the next load of the same files continues from here"
-                                      : "nothing was written: check that the server answers there, and that the user "
-                                        "and the password are right and may write";
+                                      : "nothing was written: check that the server is reachable, that user and "
+                                        "password are correct, and that the user may write";
   return rankd::refused(std::string(code), "the load failed: " + why, hint, find_place(*server_));
 }
 

@@ -127,8 +127,8 @@ auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
       braid::http_url::percent_decoded(colon == std::string_view::npos ? std::string_view() : text.substr(0, colon));
   const auto password =
       braid::http_url::percent_decoded(colon == std::string_view::npos ? text : text.substr(colon + 1));
-  if (!user || !password) return bad_url("has a % without two digits in its user or password");
-  if (password->empty()) return bad_url("has an @ without a password before it");
+  if (!user || !password) return bad_url("contains a % without two hexadecimal digits in the user or password");
+  if (password->empty()) return bad_url("contains an @ without a password before it");
   out.user = *user;
   out.password = *password;
   out.has_login = true;
@@ -144,11 +144,11 @@ auto read_address(std::string_view text, redis_url& out) -> braid::checked<void>
   if (bracketed && end == std::string_view::npos) return bad_url("has a [ without a ]");
   node.host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
   if (node.host.empty()) return bad_url("names no host");
-  if (node.host.contains(',')) return bad_url("names several hosts, which only a redis-cluster:// URL may do");
+  if (node.host.contains(',')) return bad_url("names several hosts, but only a redis-cluster:// URL may name several");
   std::string_view rest = end == std::string_view::npos ? std::string_view() : text.substr(bracketed ? end + 1 : end);
   if (rest.empty()) return {};
   const auto port = rest.starts_with(':') ? number_of(rest.substr(1), UINT16_MAX) : std::nullopt;
-  if (!port || *port == 0) return bad_url("has text after its host that is not a port");
+  if (!port || *port == 0) return bad_url("contains text after the host that is not a port");
   node.port = static_cast<std::uint16_t>(*port);
   return {};
 }

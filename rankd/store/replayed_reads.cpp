@@ -199,7 +199,7 @@ class replayed_reads::client final : public store {
     const store* const live = reads_->live_store(endpoint_);
     if (error.category() != replayed()) return live == nullptr ? store::explain(error) : live->explain(error);
     if (error.value() > 0) return reads_->batches_[static_cast<std::size_t>(error.value()) - 1].failure;
-    return {"read_not_recorded", "the record does not hold " + reads_->missing_ + " of this request"};
+    return {"read_not_recorded", "the recording does not contain " + reads_->missing_ + " of this request"};
   }
 
  private:

@@ -69,7 +69,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_messages words)
     -> braid::checked<std::unique_ptr<store>> {
   if (endpoint.kind == endpoint_entry::kind_type::http) return open_model_server(endpoint, words);
-  if (!is_store(endpoint)) return unsupported(endpoint, "a file of vectors is not a store");
+  if (!is_store(endpoint)) return unsupported(endpoint, "a vector file is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
   if (embedded == nullptr) return open_redis(endpoint, words);
   return followed_store::open(root / embedded->path, endpoint.endpoint_id);

@@ -262,7 +262,7 @@ auto apply_changes(const vector_file& base, vector_changes changes) -> vector_ta
 auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const vector_progress& progress)
     -> std::string {
   BRAID_EXPECTS(lists.count <= unsorted.size() && lists.count <= detail::max_lists,
-                "a file of vectors has at most as many lists as vectors");
+                "a vector file must not have more lists than vectors");
   const vector_table table = sorted_by_id(std::move(unsorted));
   std::vector<std::uint32_t> list_index(table.size());
   std::vector<float> centres;

@@ -34,17 +34,17 @@ using detail::vector_header;
 using detail::vector_layout;
 using detail::vector_part;
 
-constexpr std::string_view build_again = "make it again: rankd vectors build";
+constexpr std::string_view build_again = "build the file again: rankd vectors build";
 
 auto corrupt(std::string message, const fs::path& file) -> std::unexpected<braid::diagnostics> {
-  return refused("vectors_corrupt", "the file of vectors is damaged: " + std::move(message), std::string(build_again),
+  return refused("vectors_corrupt", "the vector file is damaged: " + std::move(message), std::string(build_again),
                  file);
 }
 
 auto unreadable(int why, const fs::path& file) -> std::unexpected<braid::diagnostics> {
   const std::string text = std::error_code(why, std::generic_category()).message();
-  return refused("vectors_missing", "the file of vectors cannot be read: " + text,
-                 "make it by rankd vectors build, or correct the path of its endpoint", file);
+  return refused("vectors_missing", "the vector file cannot be read: " + text,
+                 "build it with rankd vectors build, or correct the path in its endpoint", file);
 }
 
 struct opened_file {
@@ -76,17 +76,17 @@ auto has_room_for_texts(const vector_header& header) noexcept -> bool {
 /// Checks only the header; the other parts are checked once the file is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
-    return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
+    return refused("vectors_foreign", "this is not a vector file", std::string(build_again), file);
   if (header.version > detail::version_of_texts)
-    return refused("vectors_newer", "the file of vectors has a format that this version does not know",
-                   "use the version of rankd that made it, or make it again", file);
-  if (make_checksum(header) != header.checksum) return corrupt("the checksum of its header does not match", file);
+    return refused("vectors_newer", "the vector file has a format that this version does not know",
+                   "use the version of rankd that wrote the file, or build the file again", file);
+  if (make_checksum(header) != header.checksum) return corrupt("the header does not match its checksum", file);
   const bool is_possible = header.version >= detail::version_of_numbers && header.block == vector_block &&
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
                            header.count <= header.slots && header.lists <= detail::max_lists &&
                            (header.has_texts() ? has_room_for_texts(header) : header.text_bytes == 0);
-  if (!is_possible) return corrupt("its header contains impossible numbers", file);
+  if (!is_possible) return corrupt("the header contains impossible numbers", file);
   if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
     return corrupt("it has " + std::to_string(bytes) + " bytes, but its header says " + std::to_string(wanted), file);
   return {};
@@ -112,7 +112,7 @@ auto digest_text(const vector_header& header) -> std::string {
 }
 
 auto too_short(const fs::path& file) {
-  return refused("vectors_foreign", "this is not a file of vectors: it is too short", std::string(build_again), file);
+  return refused("vectors_foreign", "this is not a vector file: it is too short", std::string(build_again), file);
 }
 
 /// Orders by nearness; if two vectors are equally near, the lower id is first.
@@ -374,7 +374,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   // Checks the values too: another program may have written infinite values with matching checksums. `rankd vectors
   // build` refuses such values.
   if (!are_finite(values) || !are_finite(centroids))
-    return corrupt("it has a number that is infinite or NaN", name).error();
+    return corrupt("the file contains a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
     return corrupt("the length of a vector is not a finite number", name).error();
 
@@ -399,14 +399,14 @@ auto vector_file::check_lists() const -> std::string {
   std::uint64_t slots = 0;
   std::uint64_t count = 0;
   for (const list_entry& each : lists_) {
-    if (each.first != slots || each.count > header.slots - slots) return "its lists do not match its header";
+    if (each.first != slots || each.count > header.slots - slots) return "the lists do not match the header";
     if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
         ids_.subspan(slots, each.count).end())
-      return "the ids of a list do not ascend";
+      return "the ids of a list are not in ascending order";
     slots += (each.count + vector_block - 1) / vector_block * vector_block;
     count += each.count;
   }
-  return slots != header.slots || count != header.count ? "its lists do not match its header" : "";
+  return slots != header.slots || count != header.count ? "the lists do not match the header" : "";
 }
 
 /// Returns what is wrong with the texts of ids; empty if they are right. Requires that `check_lists` found no error.
@@ -417,14 +417,14 @@ auto vector_file::check_texts() const -> std::string {
   std::uint64_t before = 0;
   for (std::size_t at = 0; at < text_ends_.size(); ++at) {
     const std::uint64_t end = text_ends_[at];
-    if (end < before || end > all) return "the texts of its ids do not match its header";
+    if (end < before || end > all) return "the texts of the ids do not match the header";
     if (!is_text_id({texts_ + before, end - before}))
       return "the text of an id is not " + std::string(id_sentence(value_type::string));
     before = end;
     if (at > 0 && text(static_cast<std::int64_t>(at) - 1) >= text(static_cast<std::int64_t>(at)))
-      return "the texts of its ids do not ascend";
+      return "the texts of the ids are not in ascending order";
   }
-  if (before != all) return "the texts of its ids do not match its header";
+  if (before != all) return "the texts of the ids do not match the header";
   std::vector<bool> seen(text_ends_.size());
   for (const list_entry& list : lists_)
     for (const std::int64_t id : ids_.subspan(list.first, list.count)) {
@@ -525,7 +525,7 @@ auto vector_file::looked_at(std::size_t lists) const noexcept -> std::uint64_t {
 }
 
 auto vector_file::nearest(std::string_view vector, const nearest_options& options) const -> nearest_found {
-  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query has as many dimensions as the vectors of the file");
+  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query must have as many dimensions as the vectors of the file");
   return search(*this, vector, options).run();
 }
 

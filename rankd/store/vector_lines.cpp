@@ -97,7 +97,7 @@ class vector_reader {
       return report(error == simdjson::UTF8_ERROR ? "invalid_utf8" : "bad_json", "",
                     std::string("the line is not one JSON value: ") + simdjson::error_message(error));
     if (!root.is_object())
-      return report("wrong_type", "", "an object is expected here", R"(write {"id": 7, "vector": [0.5, -1]})");
+      return report("wrong_type", "", "expected an object", R"(write {"id": 7, "vector": [0.5, -1]})");
     read_members(root.get_object().value_unsafe());
   }
 
@@ -133,7 +133,7 @@ class vector_reader {
   void read_deletion(const std::array<std::optional<dom::element>, members.size()>& found, std::size_t before) {
     for (std::size_t place = 0; place < delete_member; ++place)
       if (found[place])
-        report("unknown_member", "/" + std::string(members[place]), "a line that deletes has no other members");
+        report("unknown_member", "/" + std::string(members[place]), "a line with `delete` must not have other members");
     if (problems_.size() != before) return;
     const auto id = read_id(*found[delete_member], "/delete");
     if (id && is_new(*id, "/delete")) deleted_.push_back(*id);
@@ -164,13 +164,13 @@ class vector_reader {
   auto read_numbers(dom::element element) -> bool {
     dom::array numbers;
     if (element.get_array().get(numbers) != simdjson::SUCCESS)
-      return report("wrong_type", "/vector", "an array of numbers is expected here"), false;
+      return report("wrong_type", "/vector", "expected an array of numbers"), false;
     numbers_.clear();
     for (const dom::element item : numbers) {
       const std::string pointer = braid::json_pointer("/vector", numbers_.size() / sizeof(float));
       double number = 0;
       if (item.get_double().get(number) != simdjson::SUCCESS)
-        return report("wrong_type", pointer, "a number is expected here"), false;
+        return report("wrong_type", pointer, "expected a number"), false;
       if (!append_vector_item(numbers_, number))
         return report("out_of_range", pointer, "the number is larger than any float32"), false;
     }

@@ -66,7 +66,7 @@ auto answer_versions(endpoint_context& context, braid::http_exchange& x) -> brai
     if (each.name == x.value("name")) out += (out.ends_with('[') ? "" : ",") + as_json(each);
   if (out.ends_with('[')) {
     reply(context, x, endpoint::versions,
-          answer_error(http_status::not_found, "unknown_plan", "no version of a plan of this name is kept",
+          answer_error(http_status::not_found, "unknown_plan", "the server has no version of a plan with this name",
                        given_request_id(x.request())));
     return {};
   }

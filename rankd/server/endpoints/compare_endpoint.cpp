@@ -147,8 +147,8 @@ struct traffic_run {
   std::mutex mutex;
   std::optional<braid::checked<traffic_findings>> result;  // under it; set once
   // The result if memory runs out. It is made in advance, while there is memory.
-  std::optional<braid::checked<traffic_findings>> no_memory =
-      braid::checked<traffic_findings>(refused("out_of_memory", "the server has no memory for this; try again later"));
+  std::optional<braid::checked<traffic_findings>> no_memory = braid::checked<traffic_findings>(
+      refused("out_of_memory", "the server has not enough memory for this comparison; try again later"));
 
   void run_to_end(const braid::atomic<bool>& stopping) {
     const auto goes_on = [&](std::uint64_t bytes, std::uint64_t of) {
@@ -174,7 +174,7 @@ struct traffic_run {
   /// Called if no thread accepts the comparison, because the server is shutting down.
   void refuse() {
     const std::scoped_lock lock(mutex);
-    result = braid::checked<traffic_findings>(refused("stopping", "the server is about to stop"));
+    result = braid::checked<traffic_findings>(refused("stopping", "the server is shutting down"));
   }
 
   [[nodiscard]] auto progress() const -> std::string {
@@ -240,10 +240,11 @@ auto asked_traffic(endpoint_context& context, braid::http_exchange& x, plan_pair
   const auto changed = number_between(braid::http_url::query_value(query, "changed").value_or("20"), 0, max_changed);
   if (!depth || !changed || (live && *live != "1")) {
     reply(context, x, endpoint::diff_traffic,
-          answer_error(http_status::bad_request, "bad_comparison",
-                       "`depth` is a whole number from 1 to 100000, `changed` one from 0 to 1000, and `live` is 1 or "
-                       "absent",
-                       id));
+          answer_error(
+              http_status::bad_request, "bad_comparison",
+              "`depth` must be an integer from 1 to 100000, `changed` an integer from 0 to 1000, and `live` 1 or "
+              "absent",
+              id));
     return nullptr;
   }
   how.depth = *depth;
@@ -272,14 +273,14 @@ auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> 
   const auto only = enter_route(context, which);
   if (!only)
     co_return call.refuse_busy("comparison_busy",
-                               "the maximum number of comparisons is running already; try again later");
+                               "the maximum number of comparisons is already running; try again later");
   in_flight_shares& plans = context.shared->of_plans;
   const auto of_before = plans.try_enter(pair->before->name, pair->before->budget.in_flight);
   const bool is_one_plan = pair->before->name == pair->after->name;  // they run in turn, so one place is enough
   const auto of_after = plans.try_enter(pair->after->name, is_one_plan ? std::nullopt : pair->after->budget.in_flight);
   if (!of_before || !of_after)
     co_return call.refuse_busy("plan_busy",
-                               "the maximum number of requests to this plan is running already; try again later");
+                               "the maximum number of requests to this plan is already running; try again later");
   const braid::result<admission_gate::pass> pass =
       co_await context.gate.enter(context.loop->now(), call.record.begun + context.options().default_deadline);
   if (!pass) co_return call.refuse_overloaded();
@@ -330,8 +331,8 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
   if (run->files.empty())
     co_return reply(context, x, which,
                     answer_error(http_status::not_found, "unknown_record",
-                                 run->record.empty() ? "no traffic is recorded here"
-                                                     : "no record is called " + quote_name(run->record),
+                                 run->record.empty() ? "this server has no recorded traffic"
+                                                     : "no recording is called " + quote_name(run->record),
                                  id));
   auto only = enter_route(context, which);
   if (!only) {

@@ -63,8 +63,8 @@ auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::
   if (!bytes)
     co_return reply(context, x, endpoint::trace,
                     answer_error(http_status::conflict, "trace_off",
-                                 "the server keeps no trace of the last seconds; start it with the variable "
-                                 "BRAID_TRACE=FILE,last=8s to turn the flight recorder on",
+                                 "the server keeps no trace of the last seconds; to enable this, start it with the "
+                                 "variable BRAID_TRACE=FILE,last=8s",
                                  id));
   context.metrics.count_answer(endpoint::trace, http_status::ok);
   static_cast<void>(x.set_field("Content-Disposition", "attachment; filename=\"rankd.pftrace\""));

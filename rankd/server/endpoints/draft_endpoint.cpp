@@ -137,7 +137,7 @@ auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint e
     static_cast<void>(x.set_field("Retry-After", "1"));
     co_return reply(context, x, endpoint,
                     answer_error(http_status::too_many_requests, "compiler_busy",
-                                 "the compiler of plans is busy; try again later", id));
+                                 "the plan compiler is busy; try again later", id));
   }
   auto asking = braid::offload(context.runtime->blocking(), std::move(ask));
   const braid::checked<std::string> answer = co_await std::move(asking);
@@ -154,7 +154,7 @@ auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint en
   if (found == nullptr)
     reply(context, x, endpoint,
           answer_error(http_status::not_found, "no_draft",
-                       "no draft of " + quote_name(name) + " was compiled, or its text has errors",
+                       "no draft of " + quote_name(name) + " was compiled, or the text of the draft has errors",
                        given_request_id(x.request())));
   return found;
 }
@@ -218,7 +218,8 @@ auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) 
   const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)
     co_return reply(context, x, endpoint::page,
-                    answer_error(http_status::not_found, "no_compiler", "no page has requested the compiler yet",
+                    answer_error(http_status::not_found, "no_compiler",
+                                 "the compiler has not been started, because no page has requested it yet",
                                  given_request_id(x.request())));
   static_cast<void>(x.set_field("Content-Security-Policy", compiler_policy));
   static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));

@@ -48,10 +48,11 @@ auto write_events(endpoint_context& context, served_request& request, std::strin
   const event_outcome outcome = co_await serving.events->add(*events, rules, now);
   if (outcome.result != event_outcome::result_kind::written) {
     const bool is_full = outcome.result == event_outcome::result_kind::full;
-    request.fail(answer_error(http_status::service_unavailable, is_full ? "events_overloaded" : "events_not_written",
-                              is_full ? "too many events wait for the disk; send these again later"
-                                      : "the events could not be written to the disk; send them again",
-                              request.record.request_id));
+    request.fail(
+        answer_error(http_status::service_unavailable, is_full ? "events_overloaded" : "events_not_written",
+                     is_full ? "too many events are waiting to be written to the disk; send these events again later"
+                             : "the events could not be written to the disk; send these events again",
+                     request.record.request_id));
     co_return std::nullopt;
   }
   request.record.status = http_status::ok;

@@ -48,7 +48,7 @@ void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;
   out.family("rankd_store_hedges_total", exposition::kind::counter,
-             "Reads that had no answer after the hedging delay of their plan, by result.");
+             "Reads that were not answered within the hedging delay of their plan, by result.");
   for (const auto& [name, sum] : of) {
     const auto sample = [&](std::string_view result, std::uint64_t count) {
       out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
@@ -62,7 +62,7 @@ void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_
 /// Writes the metrics of the endpoints whose values are cached.
 void write_records(exposition& out, const std::vector<std::pair<std::string_view, record_cache_counts>>& all) {
   if (all.empty()) return;
-  out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads have requested from a store, by result.");
+  out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads requested from a store, by result.");
   for (const auto& [name, sum] : all) {
     const auto sample = [&](std::string_view result, std::uint64_t count) {
       out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
@@ -83,13 +83,13 @@ void write_records(exposition& out, const std::vector<std::pair<std::string_view
     for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.*member));
   };
   family("rankd_record_cache_emptied_total", kind::counter,
-         "How often a record cache was emptied because reports of changes may have been lost.",
+         "How often a record cache was emptied because change notifications may have been lost.",
          &record_cache_counts::emptied);
-  family("rankd_record_cache_bytes", kind::gauge, "Bytes of the values in the record cache, and of their keys.",
+  family("rankd_record_cache_bytes", kind::gauge, "Bytes of the values and keys in the record cache.",
          &record_cache_counts::bytes);
   family("rankd_record_cache_entries", kind::gauge, "Keys in the record cache.", &record_cache_counts::entries);
   out.family("rankd_record_cache_tracked", kind::gauge,
-             "1 if each record cache is told by its servers which keys change, otherwise 0.");
+             "1 if every record cache receives change notifications from its servers, otherwise 0.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, sum.tracked == sum.caches ? 1.0 : 0.0);
 }
 
@@ -123,7 +123,7 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
   out.family("rankd_store_reads_total", kind::counter,
              "Reads that nodes have requested from a store, including shared reads.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.asked));
-  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that shared the answer of an equal read.");
+  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that shared the answer of an identical read.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
   write_hedges(out, reads);
   write_records(out, records);
@@ -132,7 +132,8 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
 void write_scrub(exposition& out, const serve_shared& shared) {
   if (shared.context.scrubber == nullptr) return;
   const std::vector<scrub_counts> all = shared.context.scrubber->counts();
-  out.family("rankd_store_scrubbed_bytes_total", kind::counter, "Bytes of stores that were read again and compared.");
+  out.family("rankd_store_scrubbed_bytes_total", kind::counter,
+             "Bytes of stores that were read again to verify their checksums.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
   out.family("rankd_store_scrub_rounds_total", kind::counter, "Complete passes over a store.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
@@ -196,7 +197,7 @@ void write_cache(exposition& out, const serve_shared& shared) {
   out.family("rankd_cache_refused_total", kind::counter,
              "Entries that were not cached, because they had too many rows or were too large.");
   out.sample({}, static_cast<double>(all.refused));
-  out.family("rankd_cache_bytes", kind::gauge, "Bytes of the rows in the cache, and of their keys.");
+  out.family("rankd_cache_bytes", kind::gauge, "Bytes of the rows and keys in the cache.");
   out.sample({}, static_cast<double>(all.bytes));
   out.family("rankd_cache_entries", kind::gauge,
              "Entries in the cache; an entry contains the rows of a node for one key.");
@@ -211,7 +212,7 @@ void write_late_nodes(exposition& out, const serve_shared& shared) {
 }
 
 void write_lost_lines(exposition& out, const serve_shared& shared) {
-  out.family("rankd_log_lines_lost_total", kind::counter, "Lines of log and audit that were not written.");
+  out.family("rankd_log_lines_lost_total", kind::counter, "Lines of the log and of the audit that were not written.");
   const line_file* const audit = shared.context.audit;
   out.sample({}, static_cast<double>(shared.context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
 }
@@ -231,9 +232,9 @@ void write_spans(exposition& out, const serve_shared& shared) {
 void write_traffic(exposition& out, const serve_shared& shared) {
   if (shared.context.traffic == nullptr) return;
   const traffic_counts counts = shared.context.traffic->counts();
-  out.family("rankd_recorded_requests_total", exposition::kind::counter, "Requests in the file of recorded traffic.");
+  out.family("rankd_recorded_requests_total", exposition::kind::counter, "Requests in the recording.");
   out.sample({}, static_cast<double>(counts.recorded));
-  out.family("rankd_record_bytes", exposition::kind::gauge, "Bytes of the file of recorded traffic.");
+  out.family("rankd_record_bytes", exposition::kind::gauge, "Bytes of the recording.");
   out.sample({}, static_cast<double>(counts.bytes));
   out.family("rankd_record_lost_total", exposition::kind::counter,
              "Requests that should have been recorded but were lost, by reason.");
@@ -252,8 +253,9 @@ void write_lines(exposition& out, const serve_shared& shared) {
     if (to.exposures != nullptr) out.sample({{"file", "exposures"}}, of(to.exposures));
   };
   if (!has_captures && to.exposures == nullptr) return;
-  out.family("rankd_data_lines_total", kind::counter,
-             "Lines written to the files of captures and exposures. For Arrow files, row sets are counted.");
+  out.family(
+      "rankd_data_lines_total", kind::counter,
+      "Lines written to the files of captures and exposures. In Arrow files, each set of rows counts as a line.");
   sample([](const auto& file) { return file.written(); });
   out.family(
       "rankd_data_lines_lost_total", kind::counter,
@@ -274,7 +276,7 @@ void write_reopenings(exposition& out, const serve_shared& shared) {
     add("exposures", to.exposures);
   };
   out.family("rankd_file_not_reopened", kind::gauge,
-             "1 while a file could not be reopened, and lines still go into the one that was moved away.");
+             "1 while a file could not be reopened and lines are still written to the old file, which was moved away.");
   sample([](const reopening& each) { return each.is_pending() ? 1 : 0; });
   out.family("rankd_file_reopen_failures_total", kind::counter, "Attempts to reopen a file that have failed.");
   sample([](const reopening& each) { return each.failures(); });
@@ -288,12 +290,12 @@ void write_events(exposition& out, const serve_shared& shared) {
   out.sample({{"result", "duplicate"}}, static_cast<double>(counts.duplicates));
   out.sample({{"result", "refused"}}, static_cast<double>(counts.refused));
   out.sample({{"result", "failed"}}, static_cast<double>(counts.failed));
-  out.family("rankd_event_syncs_total", kind::counter, "Times that the log of events was synced.");
+  out.family("rankd_event_syncs_total", kind::counter, "How often the event log was synced.");
   out.sample({}, static_cast<double>(counts.syncs));
-  out.family("rankd_event_bytes_total", kind::counter, "Bytes that were written to the log of events.");
+  out.family("rankd_event_bytes_total", kind::counter, "Bytes written to the event log.");
   out.sample({}, static_cast<double>(counts.bytes));
   out.family("rankd_event_ids_forgotten_total", kind::counter,
-             "Ids of events that were forgotten before their window ended, because there were too many.");
+             "Event ids that were dropped before their window ended, because there were too many ids.");
   out.sample({}, static_cast<double>(counts.forgotten));
 }
 
@@ -307,13 +309,13 @@ void write_counters(exposition& out, const serve_shared& shared) {
     counts.written += more.written;
     counts.lost += more.lost;
   }
-  out.family("rankd_counter_steps_total", kind::counter, "Changes of values by rules for events, by result.");
+  out.family("rankd_counter_steps_total", kind::counter, "Changes of values by event rules, by result.");
   out.sample({{"result", "written"}}, static_cast<double>(counts.written));
   out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
   if (embedded == nullptr) return;
-  out.family("rankd_counter_hashes", kind::gauge, "Values in memory that events have written.");
+  out.family("rankd_counter_hashes", kind::gauge, "Values in memory that event rules have written.");
   out.sample({}, static_cast<double>(embedded->hashes()));
-  out.family("rankd_counter_bytes", kind::gauge, "Memory of values that events have written.");
+  out.family("rankd_counter_bytes", kind::gauge, "Memory used by values that event rules have written.");
   out.sample({}, static_cast<double>(embedded->bytes()));
   out.family("rankd_counter_snapshots_failed_total", kind::counter,
              "Snapshots of these values that could not be written to the disk.");
@@ -323,7 +325,7 @@ void write_counters(exposition& out, const serve_shared& shared) {
 void write_reloads(exposition& out, const serve_shared& shared) {
   if (shared.context.changes == nullptr) return;
   const reload_counts reloads = shared.context.changes->reloads();
-  out.family("rankd_plan_reloads_total", kind::counter, "Reloads of all plans, by their result.");
+  out.family("rankd_plan_reloads_total", kind::counter, "Reloads of all plans, by result.");
   out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
   out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
 }

@@ -35,10 +35,10 @@ auto find_authority(std::string_view origin) -> std::optional<std::string_view> 
 
 auto cross_site(std::string_view field, std::string_view value) -> site_refusal {
   return {.code = "cross_site",
-          .message = "a browser sent this request for a page of another origin (" + std::string(field) + ": " +
+          .message = "a page of another origin sent this request (" + std::string(field) + ": " +
                      quote_name(std::string(value)) +
-                     "); a server without tokens answers only its own pages and programs; start it with --token-file "
-                     "to let clients of other origins in"};
+                     "); a server without tokens answers only its own pages and clients that are not browsers; to "
+                     "admit other origins, start it with --token-file"};
 }
 
 }  // namespace

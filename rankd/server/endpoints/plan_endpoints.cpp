@@ -98,7 +98,7 @@ auto answer_plan(endpoint_context& context, braid::http_exchange& x) -> braid::t
   if (form && *form != "full")
     co_return reply(context, x, endpoint::plan,
                     answer_error(http_status::bad_request, "bad_form",
-                                 "there is no form " + quote_name(*form) + "; `full` is the only one", id));
+                                 "unknown form " + quote_name(*form) + "; expected `full`", id));
   const plan_handle found = asked_plan(context, x, endpoint::plan, x.value("name"), "version");
   if (found == nullptr) co_return;
   if (!form)

@@ -131,7 +131,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   auto place = context.shared->of_plans.try_enter(record.plan, request.plan->budget.in_flight);
   if (!place) {
     context.metrics.count_refusal(record.plan, "plan_busy");
-    request.refuse_busy("plan_busy", "the maximum number of requests to this plan is running already; try again later");
+    request.refuse_busy("plan_busy", "the maximum number of requests to this plan is already running; try again later");
     return std::nullopt;
   }
   request.plan_place.emplace(std::move(*place));

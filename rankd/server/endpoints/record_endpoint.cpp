@@ -37,7 +37,8 @@ auto find_writer(served_request& call) -> record_writer* {
   if (found != all.end()) return found->second;
   std::string names;
   for (const auto& each : all) names += (names.empty() ? "" : ", ") + each.first;
-  const std::string what = named ? "no embedded store is called " + quote_name(*named) : "several stores are embedded";
+  const std::string what =
+      named ? "no embedded store is called " + quote_name(*named) : "the project has several embedded stores";
   call.fail(answer_error(http_status::bad_request, "unknown_endpoint",
                          what + "; name one of these with `?endpoint=`: " + names, call.record.request_id));
   return nullptr;
@@ -47,14 +48,14 @@ auto refusal_of(const record_outcome& outcome, std::string_view request_id) -> e
   switch (outcome.result) {
     case outcome_kind::refused: return answer_error(http_status::bad_request, outcome.problems, request_id);
     case outcome_kind::reused:
-      return answer_error(http_status::conflict, "id_reused",
-                          "another call with this Idempotency-Key had other records; send these with a new key",
-                          request_id);
+      return answer_error(
+          http_status::conflict, "id_reused",
+          "an earlier call with this Idempotency-Key had other records; send these records with a new key", request_id);
     case outcome_kind::unserved:
       return answer_error(http_status::service_unavailable, "records_not_served",
-                          "the records are on the disk as generation " + std::to_string(outcome.generation) +
-                              ", which this server cannot open; `store_refused` in its log says why. Send the call "
-                              "again, with the same Idempotency-Key",
+                          "the records are stored on the disk as generation " + std::to_string(outcome.generation) +
+                              ", which this server cannot open; the event `store_refused` in its log has the reason. "
+                              "Send the call again with the same Idempotency-Key",
                           request_id);
     default: break;
   }
@@ -71,7 +72,7 @@ auto write_records(endpoint_context& context, served_request call, record_writer
   const auto place = enter_route(context, endpoint::records);
   if (!place)
     co_return call.refuse_busy("records_busy",
-                               "the maximum number of calls is waiting for the disk already; try again later");
+                               "the maximum number of calls is already waiting for the disk; try again later");
 
   const auto apply = [writer, &id, lines = call.body.text()] { return writer->apply(id, lines); };
   auto applying = braid::offload(context.runtime->blocking(), apply);
@@ -108,7 +109,7 @@ auto answer_records(endpoint_context& context, braid::http_exchange& x) -> braid
   const auto given = x.request().fields.find(id_field);
   if (given && !is_call_id(*given)) {
     call.fail(answer_error(http_status::bad_request, "bad_idempotency_key",
-                           "the field Idempotency-Key must have 1 to 128 printable characters without blanks",
+                           "the header field Idempotency-Key must have 1 to 128 printable characters without spaces",
                            call.record.request_id));
     return {};
   }

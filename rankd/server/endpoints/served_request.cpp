@@ -96,7 +96,7 @@ auto served_request::check_client() -> bool {
   const std::string_view id = given_request_id(x.request());
   if (!is_request_id(id)) {
     fail(answer_error(http_status::bad_request, "bad_request_id",
-                      "the field X-Request-Id must have at most 256 printable ASCII characters"));
+                      "the header field X-Request-Id must have at most 256 printable ASCII characters"));
     return false;
   }
   record.request_id = id;
@@ -139,7 +139,7 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
     return true;
   }
   if (is_part()) record.request_id = find_request_id(part_text, {.line = 0, .request_id = record.request_id});
-  refuse_busy("client_busy", "the maximum number of requests of this client is running already; try again later");
+  refuse_busy("client_busy", "the maximum number of requests of this client is already running; try again later");
   return false;
 }
 

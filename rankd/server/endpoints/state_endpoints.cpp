@@ -83,7 +83,7 @@ void check_stores(const endpoint_context& context, check_list& out) {
     if (const std::string damage = context.stores[at]->damage(); !damage.empty())
       out.add_failure("store", "store_corrupt", "endpoint `" + declared[at].endpoint_id + "`: " + damage, members);
     else if (generation == 0)
-      out.add("store", check_state::unchecked, "servers that all replicas use are not asked", members);
+      out.add("store", check_state::unchecked, "servers that all replicas share are not checked", members);
     else
       out.add("store", check_state::ok, "no damage was found in the embedded store", members);
   }
@@ -106,15 +106,15 @@ auto check_plans(const endpoint_context& context, check_list& out) -> std::strin
   }
   out.add("plans", check_state::warning,
           "the newest artifacts of " + std::to_string(wrong) + " of " + all +
-              " plans are wrong, so they are left out; `left_out` lists them");
+              " plans are invalid, so these plans are left out; `left_out` lists them");
   return ",\"left_out\":[" + left_out + "]";
 }
 
 void check_stopping(const endpoint_context& context, check_list& out) {
   if (const bool stops = context.shared->stopping.load(braid::relaxed); stops)
-    out.add_failure("stopping", "stopping", "the server is about to stop");
+    out.add_failure("stopping", "stopping", "the server is shutting down");
   else
-    out.add("stopping", check_state::ok, "no stop of the server is announced");
+    out.add("stopping", check_state::ok, "the server is not shutting down");
 }
 
 auto find_page_file(std::string_view path) -> const page_file& {
@@ -132,7 +132,7 @@ auto is_ready(const endpoint_context& context) -> bool {
 
 auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   check_list checks;
-  checks.add("loop", check_state::ok, "the thread that serves this connection answers");
+  checks.add("loop", check_state::ok, "the thread that serves this connection responds");
   reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"" + checks.member() + "}\n");
   return {};
 }
@@ -191,7 +191,7 @@ auto answer_shadow(endpoint_context& context, braid::http_exchange& x) -> braid:
   if (board == nullptr) {
     reply(context, x, endpoint::shadow,
           answer_error(http_status::not_found, "unknown_shadow",
-                       "there is no candidate for a plan called " + quote_name(x.value("name")),
+                       "no candidate is declared for a plan called " + quote_name(x.value("name")),
                        given_request_id(x.request())));
     return {};
   }

@@ -101,8 +101,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
     std::string digest = sha256_hex(read.token);
     const auto rights = parse_rights(read.rights.value_or(std::string_view()));
     if (!is_token(read.token))
-      problems.add(
-          diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
+      problems.add(diagnostic_about(line, "bad_token",
+                                    "a token must have 16 characters or more: letters, digits, -._~+/=", source));
     else if (!rights || (read.rights && read.rights->empty()))
       problems.add(diagnostic_about(
           line, "unknown_right", "the rights of a token are `[force]`, `[shadow]`, `[events]`, `[write]` and `[edit]`",
@@ -122,7 +122,7 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
   if (problems.empty() && all.entries_.empty())
     problems.add({.code = "no_tokens",
                   .pointer = {},
-                  .message = "the file holds no token, so every request would be refused",
+                  .message = "the file contains no token, so every request would be refused",
                   .hint = {},
                   .node = {},
                   .source = source});

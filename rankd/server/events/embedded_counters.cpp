@@ -137,7 +137,7 @@ auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   if (!text) return std::unexpected(text.error());
   auto read = counter_snapshot::parse(*text);
   if (!read) return "it is damaged";
-  if (!is_in(read->until, event_files(options_.folder))) return "it counts events beyond the end of the log";
+  if (!is_in(read->until, event_files(options_.folder))) return "the snapshot counts events beyond the end of the log";
   for (const auto& [endpoint, hashes] : hashes_)
     for (auto& [key, value] : read->values[declared_->endpoints()[endpoint].endpoint_id])
       hashes->insert(std::move(key), std::move(value));

@@ -84,7 +84,7 @@ class event_reader {
     if (const std::string* id = reader_->text("request_id", presence::optional)) {
       out.request_id = *id;
       if (id->size() > max_event_text)
-        reader_->report("request_id", "text_too_long", "it is longer than the id of any request can be");
+        reader_->report("request_id", "text_too_long", "it is longer than any request id can be");
     }
     if (const json* fields = reader_->object("fields", presence::optional)) read_fields(*fields, out);
     return out;
@@ -94,7 +94,7 @@ class event_reader {
   void unknown_type(const std::string& type) {
     std::vector<std::string_view> known;
     for (const event_type& each : rules_->types()) known.emplace_back(each.name);
-    reader_->report("type", "unknown_event", "there is no type of events " + quote_name(type),
+    reader_->report("type", "unknown_event", "there is no event type " + quote_name(type),
                     braid::did_you_mean(type, known));
   }
 

@@ -154,11 +154,12 @@ auto event_log::start() -> braid::checked<void> {
   lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));
   if (!lock_) return unwritable_file(lock, errno);
   if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
-    return refused("folder_in_use", "another process writes events there", "use a separate folder for each server",
-                   options_.folder);
+    return refused("folder_in_use", "another process writes events to this folder",
+                   "use a separate folder for each server", options_.folder);
   if (const auto files = event_files(options_.folder); !files.empty() && is_written_by_another(files.back()))
-    return refused("folder_in_use", "another process still writes events there, although its lock file was deleted",
-                   "end it, and use a separate folder for each server", options_.folder);
+    return refused("folder_in_use",
+                   "another process still writes events to this folder, although its lock file was deleted",
+                   "stop that process, and use a separate folder for each server", options_.folder);
   const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   if (auto fine = recover(now); !fine) return fine;
   if (const auto started = log_.start(); !started) return std::unexpected(no_runtime(started.error()));

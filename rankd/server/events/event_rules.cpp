@@ -58,7 +58,7 @@ class rule_reader {
     if (const std::string* event = row_->text("event", presence::required)) {
       type_ = rules_->find(*event);
       out.event = *event;
-      if (type_ == nullptr) row_->report("event", "unknown_event", "there is no type of events " + quote_name(*event));
+      if (type_ == nullptr) row_->report("event", "unknown_event", "there is no event type " + quote_name(*event));
     }
     read_endpoint(out);
     read_key(out);
@@ -123,8 +123,8 @@ class rule_reader {
       if (find_step_kind(rule.kind).holds != find_step_kind(other.kind).holds)
         return row_->report("key", "bad_value",
                             "a rule of kind " + quote_name(find_step_kind(other.kind).table) +
-                                " has the same key, and a key has one kind of value",
-                            "use another key for one of the two");
+                                " has the same key, but a key can have only one kind of value",
+                            "use another key for one of the two rules");
       const bool is_counted = rule.kind == rule_kind::field && other.kind == rule_kind::counter;
       if (is_counted && (rule.name == other.name || (other.half_life_s != 0 && rule.name == other.time_field())))
         return row_->report(
@@ -147,7 +147,7 @@ class rule_reader {
                        ? "the counter " + quote_name(other->name) + " sets another expiry for the same hash"
                        : "another rule of kind " + quote_name(find_step_kind(other->kind).table) +
                              " sets another expiry for the same value",
-                   "set the same expiry for both, or leave one out");
+                   "set the same expiry for both rules, or remove one of them");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value",
@@ -169,8 +169,8 @@ class rule_reader {
     if (found->kind != endpoint_entry::kind_type::redis)
       row_->report("endpoint", "wrong_endpoint_kind",
                    "endpoint " + quote_name(*id) + " is of kind " + std::string(to_string(found->kind)) +
-                       (out.kind == rule_kind::counter ? ", and counters are hashes of an endpoint of kind redis"
-                                                       : ", and rules write to an endpoint of kind redis"));
+                       (out.kind == rule_kind::counter ? ", but counters must be hashes of an endpoint of kind redis"
+                                                       : ", but rules must write to an endpoint of kind redis"));
   }
 
   void read_key(event_rule& out) {
@@ -242,8 +242,8 @@ auto event_rules::load(const std::filesystem::path& folder, const registries& de
   const auto file = find_event_rules(folder);
   if (!file) return event_rules();
   if (file->filename() == events_file && may_exist(folder / counters_file))
-    return refused("two_files", "the folder has both events.toml and counters.toml, and only one of them can be read",
-                   "move the rules of counters.toml to events.toml, and delete it", folder / counters_file);
+    return refused("two_files", "the folder has both events.toml and counters.toml, but only one of them may exist",
+                   "move the rules of counters.toml to events.toml, and delete counters.toml", folder / counters_file);
   section from = detail::read_section(*file, presence::required);
   event_rules out;
   if (from.problems.empty()) {

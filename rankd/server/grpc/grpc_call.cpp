@@ -57,7 +57,7 @@ auto grpc_call::read_head(std::string_view request_id) -> std::optional<error_an
           "grpc-timeout must be 1 to 8 digits and one of H, M, S, m, u and n, got `" + std::string(*text) + "`");
     if (timeout_->count() == 0)
       return refusal(http_status::gateway_timeout, "deadline_exceeded",
-                     "the deadline of the request had passed when it arrived");
+                     "the deadline of the request had already passed when the request arrived");
   }
   return std::nullopt;
 }

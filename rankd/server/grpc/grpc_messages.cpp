@@ -111,7 +111,7 @@ class rows_writer {
                          values.flags_size(),    values.data_size(),    values.vectors_size()};
     if (std::ranges::count_if(sizes, [](int size) { return size != 0; }) > 1)
       return bad("must have values of one type");
-    if (values.data_size() != 0) return bad("must have texts in `texts`; `data` is for answers only");
+    if (values.data_size() != 0) return bad("must have its texts in `texts`; `data` is only for answers");
     const auto size = static_cast<std::uint32_t>(std::ranges::max(sizes));
     std::uint32_t above = 0;
     for (const std::uint32_t each : values.nulls()) {

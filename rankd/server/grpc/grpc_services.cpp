@@ -179,7 +179,7 @@ auto answer_grpc_health_watch(endpoint_context& context, braid::http_exchange& x
   if (!place)
     co_return reply(context, x, endpoint::grpc_health_watch,
                     answer_error(http_status::too_many_requests, "watch_busy",
-                                 "the maximum number of calls of Watch is running already; call Check instead", id));
+                                 "the maximum number of Watch calls is already running; call Check instead", id));
   const auto request = co_await read_health_request(context, x, endpoint::grpc_health_watch, call);
   if (!request) co_return;
   context.metrics.count_answer(endpoint::grpc_health_watch, http_status::ok);
@@ -193,7 +193,7 @@ auto answer_grpc_health_watch(endpoint_context& context, braid::http_exchange& x
     if (stops) break;
     co_await braid::sleep_for(watch_interval);
   }
-  call.end(answer_error(http_status::service_unavailable, "stopping", "the server is about to stop", id));
+  call.end(answer_error(http_status::service_unavailable, "stopping", "the server is shutting down", id));
 }
 
 auto answer_grpc_reflection(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {

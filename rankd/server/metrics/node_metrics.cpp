@@ -129,12 +129,13 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
     return std::ranges::any_of(each.sums.counts, [](const node_counts& counts) { return counts.retries != 0; });
   };
   if (std::ranges::any_of(all, was_retried))
-    out.family("rankd_node_retries_total", kind::counter, "Runs of nodes that were repeated after a store had failed.");
+    out.family("rankd_node_retries_total", kind::counter,
+               "Runs of nodes that were repeated after a failure of a store.");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
     if (counts.retries != 0) out.sample({{"plan", plan.name}, {"node", node}}, static_cast<double>(counts.retries));
   });
   out.family("rankd_node_duration_seconds", kind::histogram,
-             "Time of nodes: queued (queue), computing (run) or waiting for a store (io).");
+             "Time that nodes spent queued (queue), computing (run) or waiting for a store (io).");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
     const std::string_view part = waits(plan, node) ? "io" : "run";
     out.histogram({{"plan", plan.name}, {"node", node}, {"part", "queue"}}, counts.queue.buckets(),

@@ -119,7 +119,8 @@ void serve_metrics::write_endpoints(exposition& out) const {
       if (const std::uint64_t count = answers_[which].at(slot); count != 0)
         out.sample({{"endpoint", name(which)}, {"status", std::to_string(answer_counts::status_at(slot))}},
                    static_cast<double>(count));
-  out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
+  out.family("rankd_http_request_duration_seconds", kind::histogram,
+             "Time from the arrival of the head of a request to its answer.");
   for (std::size_t which = 0; which < endpoints; ++which)
     if (times_[which].up_to(times_[which].bounds.size()) != 0)
       out.histogram({{"endpoint", name(which)}}, times_[which].buckets(), times_[which].seconds());
@@ -130,14 +131,15 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const serve_metrics* each : loops) each->add_to(all);
   all.write_endpoints(out);
 
-  out.family("rankd_batch_requests_total", kind::counter, "Requests that came in batches.");
+  out.family("rankd_batch_requests_total", kind::counter, "Requests that were sent in batches.");
   out.sample({}, static_cast<double>(all.in_batches_));
 
   out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and outcome.");
   for (const auto& [name, metrics] : all.plans_)
     for (const auto& [code, count] : metrics.codes)
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
-  out.family("rankd_request_duration_seconds", kind::histogram, "Time from the body of a request to its ranking.");
+  out.family("rankd_request_duration_seconds", kind::histogram,
+             "Time from the arrival of the body of a request until the request is ranked.");
   for (const auto& [name, metrics] : all.plans_)
     out.histogram({{"plan", name}}, metrics.times.buckets(), metrics.times.seconds());
   out.family("rankd_candidates_total", kind::counter, "Candidates in all answers.");
@@ -157,7 +159,7 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   out.family("rankd_malformed_ids_total", kind::counter, "Invalid ids in stores, which were skipped.");
   for (const auto& [name, metrics] : all.plans_)
     out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_ids));
-  out.family("rankd_malformed_values_total", kind::counter, "Features in stores that had the wrong type.");
+  out.family("rankd_malformed_values_total", kind::counter, "Values of features in stores that had the wrong type.");
   for (const auto& [name, metrics] : all.plans_)
     out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_values));
 

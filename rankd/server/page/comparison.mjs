@@ -52,8 +52,8 @@ export function trafficText(found) {
   const of = found.answered === found.compared ? '' : `, of ${counted(found.answered, 'request')} with two answers`;
   if (found.answered > 0)
     lines.push(`On average overlap@${found.depth} ${fixed(found.overlap)}, rank-biased overlap ${fixed(found.rbo)}${of}.`);
-  const others = [[found.not_recorded, `read what the record does not contain (the first: ${found.first_not_recorded})`],
-    [found.redacted, 'redacted'], [found.unusable, 'unusable'], [found.lost, 'lost when they were recorded']]
+  const others = [[found.not_recorded, `with unrecorded reads (the first: ${found.first_not_recorded})`],
+    [found.redacted, 'redacted'], [found.unusable, 'unusable'], [found.lost, 'not recorded']]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   if (others.length > 0) lines.push(`Not compared: ${others.join(', ')}.`);
   for (const { file, end } of found.records) if (end !== 'whole') lines.push(`${file} is ${end}: what stands before that was compared.`);

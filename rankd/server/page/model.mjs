@@ -86,7 +86,7 @@ export function requestText(plan, form) {
   const user = (form.user ?? '').trim();
   if (user !== '') {
     const isId = plan.request.id_type === 'string' || /^\d+$/.test(user);
-    if (!isId) throw new Error(`user_id wants a whole number, not “${user}”`);
+    if (!isId) throw new Error(`user_id must be an integer, got “${user}”`);
     members.push(['user_id', JSON.stringify(user)]);
   }
   for (const source of ['context', 'param_overrides']) {

@@ -49,10 +49,9 @@ auto parse_record_call(std::string_view text, const vector_lengths& vectors)
     if (is_new)
       out.push_back(measure_change(**parsed));
     else
-      problems.add(
-          line_diagnostic(number, "duplicate_key", "",
-                          "the key `" + known->first + "` was given already at line " + std::to_string(known->second),
-                          "each key may occur only once in a call; join the two lines"));
+      problems.add(line_diagnostic(number, "duplicate_key", "",
+                                   "the key `" + known->first + "` is already in line " + std::to_string(known->second),
+                                   "each key may occur only once in a call; combine the two lines"));
   }
   if (problems.size() >= max_load_diagnostics)
     problems.add(problem_at("too_many_diagnostics", {}, "the rest of the call was not read", {}));

@@ -85,10 +85,9 @@ auto without_fields(const record_view& record, const std::vector<std::string>& f
 }
 
 auto not_a_hash(const record_change& change) -> braid::diagnostics {
-  return braid::diagnostics(
-      line_diagnostic(change.line, "not_a_hash", "/fields",
-                      "the key `" + change.key + "` is not a hash, so it has no fields that could be deleted",
-                      "leave out `fields` to delete the whole key"));
+  return braid::diagnostics(line_diagnostic(change.line, "not_a_hash", "/fields",
+                                            "the key `" + change.key + "` is not a hash, so it has no fields to delete",
+                                            "remove `fields` to delete the whole key"));
 }
 
 /// Adds the deletion of fields to the changes of earlier calls. Returns false if the key does not hold a hash after

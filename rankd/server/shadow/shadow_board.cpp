@@ -169,7 +169,7 @@ void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow
                  static_cast<double>(each->counts_[at]));
   }
   out.family("rankd_shadow_overlap", kind::histogram,
-             "Overlap of the first candidates of both answers. Errors do not count.");
+             "Overlap between the first candidates of both answers. Failed requests are not counted.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     out.histogram({{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_.buckets(),

@@ -141,7 +141,7 @@ auto redaction::make(std::vector<std::string> names, const registries& declared)
     if (std::ranges::find(known, names[at]) != known.end()) continue;
     problems.add({.code = "unknown_name",
                   .pointer = braid::json_pointer("/audit/redact", at),
-                  .message = quote_name(names[at]) + " is neither a param nor a field that an audit has",
+                  .message = quote_name(names[at]) + " is neither a param nor a field of the audit",
                   .hint = braid::did_you_mean(names[at], known),
                   .node = {},
                   .source = std::string(project_file)});

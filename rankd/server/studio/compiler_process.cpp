@@ -18,11 +18,11 @@
 namespace rankd {
 namespace {
 
-constexpr std::string_view stopping = "the server is about to stop";
+constexpr std::string_view stopping = "the server is shutting down";
 
 auto failed(const std::string& program, std::string_view why) -> std::unexpected<braid::diagnostics> {
-  return refused("compiler_failed", "`" + program + " serve` gave no answer: " + std::string(why),
-                 "see its messages on standard error; `dslc check` says whether it works");
+  return refused("compiler_failed", "`" + program + " serve` did not answer: " + std::string(why),
+                 "see its messages on standard error; `dslc check` shows whether the compiler works");
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ auto compiler_process::ask_here(const std::string& question, const std::function
       end.is_due = false;
       co_return std::move(*answer);
     }
-    if (answer) co_return failed(settings_.program, "its output answers another question");
+    if (answer) co_return failed(settings_.program, "its output answers another request");
     if (is_new || answer.error() == braid::errc::deadline_exceeded)
       co_return failed(settings_.program, answer.error().message());
   }

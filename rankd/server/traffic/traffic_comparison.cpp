@@ -140,8 +140,9 @@ auto traffic_comparison::begin_project(std::string_view content) -> braid::check
   const auto world = recorded_world::make(*project);
   if (!world) return std::unexpected(world.error());
   if (!have_same_endpoints((*world)->declared(), *settings_.declared))
-    return refused("other_endpoints", "was recorded in a project with other endpoints, or other ids, than this one",
-                   "compare the plans in the project that recorded it, or record again");
+    return refused("other_endpoints",
+                   "was recorded in a project whose endpoints or ids differ from those of this project",
+                   "compare the plans in the project that recorded the traffic, or record it again");
   has_project_ = true;
   return {};
 }

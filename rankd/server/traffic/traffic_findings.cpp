@@ -49,7 +49,7 @@ auto take_all(const fs::path& file, traffic_comparison& into, const std::functio
 auto names_in(const traffic_comparison& of) -> std::string {
   std::string out;
   for (const auto& [name, count] : of.plans()) out.append(out.empty() ? "" : ", ").append(name);
-  return out.empty() ? "the records contain no request" : "the records have requests to: " + out;
+  return out.empty() ? "the recordings contain no request" : "the recordings have requests to: " + out;
 }
 
 void append_side(std::string& out, std::string_view name, const compared_answer& answer) {
@@ -121,7 +121,7 @@ auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::
   out.lost = (*comparison)->lost();
   if (out.found.requests == 0)
     return refused("unknown_plan", "no recorded request is for plan " + quote_name(out.plan),
-                   names_in(**comparison) + "; --requests-of names one");
+                   names_in(**comparison) + "; name a recorded plan with --requests-of");
   return out;
 }
 

@@ -59,7 +59,7 @@ auto plan_changed(std::string message, std::string hint, const fs::path& source 
   return refused("plan_changed", std::move(message), std::move(hint), source);
 }
 
-constexpr const char* load_again = "load the plans again, so that the server runs what its files say";
+constexpr const char* load_again = "load the plans again, so that the server runs the plans in the files";
 
 /// Returns the text of experiments.toml; empty if the plan has no experiments. Fails if the experiments in the file are
 /// not those that the plan has at the given time.
@@ -140,10 +140,10 @@ auto recorded_world::make(const recorded_project& image, const fs::path& vectors
   std::error_code error;
   std::string folder = (fs::temp_directory_path(error) / "rankd_replay_XXXXXX").string();
   if (error || ::mkdtemp(folder.data()) == nullptr)
-    return refused(
-        "no_folder",
-        "no folder can be made for the recorded project: " + std::error_code(errno, std::generic_category()).message(),
-        "name a folder that can be written in TMPDIR");
+    return refused("no_folder",
+                   "no folder can be created for the recorded project: " +
+                       std::error_code(errno, std::generic_category()).message(),
+                   "set TMPDIR to a folder that can be written");
   std::unique_ptr<recorded_world> made(new recorded_world(folder));
   if (!vectors.empty()) made->vectors_.emplace(vectors);
   if (auto written = write_texts(made->folder_, image.registry); !written)
@@ -155,9 +155,10 @@ auto recorded_world::make(const recorded_project& image, const fs::path& vectors
     return was.name == is.name && was.text == is.sha256;
   };
   if (!std::ranges::equal(image.digests, made->declared().digests(), is_same))
-    return refused("registry_changed",
-                   "this rankd reads the recorded registries differently than the rankd that recorded them",
-                   "replay it with rankd " + image.version + ", which recorded it");
+    return refused(
+        "registry_changed",
+        "this version of rankd reads the recorded registries differently than the version that recorded them",
+        "replay the recording with rankd " + image.version + ", which recorded it");
   return made;
 }
 
@@ -221,9 +222,8 @@ auto recorded_world::add(const recorded_plan& image) -> braid::checked<void> {
   const artifact_image own{.name = image.name, .file = image.name + ".json", .text = image.artifact, .problems = {}};
   auto bound = is_recorded || vectors_ ? bind(image, own) : bind(image, other->second);
   if (bound && bound->digest != image.digest && !bound->vectors.empty())
-    return refused("vectors_changed",
-                   "plan `" + image.name + "` searches other files of vectors than when it was recorded",
-                   "name the project that has the files of that time: --vectors DIR");
+    return refused("vectors_changed", "plan `" + image.name + "` searches other vector files than when it was recorded",
+                   "name the project that has the files of the recording: --vectors DIR");
   if (!is_recorded && vectors_) bound = bind(image, other->second);
   if (!bound) return std::unexpected(std::move(bound.error()));
   if (is_recorded && bound->digest != image.digest)

@@ -72,15 +72,15 @@ auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
   const auto substitute = plan.substitute ? left_out_.find(*plan.substitute) : left_out_.end();
   left_out_plan out{.name = plan.name, .why = {}};
   if (are_all(added.error(), "no_vectors"))
-    out.why = "the record does not hold the files of vectors that plan `" + plan.name +
-              "` searches (no_vectors); --vectors DIR names the project that has them";
+    out.why = "the recording does not contain the vector files that plan `" + plan.name +
+              "` searches (no_vectors); name the project that has the files with --vectors DIR";
   else if (std::ranges::all_of(added.error(), is_about_vectors))
     out.why = added.error().front().message + " (" + added.error().front().code + ")";
   else if (are_all(added.error(), "unknown_op"))
     out.why = "plan `" + plan.name + "`: " + added.error().front().message +
-              " (unknown_op); --operators FILE gives the library of a project's own operators";
+              " (unknown_op); name the library of the project's own operators with --operators FILE";
   else if (substitute != left_out_.end() && are_all(added.error(), "unknown_plan"))
-    out.why = "plan `" + substitute->second.name + "`, the substitute, cannot be run: " + substitute->second.why;
+    out.why = "plan `" + substitute->second.name + "`, the fallback plan, cannot be run: " + substitute->second.why;
   else
     return added;
   left_out_.insert_or_assign(plan.number, std::move(out));
@@ -169,17 +169,17 @@ auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> re
   const auto plan = world_->find(recorded.plan);
   const auto left_out = left_out_.find(recorded.plan);
   if (plan == nullptr && left_out == left_out_.end())
-    return unusable("the record does not hold the plan of the request");
+    return unusable("the recording does not contain the plan of the request");
   out.plan = plan != nullptr ? plan->name : left_out->second.name;
   if (!recorded.redacted.empty()) {
     out.result = replay_result::redacted;
-    out.why =
-        "the record does not hold " + joined(recorded.redacted) + " of the request, nor the data that depends on it";
+    out.why = "the recording does not contain " + joined(recorded.redacted) +
+              " of the request, or the data that depends on it";
     return out;
   }
   if (recorded.is_timed) {
     out.result = replay_result::timed;
-    out.why = "time had run out when it was answered (" + std::string(recorded.code) + ")";
+    out.why = "the request ran out of time when it was recorded (" + std::string(recorded.code) + ")";
     return out;
   }
   if (plan == nullptr) {
@@ -222,7 +222,7 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
     if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
   auto work = on.ranker->rank(plan, std::move(request), replayed_reads::list_stores(reads));
   const ranking result = on.on->run(std::move(work));
-  if (!reads->missing().empty()) out.why = "the record does not hold " + reads->missing();
+  if (!reads->missing().empty()) out.why = "the recording does not contain " + reads->missing();
   return to_json(result);
 }
 

@@ -35,8 +35,8 @@ auto traffic_writer::open(const std::filesystem::path& file, const recorded_proj
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   braid::descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_its_owner));
   if (!made && errno == EEXIST)
-    return refused("file_exists", "exists already, but traffic is recorded only to a new file",
-                   "name another one, or move it away", file);
+    return refused("file_exists", "already exists, but traffic can be recorded only to a new file",
+                   "name another file, or move this file", file);
   if (!made)
     return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno), {}, file);
   auto writer = on(std::move(made), project, std::move(options));
@@ -209,8 +209,8 @@ auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, i
   made->substitute = substitute;
   std::string frame = encode_frame(*made);
   if (frame.size() > max_frame) {
-    report(make_diagnostic("plan_too_large", "with its models it has " + std::to_string(frame.size()) +
-                                                 " bytes, and a record takes " + std::to_string(max_frame) +
+    report(make_diagnostic("plan_too_large", "the plan with its models has " + std::to_string(frame.size()) +
+                                                 " bytes, but a recording can store " + std::to_string(max_frame) +
                                                  " of a plan"));
     return traffic_loss::write;
   }

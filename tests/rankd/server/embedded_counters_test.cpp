@@ -241,7 +241,7 @@ TEST_CASE("a snapshot of another log is not believed, and files that went before
   for (const fs::path& file : event_files(events)) fs::remove(file);
   counting again(events);
   CHECK(again.clicks() == "absent");
-  CHECK(logs(folder.path(), "it counts events beyond the end of the log"));
+  CHECK(logs(folder.path(), "the snapshot counts events beyond the end of the log"));
 }
 
 TEST_CASE("a snapshot whose file of the log is gone goes on with the next one, and says so") {

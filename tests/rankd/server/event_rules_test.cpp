@@ -147,7 +147,7 @@ TEST_CASE("a rule that is wrong is refused with a sentence, and no rule is read"
       {"list", "value = \"item_id\"\nmax_items = 3\nwindow_s = 1\nidle_s = 1\n",
        "bad_value /list/0/window_s: the value already expires after `idle_s`\n"},
       {"set", "value = \"item_id\"\nmax_items = 3\naction = \"drop\"\n",
-       "bad_value /set/0/action: `action` is `drop`, which is none of: add, remove\n"},
+       "bad_value /set/0/action: `action` is `drop`; expected one of: add, remove\n"},
       {"set", "value = \"item_id\"\nmax_items = 3\naction = \"remove\"\nidle_s = 3\n",
        "unknown_field /set/0/idle_s: there is no field `idle_s` here\n"
        "unknown_field /set/0/max_items: there is no field `max_items` here\n"},

@@ -73,7 +73,7 @@ TEST_CASE("a server that keeps going serves the plans that are right, and says e
   CHECK(ready.status == 200);
   const json checks = json::parse(ready.body).at("checks");
   CHECK(checks.back() == json::parse(R"({"name":"plans","state":"warning","message":"the newest artifacts of 2 of 3 )"
-                                     R"(plans are wrong, so they are left out; `left_out` lists them"})"));
+                                     R"(plans are invalid, so these plans are left out; `left_out` lists them"})"));
   json left_out = json::parse(ready.body).at("left_out");
   REQUIRE(left_out.size() == 2);
   CHECK(left_out[0].at("message").get<std::string>().starts_with("line 1"));

@@ -31,7 +31,7 @@ TEST_CASE("all wrong lines are reported, a key that occurs twice at its second l
   REQUIRE_FALSE(wrong.has_value());
   REQUIRE(wrong.error().size() == 2);
   CHECK(wrong.error().front().code == "duplicate_key");
-  CHECK(wrong.error().front().message == "line 2: the key `a` was given already at line 1");
+  CHECK(wrong.error().front().message == "line 2: the key `a` is already in line 1");
   CHECK(parse_record_call("", {}).error().front().code == "empty_body");
   CHECK(parse_record_call("{\"hash\":\"a\",\"fields\":{\"v\":[1]}}", {{"v", 2}}).error().front().code ==
         "wrong_length");

@@ -98,7 +98,7 @@ TEST_CASE("a call with a wrong line changes nothing, and says everything that is
   const record_outcome wrong = world.apply("{\"delete\":\"item:1\"}\n{\"hash\":7,\"fields\":{}}\nnonsense\n");
   CHECK(wrong.result == kind::refused);
   REQUIRE(wrong.problems.size() == 2);
-  CHECK(wrong.problems.front().message == "line 2: a string is expected here, not an integer");
+  CHECK(wrong.problems.front().message == "line 2: expected a string, got an integer");
   CHECK(wrong.problems.front().pointer == "/hash");
   CHECK(code_of(world.apply("{\"delete\":\"a\"}\n{\"delete\":\"a\"}\n")) == "duplicate_key");
   CHECK(code_of(world.apply("\n \n")) == "empty_body");

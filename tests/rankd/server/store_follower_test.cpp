@@ -133,12 +133,12 @@ TEST_CASE("the next request sees the new data, also where rows are kept, and log
   const json ready = json::parse(world.ask("GET", "/readyz").body);
   CHECK(ready.at("status") == "ready");
   CHECK(ready.at("checks") == json::parse(R"json([
-      {"name": "stopping", "state": "ok", "message": "no stop of the server is announced"},
+      {"name": "stopping", "state": "ok", "message": "the server is not shutting down"},
       {"name": "store", "endpoint": "ep_0001", "generation": 2, "state": "ok",
        "message": "no damage was found in the embedded store"},
       {"name": "plans", "state": "ok", "message": "the newest artifact of each plan is served (plans: 2)"}])json"));
   CHECK(json::parse(world.ask("GET", "/healthz").body) == json::parse(R"({"status": "ok", "checks": [
-      {"name": "loop", "state": "ok", "message": "the thread that serves this connection answers"}]})"));
+      {"name": "loop", "state": "ok", "message": "the thread that serves this connection responds"}]})"));
   world.server.reset();
   CHECK(world.lines().find(R"("event":"store_changed","endpoint":"ep_0001","generation":2,"before":1,"records":1)") !=
         std::string::npos);

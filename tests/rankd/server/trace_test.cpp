@@ -264,8 +264,7 @@ TEST_CASE("the last seconds are refused with a sentence where nothing keeps them
   CHECK(error("?seconds=2") == "409 trace_off");
   for (const char* seconds : {"0", "601", "-1", "2s", "", "1.5"})
     CHECK(error("?seconds=" + std::string(seconds)) == "400 bad_seconds");
-  CHECK(
-      json::parse(world.ask("GET", "/v1/trace").body).at("error").at("message") ==
-      "the server keeps no trace of the last seconds; start it with the variable BRAID_TRACE=FILE,last=8s to turn the "
-      "flight recorder on");
+  CHECK(json::parse(world.ask("GET", "/v1/trace").body).at("error").at("message") ==
+        "the server keeps no trace of the last seconds; to enable this, start it with the variable "
+        "BRAID_TRACE=FILE,last=8s");
 }

@@ -220,7 +220,7 @@ TEST_CASE("a request that ran out of time is not compared, nor one that is redac
   CHECK(found[0].result == replay_result::redacted);
   CHECK(found[1].result == replay_result::redacted);
   CHECK(found[1].request_id == "r");
-  CHECK(found[1].why == "the record does not hold user_id of the request, nor the data that depends on it");
+  CHECK(found[1].why == "the recording does not contain user_id of the request, or the data that depends on it");
   CHECK(found[1].replayed.empty());
   CHECK(found[2].result != replay_result::redacted);
   const std::string bytes = value_of(read_text_file(world.file()));
@@ -231,7 +231,7 @@ TEST_CASE("a request that ran out of time is not compared, nor one that is redac
   const auto timed = late.replayed();
   REQUIRE(timed.size() == 1);
   CHECK(timed[0].result == replay_result::timed);
-  CHECK(timed[0].why == "time had run out when it was answered (deadline_exceeded)");
+  CHECK(timed[0].why == "the request ran out of time when it was recorded (deadline_exceeded)");
 }
 
 TEST_CASE("a request whose plan failed, and whose substitute ran out of time, is not compared") {
@@ -304,7 +304,7 @@ TEST_CASE("another plan gives other answers, and reads that were not recorded ar
   REQUIRE(wider.size() == 1);
   CHECK(wider[0].request_id == "a");
   CHECK(wider[0].result == replay_result::missing);
-  CHECK(wider[0].why == "the record does not hold `follow:1` of endpoint `ep_0001`");
+  CHECK(wider[0].why == "the recording does not contain `follow:1` of endpoint `ep_0001`");
   CHECK(wider[0].replayed.find("read_not_recorded") != std::string::npos);
   const auto whole = run(plan("\"fanout\": 10", "\"fanout\": 20"), "b");  // whose list has fewer than ten
   REQUIRE(whole.size() == 1);
@@ -333,7 +333,7 @@ TEST_CASE("frames that come in no order, or cannot be read, are refused") {
   const auto unusable = again.take({frame_kind::request, content(request)});
   REQUIRE(unusable.has_value());
   CHECK(unusable->value().result == replay_result::unusable);
-  CHECK(unusable->value().why == "the record does not hold the plan of the request");
+  CHECK(unusable->value().why == "the recording does not contain the plan of the request");
   CHECK(code(frame_kind::request, content(request)) == "fine");  // the same number again
   CHECK(again.lost() == 0);
 }

@@ -69,8 +69,7 @@ TEST_CASE("the first damaged block is named with its bytes, within the blocks th
     CHECK(found->last_byte == std::min((bad + 1) * block, size) - 1);
     CHECK_FALSE(found->unreadable);
     CHECK(found->to_string() == "block " + std::to_string(bad) + " (bytes " + std::to_string(found->first_byte) +
-                                    " to " + std::to_string(found->last_byte) +
-                                    ") has another checksum than when it was written");
+                                    " to " + std::to_string(found->last_byte) + ") does not match its checksum");
     CHECK_FALSE(sums->find_damage(file, 0, bad).has_value());
     CHECK(sums->find_damage(file, bad, 1).has_value());
   }

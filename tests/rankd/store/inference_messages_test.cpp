@@ -242,28 +242,28 @@ TEST_CASE("tensors are found by their names, and columns by their numbers") {
 
 TEST_CASE("a wrong answer says what is wrong with it") {
   const std::string good = tensor("y", "FP32", {2}, floats({1, 2}));
-  const std::string_view broken = "the answer is not a valid message of protobuf";
+  const std::string_view broken = "the answer is not a valid protobuf message";
   const std::vector<std::pair<std::string, std::string_view>> rows{
-      {"", "the answer has 0 tensors, and the node does not say which to use: name one in `outputs`: "},
+      {"", "the answer has 0 tensors, but the node does not say which to use; name one of these in `outputs`: "},
       {"\xff", broken},
       {good.substr(0, good.size() - 1), broken},
       {std::string("\x2b\x2c", 2), broken},  // a group
       {std::string("\x02\x00", 2), broken},  // field 0
       {field(5, "\x1a\x01\xff"), broken},    // a dimension that does not end
       {good + good,
-       "the answer has 2 tensors, and the node does not say which to use: name one in `outputs`: `y`, `y`"},
+       "the answer has 2 tensors, but the node does not say which to use; name one of these in `outputs`: `y`, `y`"},
       {tensor("y", "FP32", {3}, floats({1, 2, 3})), "the tensor `y` has no shape of 2 rows"},
       {tensor("y", "FP32", {}, floats({1, 2})), "the tensor `y` has no shape of 2 rows"},
       {tensor("y", "FP32", {2, std::numeric_limits<std::uint64_t>::max(), 2}, floats({1, 2})),
        "the tensor `y` has no shape of 2 rows"},
       {tensor("y", "FP32", {2, 2}, floats({1, 2, 3, 4})),
-       "the tensor `y` has 2 values for each row, and the plan needs 1; `outputs` can name one column, such as `y[1]`"},
+       "the tensor `y` has 2 values for each row, but the plan needs 1; name one column in `outputs`, such as `y[1]`"},
       {tensor("y", "FP32", {2}, floats({1})), "the tensor `y` has 1 values in place of 2"},
       {tensor("y", "FP32", {2}), "the tensor `y` has no `data`, which must be an array of numbers"},
       {tensor("y", "FP32", {2}, floats({1, std::numeric_limits<float>::infinity()})),
        "the tensor `y` has a value that is not a finite number, for row 1"},
-      {tensor("y", "FP32", {2}, field(6, "abc")), "the contents of a tensor are not a valid message of protobuf"},
-      {tensor("y", "FP32", {2}, number_field(6, 1)), "the contents of a tensor are not a valid message of protobuf"},
+      {tensor("y", "FP32", {2}, field(6, "abc")), "the contents of a tensor are not a valid protobuf message"},
+      {tensor("y", "FP32", {2}, number_field(6, 1)), "the contents of a tensor are not a valid protobuf message"},
       {tensor("y", "FP32", {2}, field(7, raw({1.0, 2.0}))), "a tensor has contents that are not of its datatype FP32"},
       {tensor("y", "FP16", {2}, floats({1, 2})), "a tensor has contents that are not of its datatype FP16"},
       {tensor("y", "FP8", {2}, floats({1, 2})), "the datatype `FP8` is not one of the inference protocol"},
@@ -282,11 +282,11 @@ TEST_CASE("a wrong answer says what is wrong with it") {
     CHECK(scores_in(response) == why);
   }
   CHECK(scores_in(tensor("y", "BYTES", {2}, field(8, "1") + field(8, "2")))
-            .starts_with("the tensor `y` has the datatype BYTES, of labels and not of scores"));
+            .starts_with("the tensor `y` has the datatype BYTES, which contains labels instead of scores"));
   CHECK(scores_in(tensor("y", "BYTES", {2}) + field(6, std::string("\1\0\0\0a\0\0\0\0", 9)), {"y[0]"}) ==
         "the tensor `y` has a value that is not a finite number, for row 0");
   CHECK(scores_in(good, {"z"}) == "the answer has no tensor `z`; it has `y`");
-  CHECK(scores_in(good, {"y[1]"}) == "the tensor `y` has 1 values for each row, numbered from 0, and no column 1");
+  CHECK(scores_in(good, {"y[1]"}) == "the tensor `y` has 1 values for each row, numbered from 0, but no column 1");
   std::string many;
   for (int i = 0; i < 100; ++i) many += tensor("y", "FP32", {2}, floats({1, 2}));
   many += field(5, "\xff");  // so many are not read
@@ -348,12 +348,12 @@ TEST_CASE("an answer that is not one message of gRPC says what is wrong with it"
   grpc_scene at(nullptr);
   model_server& server = at.add(at.options());
   const std::vector<std::pair<std::string, std::string>> rows{
-      {"", "the answer has no message of gRPC"},
-      {good.substr(0, 4), "the answer has no message of gRPC"},
-      {compressed, "the message of the answer is compressed, although the call does not allow that"},
+      {"", "the answer has no gRPC message"},
+      {good.substr(0, 4), "the answer has no gRPC message"},
+      {compressed, "the message in the answer is compressed, but the call does not allow compression"},
       {good.substr(0, good.size() - 1),
-       "the message of the answer must have " + size + " bytes, got " + std::to_string(good.size() - 6)},
-      {good + "x", "the message of the answer must have " + size + " bytes, got " + std::to_string(good.size() - 4)},
+       "the message in the answer must have " + size + " bytes, got " + std::to_string(good.size() - 6)},
+      {good + "x", "the message in the answer must have " + size + " bytes, got " + std::to_string(good.size() - 4)},
   };
   for (const auto& [body, why] : rows) {
     INFO(why);
@@ -386,7 +386,7 @@ TEST_CASE("a server of HTTP/1 is named as such") {
   if (!braid::testing::can_speak_http2()) return;
   grpc_scene old(nullptr, {.http2 = {.enabled = false}});
   CHECK(old.ask(old.add(old.options()), two_rows()) == "model_bad_answer");
-  CHECK(old.last.contains("the server answers by HTTP/1"));
+  CHECK(old.last.contains("the server uses HTTP/1"));
 }
 
 TEST_CASE("failures of the server open the breaker, and refusals do not") {
@@ -398,7 +398,7 @@ TEST_CASE("failures of the server open the breaker, and refusals do not") {
   CHECK(at.ask(server, two_rows()) == "model_unreachable");
   CHECK(at.ask(server, two_rows()) == "model_unreachable");
   CHECK(at.ask(server, two_rows()) == "model_unreachable");
-  CHECK(at.last.ends_with("its last calls have failed, so it gets no calls for a moment"));
+  CHECK(at.last.ends_with("the last calls to this server have failed, so rankd sends no calls for a moment"));
   CHECK(at.bodies.size() == 2);
   at.scene->here.advance(1s);
   at.answer = refuse_with("5");

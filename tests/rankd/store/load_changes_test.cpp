@@ -123,7 +123,7 @@ TEST_CASE("a deletion that is wrong changes nothing") {
 )"}) {
     const auto refused = work.load(twice);
     REQUIRE(codes_of(refused) == std::vector<std::string>{"duplicate_key"});
-    CHECK(refused.error().front().message == "line 2: the key `item:1` was given already at line 1");
+    CHECK(refused.error().front().message == "line 2: the key `item:1` is already in line 1");
   }
   CHECK(contents(work.store) == before);
   CHECK(files_in(work.store).size() == 3);

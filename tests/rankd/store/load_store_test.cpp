@@ -224,12 +224,12 @@ TEST_CASE("all bad lines of all files are complained about, and the old store st
   CHECK(codes_of(report) == std::vector<std::string>{"wrong_type", "bad_json", "duplicate_key", "duplicate_key"});
   auto diagnostic = report.error().begin();
   CHECK(diagnostic->source == files[0].string());
-  CHECK(diagnostic->message == "line 2: `b`: an integer or a string is expected here, not null");
+  CHECK(diagnostic->message == "line 2: `b`: expected an integer or a string, got null");
   CHECK((++diagnostic)->message.starts_with("line 4: "));
   ++diagnostic;
   CHECK(diagnostic->source == files[1].string());
-  CHECK(diagnostic->message == "line 1: the key `a` was given already at line 1 of " + files[0].string());
-  CHECK((++diagnostic)->message == "line 3: the key `c` was given already at line 2");
+  CHECK(diagnostic->message == "line 1: the key `a` is already in line 1 of " + files[0].string());
+  CHECK((++diagnostic)->message == "line 3: the key `c` is already in line 2");
   CHECK(contents(work.store) == first_table);
   CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "data-1.sums", "rankd-store"});
 }

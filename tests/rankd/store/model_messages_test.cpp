@@ -81,7 +81,7 @@ TEST_CASE("reading an answer takes memory for its scores, whatever else is in it
       {R"({"outputs":[{"data":)" + std::string(1'000'000, '['), "the answer nests deeper than 32 levels"},
       {R"({"x":[)" + arrays + "0]}", "the answer has no array `outputs`"},
       {R"({"outputs":[)" + tensors + "{}]}",
-       "the answer has 100001 tensors, and the node does not say which to use: name one in `outputs`: "
+       "the answer has 100001 tensors, but the node does not say which to use; name one of these in `outputs`: "
        "``, ``, ``, ``, ``, ``, ``, ``, …"},
       {outputs_of(tensor_of("[2]", numbers_of_tensor + "1]")), "the tensor `y` has 100001 values in place of 2"},
       {outputs_of(tensor_of(numbers_of_tensor + "1]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},

@@ -197,14 +197,15 @@ TEST_CASE("an answer that is none says what is wrong with it") {
       {"[]", "the answer has no array `outputs`"},
       {"{}", "the answer has no array `outputs`"},
       {R"({"outputs":[1]})", "an item of `outputs` is not an object"},
-      {outputs_of(""), "the answer has 0 tensors, and the node does not say which to use: name one in `outputs`: "},
+      {outputs_of(""),
+       "the answer has 0 tensors, but the node does not say which to use; name one of these in `outputs`: "},
       {outputs_of(tensor_of("[2]", "[1,2]") + "," + tensor_of("[2]", "[1,2]")),
-       "the answer has 2 tensors, and the node does not say which to use: name one in `outputs`: `y`, `y`"},
+       "the answer has 2 tensors, but the node does not say which to use; name one of these in `outputs`: `y`, `y`"},
       {outputs_of(tensor_of("[3]", "[1,2,3]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")),
-       "the tensor `y` has 2 values for each row, and the plan needs 1; `outputs` can name one column, such as `y[1]`"},
+       "the tensor `y` has 2 values for each row, but the plan needs 1; name one column in `outputs`, such as `y[1]`"},
       {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
       {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is not a finite number, for row 1"},
   }};
@@ -246,9 +247,9 @@ TEST_CASE("one column of a tensor is chosen by its number, and NaN is none") {
   CHECK(ask({"probabilities[1]", "probabilities[0]", "label[0]"}) == "0.25 0.75 0.0 - - 1.0");
   CHECK(asked.back().at("outputs") == json::parse(R"([{"name":"probabilities"},{"name":"label"}])"));
   CHECK(ask({"probabilities[2]"}) == "model_bad_answer");
-  CHECK(at.last.ends_with("the tensor `probabilities` has 2 values for each row, numbered from 0, and no column 2"));
+  CHECK(at.last.ends_with("the tensor `probabilities` has 2 values for each row, numbered from 0, but no column 2"));
   CHECK(ask({"probabilities"}) == "model_bad_answer");
-  CHECK(at.last.ends_with("`outputs` can name one column, such as `probabilities[1]`"));
+  CHECK(at.last.ends_with("name one column in `outputs`, such as `probabilities[1]`"));
   CHECK(ask({"probabilities[]"}) == "model_bad_answer");
   CHECK(at.last.ends_with("has no tensor `probabilities[]`; it has `label`, `probabilities`"));
 }
@@ -268,7 +269,8 @@ TEST_CASE("labels are refused as scores, with a hint") {
   for (const std::string labels : {"INT64", "INT32", "UINT8", "BYTES"}) {
     type = labels;
     CHECK(at.ask(server, call_of()) == "model_bad_answer");
-    CHECK(at.last.contains("the tensor `predict` has the datatype " + labels + ", of labels and not of scores"));
+    CHECK(at.last.contains("the tensor `predict` has the datatype " + labels +
+                           ", which contains labels instead of scores"));
     CHECK(at.last.contains("such as `predict_proba[1]`"));
     CHECK(at.ask(server, named) == "model_bad_answer");
   }
@@ -373,7 +375,7 @@ TEST_CASE("a server that fails again and again is left alone for a moment, and a
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_unreachable");
-  CHECK(at.last.ends_with("its last calls have failed, so it gets no calls for a moment"));
+  CHECK(at.last.ends_with("the last calls to this server have failed, so rankd sends no calls for a moment"));
   CHECK(at.bodies.size() == 2);
   at.scene->here.advance(1s);
   CHECK(at.ask(server, call_of()) == "model_refused");

@@ -179,7 +179,7 @@ TEST_CASE("a diagnostic names the record by its key, wherever the line has it") 
   for (const char* line : {R"({"fields":{"n":1},"hash":"user:1"})", R"({"hash":"user:1","feilds":{}})",
                            R"({"list":"user:1","values":[1.5]})", R"({"string":"user:1","value":1})"})
     CHECK(errors_of(line).front().message.starts_with("line 17: `user:1`: "));
-  CHECK(errors_of(R"({"hash":1,"fields":{}})").front().message == "line 17: a string is expected here, not an integer");
+  CHECK(errors_of(R"({"hash":1,"fields":{}})").front().message == "line 17: expected a string, got an integer");
 }
 
 TEST_CASE("bytes that are not UTF-8 are located, columns counted in bytes from 1") {
@@ -217,7 +217,7 @@ TEST_CASE("a record that a dump would write as too long a line is refused") {
   CHECK(errors.front().code == "record_too_long");
   CHECK(errors.front().pointer == "/hash");
   CHECK(errors.front().message ==
-        "line 17: `user:1`: a dump would write the record as a line of 16777217 bytes, 16777216 are allowed");
+        "line 17: `user:1`: `rankd dump` would write the record as a line of 16777217 bytes, 16777216 are allowed");
 
   // Integers beside text get quotes.
   std::string list = R"({"list":"follow:1","values":["x")";

@@ -187,14 +187,15 @@ TEST_CASE("a key of another kind fails the batch, in the same words as with the 
   CHECK(code_of(from, ask.on->run(ask_store(from, list_read{{"user:", ids{9, 1}}, 3}, ask.arena))) ==
         "store_wrong_type");
   CHECK(from.explain(wrong.error()).message ==
-        "endpoint `ep_0001`: the key holds another kind of value than the command reads");
+        "endpoint `ep_0001`: the key holds a different kind of value than the command reads");
   redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_messages::shown});
   asker again;  // its loop ends before the store
   const auto told = again.on->run(ask_store(frank, field_read{{"follow:", ids{1}}, "country"}, again.arena));
   REQUIRE_FALSE(told.has_value());
   CHECK(frank.explain(told.error())
-            .message.starts_with("endpoint `ep_0001`: the key holds another kind of value than the command reads; the "
-                                 "server says: WRONGTYPE "));
+            .message.starts_with(
+                "endpoint `ep_0001`: the key holds a different kind of value than the command reads; the "
+                "server says: WRONGTYPE "));
   CHECK(frank.explain(store_error(redis_errc::refused, std::string(1'000, 'x'))).message.size() < 500);
   CHECK((*ask.country(from, {1}))[0] == "US");
 }
@@ -332,6 +333,7 @@ TEST_CASE("refusals are sorted by what one can do about them") {
     CHECK(from.explain(why).code == code);
     CHECK(from.explain(why).message.find("`ep_0001`") != std::string::npos);
     const bool is_late = why == braid::errc::deadline_exceeded;
-    CHECK(from.explain(why).message.ends_with(is_late ? "or request_timeout_ms of its policy" : why.message()));
+    CHECK(from.explain(why).message.ends_with(is_late ? "or request_timeout_ms of the endpoint's policy"
+                                                      : why.message()));
   }
 }

@@ -196,7 +196,7 @@ TEST_CASE("another batch of the same kind is put together key by key, and a key 
   CHECK(asked.explain(none.error()).code == "read_not_recorded");
   CHECK(from->missing() == "`user:4` of endpoint `ep_0003`");
   CHECK(asked.explain(none.error()).message ==
-        "the record does not hold `user:4` of endpoint `ep_0003` of this request");
+        "the recording does not contain `user:4` of endpoint `ep_0003` of this request");
   CHECK_FALSE(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)).has_value());
   CHECK_FALSE(braid::sync_wait(ask_store(asked, list_read{{"follow:", fewer}, 2}, memory)).has_value());
   store& first = *replayed_reads::list_stores(from)->at(0);  // where the same keys may hold something else

@@ -39,7 +39,7 @@ test('what recorded traffic says is said with what could not be compared', () =>
   assert.deepEqual(trafficText(traffic), [
     '6 requests to feed, 4 compared: 1 equal, 3 different (2 candidates, 1 order).',
     'On average overlap@10 0.7500, rank-biased overlap 0.5000.',
-    'Not compared: 1 read what the record does not contain (the first: main: a), 1 redacted.',
+    'Not compared: 1 with unrecorded reads (the first: main: a), 1 redacted.',
     'a.rec is torn: what stands before that was compared.', 'The 1 most changed requests:']);
   const same = { ...traffic, requests: 1, compared: 0, answered: 0, equal: 0, not_recorded: 0, redacted: 0, records: [], changed: [],
     overlap: null, rbo: null, different: { all: 0, error: 0, candidates: 0, order: 0, values: 0 } };

@@ -91,7 +91,7 @@ test('where ids are strings, any text is one, and goes as a string', () => {
 
 test('texts that are no values are refused by name', () => {
   const refused = (form, why) => assert.throws(() => model.requestText(plan, form), why);
-  refused({ user: 'me' }, /user_id wants a whole number, not “me”/);
+  refused({ user: 'me' }, /user_id must be an integer, got “me”/);
   refused({ params: { page_size: '1.5' } }, /page_size wants int/);
   refused({ params: { page_size: '1}' } }, /page_size wants int/);
   refused({ params: { new_model: 'yes' } }, /new_model wants bool/);
