@@ -89,7 +89,7 @@ auto silent_problem(int process) -> std::string {
   const std::string number = std::to_string(process);
   if (runs_with_top(process))
     return "process " + number +
-           " runs with BRAID_TOP=1 but does not answer: it has not created a pool or runtime of braid " +
+           " runs with BRAID_TOP=1 but does not answer: it has not created a braid pool or runtime " +
            "yet, or is stopped";
   return "process " + number +
          " does not answer: start it with BRAID_TOP=1, and run braid-doctor as the same user or as root";

@@ -102,7 +102,8 @@ class path_walk {
 
   void give_up() {
     bounds_.resize(1);
-    add(bound(), place_.when, path_kind::unknown, place_.thread, "unknown, because the trace's arrows form a circle");
+    add(bound(), place_.when, path_kind::unknown, place_.thread,
+        "unknown, because the arrows of the trace form a cycle");
     place_.when = bound();
   }
 
@@ -167,7 +168,7 @@ class path_walk {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
     if (!by_timer) return follow(wait);
-    add(from, place_.when, path_kind::timer, place_.thread, "a timer, which stopped " + what);
+    add(from, place_.when, path_kind::timer, place_.thread, "a timer that stopped " + what);
     place_ = wait.at;
   }
 

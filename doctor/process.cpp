@@ -58,7 +58,7 @@ auto verdict_on_barrier(std::string_view value) -> std::string {
   if (value == "fence") return "valid";
   if (value != "membarrier") return "ignored: must be membarrier or fence";
   const bool granted = detail::asymmetric_barrier::best_kind() == detail::barrier_kind::asymmetric;
-  return granted ? "valid" : "ignored: the system refuses membarrier";
+  return granted ? "valid" : "ignored: the system does not allow membarrier";
 }
 
 auto verdict_on(std::string_view name, std::string_view value) -> std::string {

@@ -50,11 +50,10 @@ auto read(std::span<const std::string> words, tasks_options& options) -> std::op
     } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
     } else {
-      return "\"" + word + "\" is neither an option nor the number of a process";
+      return "\"" + word + "\" is neither an option nor a process id";
     }
   }
-  if (options.process.has_value() == !options.core.empty())
-    return "expected the number of a process, or a core file after --core";
+  if (options.process.has_value() == !options.core.empty()) return "expected a process id, or a core file after --core";
   for (const std::string& file : {options.core, options.program})
     if (std::error_code why; !file.empty() && !fs::is_regular_file(file, why)) return file + " is not a file";
   return std::nullopt;

@@ -44,10 +44,10 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
     } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
     } else {
-      return "\"" + word + "\" is neither an option nor the number of a process";
+      return "\"" + word + "\" is neither an option nor a process id";
     }
   }
-  if (!options.process) return "expected the number of a process";
+  if (!options.process) return "expected a process id";
   return std::nullopt;
 }
 

@@ -99,7 +99,7 @@ auto show(const trace_options& options) -> int {
   if (requests.empty())
     return failed(options.has_request
                       ? "no request, activity, task or span in " + options.file + " is called " + options.request
-                      : options.file + " contains no request, activity or spawned task that has ended");
+                      : options.file + " contains no finished request, activity or spawned task");
   requests.resize(std::min(requests.size(), max_requests));
   if (options.adds_tracks) append(options.file, format_tracks(trace, requests));
   return print(to_text(trace, requests));

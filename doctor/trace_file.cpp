@@ -41,7 +41,7 @@ class message_reader {
       case 1: found.value = fixed(8); break;
       case 2: found.bytes = take(varint()); break;
       case 5: found.value = fixed(4); break;
-      default: refuse("a field has a type that protobuf does not know");
+      default: refuse("a field has an unknown protobuf type");
     }
     return found;
   }

@@ -147,7 +147,7 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
   made->plan = plan;
   made->options = options_;
   made->options.words = plan.words;
-  if (has_started_) return "the machine `" + plan.name + "` comes too late; add machines before the world runs";
+  if (has_started_) return "the machine `" + plan.name + "` is added too late; add machines before the world runs";
   if (std::string problem = check_host_name(plan.name, format_names()); !problem.empty()) return problem;
   if (plan.words.empty()) return "the machine `" + plan.name + "` has no program";
   if (std::string problem = find_program(made->options); !problem.empty()) return problem;
@@ -158,16 +158,16 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
     return "the clock of the machine `" + plan.name + "` must drift by -100000 to 100000 ppm, got " +
            std::to_string(plan.clock_drift_ppm);
   if (!parse_host_address(made->plan.address, made->address))
-    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + made->plan.address +
-           "`";
+    return "the address of the machine `" + plan.name + "` must be an IP address such as 10.0.0.5, got `" +
+           made->plan.address + "`";
   if (plan.has_disk && !plan.folder.empty() && !fs::is_directory(plan.folder))
     return "the folder `" + plan.folder + "` of the machine `" + plan.name +
-           "` does not exist; its disk begins as a copy";
+           "` does not exist; the disk of this machine begins as a copy of that folder";
   if (const auto other = find_machine(made->address))
     return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
            made->plan.address;
   if (format_names().size() + plan.name.size() + made->plan.address.size() + 2 >= settings().names.size())
-    return "the machine `" + plan.name + "` is one too many: names and addresses must have less than " +
+    return "the machine `" + plan.name + "` is one machine too many: names and addresses must have less than " +
            std::to_string(settings().names.size()) + " bytes, and " + std::to_string(machines_.size()) +
            " machines fit";
   made->output = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
@@ -579,7 +579,8 @@ auto coordinator::summary() const -> std::string {
     } else if (!each->has_reached_end) {
       text += "was stopped at " + to_seconds(each->ended_at) + " s";
     } else {
-      text += each->plan.must_end ? "still ran at the end of the world, but must end" : "ran until the end";
+      text += each->plan.must_end ? "was still running at the end of the world, but must end before then"
+                                  : "ran until the end";
     }
     text += each->starts > 1 ? ", started " + std::to_string(each->starts) + " times\n" : "\n";
   }

@@ -118,10 +118,10 @@ class reader {
     line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(position_ + 1, words_.size())),
                                words_.end());
     if (has_world_ && !line_.options.words.empty())
-      return refuse("a world and a program are named; name one of them, `" + line_.options.words.front() +
+      return refuse("expected either a world or a program, got both: `" + line_.options.words.front() +
                     "` or the world");
     if (has_world_ && line_.wanted.jobs > 1)
-      return refuse("--jobs cannot be used with a world, whose search runs one seed at a time");
+      return refuse("--jobs cannot be used with a world, because a search of a world runs one seed at a time");
     if (line_.options.words.empty() && !has_world_)
       return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
     return std::move(line_);
@@ -164,7 +164,8 @@ class reader {
       read_latency(value(option, "a range of microseconds such as 10..200"));
     } else if (option == "--bandwidth") {
       wanted.bandwidth = 1000 * number(option, 1, 1'000'000'000);
-      if (!has_world_ && line_.problem.empty()) line_.problem = "--bandwidth is for worlds; a program has no links";
+      if (!has_world_ && line_.problem.empty())
+        line_.problem = "--bandwidth applies only to worlds; a single program has no links";
     } else if (const auto fault = fault_of(option)) {
       wanted.budgets[*fault] = static_cast<std::uint32_t>(number(option, 0, 1'000'000));
     } else if (option == "--fault-rate") {
@@ -249,7 +250,7 @@ class reader {
     auto& names = line_.options.wanted.names;
     const std::size_t used = std::strlen(names.data());
     if (line_.problem.empty() && used + text.size() + 2 > names.size())
-      line_.problem = "the names of --name must have less than " + std::to_string(names.size()) + " bytes";
+      line_.problem = "all names of --name together must have less than " + std::to_string(names.size()) + " bytes";
     if (line_.problem.empty()) std::ranges::copy(text + "\n", names.begin() + static_cast<std::ptrdiff_t>(used));
   }
 

@@ -78,7 +78,7 @@ auto describe_problem(const std::string& file) -> std::string {
     Elf64_Phdr part{};
     if (in.read(reinterpret_cast<char*>(&part), sizeof(part)) && part.p_type == PT_INTERP) return {};
   }
-  return "is linked statically, so that the library of the simulator cannot be loaded into it; link it dynamically";
+  return "is linked statically, so the simulator's library cannot be loaded into it; link the program dynamically";
 }
 
 /// Disables io_uring for the program, because the kernel would read and write without the simulator's knowledge.
@@ -342,8 +342,8 @@ void print_end(const process& ended) {
   const shared_page& page = ended.page();
   if (!ended.was_simulated()) {
     std::fprintf(stderr,
-                 "braid-sim: the library was not loaded into the program; a program with other privileges, or with a "
-                 "loader of its own, cannot be simulated\n");
+                 "braid-sim: the library was not loaded into the program; a program with other privileges or its own "
+                 "loader cannot be simulated\n");
     return;
   }
   if (page.report_size > 0) std::fprintf(stderr, "braid-sim: %s", describe_report(ended).c_str());

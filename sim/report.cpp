@@ -116,10 +116,11 @@ void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));
   if (self == nullptr || !is_asked) return answer(signal);
   if (page->asked.load(std::memory_order_relaxed) == question::end_of_world)
-    report_and_exit("the time of the world is over, but this program still runs; the world requires that it ends");
+    report_and_exit(
+        "the time of the world is over, but this program still runs; the world requires this program to end");
   report_and_exit(
-      "a thread has run for too long without a call that the simulator sees: it spins, or it "
-      "waits in a call that the simulator does not support");
+      "a thread has run for too long without a call that the simulator intercepts: the thread spins, or waits in a "
+      "call that the simulator does not support");
 }
 
 void ask_for_stacks() {

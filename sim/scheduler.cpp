@@ -165,7 +165,7 @@ void wait_for_outside() {
       if (has_real_events(waits.fd)) all[count++] = waits;
     }
   });
-  if (!is_any && count == 0) report_and_exit("deadlock: every thread waits, and nothing can wake one");
+  if (!is_any && count == 0) report_and_exit("deadlock: every thread waits, and nothing can wake any of them");
   page->idle.store(1, std::memory_order_relaxed);
   kernel_poll(all.data(), count, second / 100);
   page->idle.store(0, std::memory_order_relaxed);
@@ -198,7 +198,7 @@ void find_event() {
       idle_at = at;
       if (real_time() - idle_since > outside_limit)
         report_and_exit(
-            "deadlock: every thread waits, and nothing outside of the program has woken one "
+            "deadlock: every thread waits, and nothing outside the program has woken any of them "
             "for 5 s");
       wait_for_outside();
       check_descriptors();

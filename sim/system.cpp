@@ -416,8 +416,7 @@ SIM_CALL(int, getpriority, int which, id_t who) {
 
 namespace {
 
-constexpr const char* one_process =
-    "it creates another process; move the code that needs one out of the simulated program";
+constexpr const char* one_process = "the call creates another process; move this code out of the simulated program";
 
 }  // namespace
 

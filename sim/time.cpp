@@ -144,7 +144,9 @@ SIM_CALL(void, thrd_yield, void) { sim_sched_yield(); }
 // --- POSIX timers, which are not simulated ---
 
 SIM_CALL(int, timer_create, clockid_t clock, sigevent* event, timer_t* made) {
-  if (on()) refuse("timer_create", "its signals would arrive in real time; use setitimer or a sleeping thread instead");
+  if (on())
+    refuse("timer_create",
+           "the signals of this timer would arrive in real time; use setitimer or a sleeping thread instead");
   return REAL(timer_create)(clock, event, made);
 }
 

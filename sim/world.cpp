@@ -27,7 +27,7 @@ auto to_number(std::chrono::nanoseconds time) -> std::uint64_t { return static_c
 
 auto to_run_options(const world_options& from) -> ::sim::run_options {
   if (from.min_latency.count() < 0 || from.max_latency < from.min_latency)
-    throw std::invalid_argument("max_latency must not be below min_latency, and neither below 0");
+    throw std::invalid_argument("max_latency must not be below min_latency, and neither may be below 0");
   if (from.max_latency > std::chrono::minutes(1)) throw std::invalid_argument("max_latency must not be above 1 min");
   if (from.fault_rate == 0 || from.every == 0) throw std::invalid_argument("fault_rate and every must not be 0");
   if (from.cpus == 0 || from.cpus > max_cpus)

@@ -268,8 +268,8 @@ class world_reader {
       const toml::node* found = table.get(event_kinds[at]);
       if (found == nullptr) continue;
       if (subject != nullptr)
-        add(line_of(*found), "an event does one thing, and this one has `" + std::string(event_kinds[at]) +
-                                 "` as well; write a second [[events]]");
+        add(line_of(*found), "an event must have exactly one action, but this event has `" +
+                                 std::string(event_kinds[at]) + "` as well; write a second [[events]]");
       subject = found;
       made.what = static_cast<world_event::kind>(at);
     }
@@ -344,7 +344,8 @@ class world_reader {
         plan_.fault_options.insert(plan_.fault_options.end(), {std::string("--") + each, std::to_string(budget)});
     plan_.faults.calm_from_ns = read_duration(*table, "calm_from", false, 1);
     if (plan_.faults.calm_from_ns > plan_.duration_ns && plan_.duration_ns > 0)
-      add(line_of(*table->get("calm_from")), "`calm_from` must not be after the end of the world, its `duration`");
+      add(line_of(*table->get("calm_from")),
+          "`calm_from` must not be after the end of the world, which `duration` sets");
     if (const toml::node* machines = table->get("machines")) read_targets(*machines);
     check_targets(*table);
   }
@@ -352,7 +353,7 @@ class world_reader {
   void read_targets(const toml::node& node) {
     plan_.faults.machines = read_words(node, "machines");
     if (node.is_array() && plan_.faults.machines.empty())
-      add(line_of(node), "`machines` must name at least one machine; leave the key out for faults of all machines");
+      add(line_of(node), "`machines` must name at least one machine; remove the key to allow faults of all machines");
     for (const std::string& name : plan_.faults.machines)
       if (std::ranges::find(names_, name) == names_.end())
         add(line_of(node), "the machine `" + name + "` does not exist; the world has " + machine_names());
@@ -369,7 +370,7 @@ class world_reader {
             std::string("`") + budget_names[at] + "` needs " +
                 (is_cut                           ? "two machines that may have faults"
                  : is_about_disk(fault_kinds[at]) ? "a machine with `disk = true` that may have faults"
-                                                  : "a machine that may have faults; name it in `machines`"));
+                                                  : "a machine that may have faults; name the machine in `machines`"));
     }
   }
 

@@ -316,13 +316,13 @@ class Tree:
 
     @staticmethod
     def others(count, depth):
-        yield margin_of(depth) + f"{count} task{' is' if count == 1 else 's are'} ready, or away on another executor"
+        yield margin_of(depth) + f"{count} task{' is' if count == 1 else 's are'} ready, or running on another executor"
 
     def task(self, head, task, depth):
         margin = margin_of(depth)
         if task is None:
             yield margin + head
-            yield margin + "  is ready or away, or waits for its own tasks"
+            yield margin + "  is ready, runs on another executor, or waits for its own tasks"
             return
         if task.stopped_for:
             head += f", stopped: {self.names.reason(task.stopped_for)}"

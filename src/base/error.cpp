@@ -25,7 +25,7 @@ class braid_errors final : public std::error_category {
       case errc::broken_promise: return "the promise was dropped without a result";
       case errc::already_set: return "the value has been set already";
       case errc::full: return "there is no room for more";
-      case errc::stale: return "the handle is stale: its slot was used again";
+      case errc::stale: return "the handle is stale, because its slot was reused";
       case errc::finished: return "the operation has finished already";
       case errc::unfinished: return "the operation has not finished yet";
       case errc::ended: return "the stream ended too early";
@@ -36,9 +36,9 @@ class braid_errors final : public std::error_category {
       case errc::bad_interval: return "the interval must be positive, and not too long";
       case errc::too_long: return "the line or block exceeds the limit of the reader";
       case errc::status_lost:
-        return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
+        return "the status of the child is lost, because SIGCHLD is ignored or another call has waited for any child";
     }
-    return "unknown error of braid";
+    return "unknown braid error";
   }
 
   [[nodiscard]] auto default_error_condition(int value) const noexcept -> std::error_condition override {

@@ -42,7 +42,7 @@ void add_task(std::string& text, const task_dump::entry& task) {
   text += margin;
   if (task.others != 0) {
     text += std::to_string(task.others) + (task.others == 1 ? " task is" : " tasks are");
-    text += " ready, or away on another executor\n";
+    text += " ready, or running on another executor\n";
     return;
   }
   add_head(text, task);
@@ -52,7 +52,8 @@ void add_task(std::string& text, const task_dump::entry& task) {
     text += "\n";
   }
   text += margin + "  ";
-  text += task.functions.empty() ? "is ready or away, or waits for its own tasks" : "waits for " + task.waits_for;
+  text += task.functions.empty() ? "is ready, runs on another executor, or waits for its own tasks"
+                                 : "waits for " + task.waits_for;
   text += "\n";
 }
 
@@ -61,8 +62,8 @@ void add_home(std::string& text, const task_dump::home& home) {
   if (!home.thread.empty()) text += " on thread " + detail::shown_name(home.thread);
   switch (home.how) {
     case task_dump::home::answer::whole: break;
-    case task_dump::home::answer::part: text += ", incomplete because of a lack of memory"; break;
-    case task_dump::home::answer::late: text += ": no answer, its thread is busy or blocked"; break;
+    case task_dump::home::answer::part: text += ", incomplete, because memory is scarce"; break;
+    case task_dump::home::answer::late: text += ": no answer, because its thread is busy or blocked"; break;
     case task_dump::home::answer::not_running: text += ": does not run"; break;
   }
   text += "\n";

@@ -19,9 +19,10 @@ class tls_errors final : public std::error_category {
     }
     switch (static_cast<tls_errc>(value)) {
       case tls_errc::truncated: return "the connection ended without the peer's close notice";
-      case tls_errc::no_application_protocol: return "client and server have no application protocol in common";
-      case tls_errc::no_client_certificate: return "the server requires a client certificate, and the client has none";
-      default: return "unknown error of TLS";
+      case tls_errc::no_application_protocol: return "the client and the server have no application protocol in common";
+      case tls_errc::no_client_certificate:
+        return "the server requires a client certificate, but the client has no certificate";
+      default: return "unknown TLS error";
     }
   }
 };

@@ -440,7 +440,7 @@ auto http2_stream::write(std::string_view piece) -> task<result<void>> {
 }
 
 void http2_stream::switch_protocol(std::string_view /*fields*/) {
-  BRAID_EXPECTS(false, "a stream of HTTP/2 cannot switch to another protocol");
+  BRAID_EXPECTS(false, "an HTTP/2 stream cannot switch to another protocol");
 }
 
 /// Makes libnghttp2 request output again.

@@ -25,7 +25,7 @@ class http_errors final : public std::error_category {
       case http_errc::bad_host: return "there must be one Host field with a valid host";
       case http_errc::bad_length: return "Content-Length must be one number";
       case http_errc::length_and_encoding: return "Content-Length and Transfer-Encoding exclude each other";
-      case http_errc::bad_encoding: return "the Transfer-Encoding does not say where the body ends";
+      case http_errc::bad_encoding: return "the Transfer-Encoding does not determine where the body ends";
       case http_errc::unknown_encoding: return "the Transfer-Encoding is not chunked";
       case http_errc::unknown_expectation: return "the Expect field is not 100-continue";
       case http_errc::body_too_large: return "the body is too large";
@@ -39,22 +39,20 @@ class http_errors final : public std::error_category {
       case http_errc::too_many_redirects: return "there are too many redirects";
       case http_errc::no_answer: return "the handler ended without an answer: call reply, or begin and write";
       case http_errc::answered_twice:
-        return "the handler answered a request that was answered already: check http_exchange::answered() first";
+        return "the handler answered a request twice: check http_exchange::answered() first";
       case http_errc::used_twice:
-        return "two tasks of a handler read the body, or wrote the answer, at the same time: let one do it";
-      case http_errc::bad_url: return "not a URL: write http://host:port/path or https://…, without a user";
-      case http_errc::no_resolver:
-        return "the client has no resolver for the name of a host: set http_client::options::names";
+        return "two tasks of a handler read the body or wrote the answer at the same time: use one task for this";
+      case http_errc::bad_url: return "not a valid URL: write http://host:port/path or https://…, without a user name";
+      case http_errc::no_resolver: return "the client has no resolver for host names: set http_client::options::names";
       case http_errc::no_http2:
         return "libnghttp2 cannot be loaded, and HTTP/2 needs it: install it (Debian: libnghttp2-14)";
-      case http_errc::bad_frame:
-        return "the peer violates HTTP/2, or sends many frames that request and answer nothing";
+      case http_errc::bad_frame: return "the peer violates HTTP/2, or sends many useless frames";
       case http_errc::refused_stream: return "the server has refused the request before it processed any of it";
       case http_errc::reset_stream: return "the server has reset the stream before its answer was complete";
       case http_errc::speaks_http1:
-        return "the server answers by HTTP/1, but the client uses HTTP/2 without negotiation (http2_use::known)";
+        return "the server uses HTTP/1, but the client uses HTTP/2 without negotiation (http2_use::known)";
     }
-    return "unknown error of HTTP";
+    return "unknown HTTP error";
   }
 
   [[nodiscard]] auto default_error_condition(int value) const noexcept -> std::error_condition override {

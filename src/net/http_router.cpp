@@ -89,7 +89,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_rout
   auto& place = at->routes[static_cast<std::size_t>(method)];
   if (place) {
     refuse_route(pattern, "is added twice for " + std::string(name_of(method)) + ": `" + place->pattern +
-                              "` has a handler already");
+                              "` already has a handler");
   }
   place = std::move(made);
   at->allowed.add(method);

@@ -52,12 +52,13 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
   metrics.gauge("braid_http_connections", "Open connections of HTTP servers.", now(counts.open));
   metrics.gauge("braid_http_http2_connections", "Open HTTP/2 connections of HTTP servers.", now(counts.http2));
   metrics.counter("braid_http_requests", "Requests, including those without a handler.", now(counts.requests));
-  metrics.counter("braid_http_refused_requests", "Requests that were refused because they are invalid.",
+  metrics.counter("braid_http_refused_requests", "Requests that were refused because they were invalid.",
                   now(counts.refused));
-  metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
+  metrics.counter("braid_http_timeouts", "Connections that were closed because a deadline had passed.",
+                  now(counts.timeouts));
   metrics.counter("braid_http_failed_handlers", "Handlers that threw an exception or did not answer.",
                   now(counts.failed));
-  metrics.gauge("braid_http_tls_handshakes", "Current TLS handshakes of HTTP servers.", now(counts.handshakes));
+  metrics.gauge("braid_http_tls_handshakes", "Running TLS handshakes of HTTP servers.", now(counts.handshakes));
   metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or were abandoned.",
                   now(counts.failed_handshakes));
   metrics.counter("braid_http_resumed_tls_sessions", "Connections that resumed an earlier TLS session.",

@@ -37,14 +37,14 @@ class redis_errors final : public std::error_category {
       case redis_errc::protected_mode: return "the server accepts connections only from its own machine";
       case redis_errc::connection_lost: return "the connection ended before the reply arrived";
       case redis_errc::unexpected_reply: return "the server sent a reply of a wrong type for the command";
-      case redis_errc::not_shared: return "the command would change the connection for all its users";
-      case redis_errc::no_address: return "the endpoint is not an address";
+      case redis_errc::not_shared: return "the command would change the shared connection for all users";
+      case redis_errc::no_address: return "the endpoint is not a valid address";
       case redis_errc::too_many_hops: return "the cluster redirected the command too often";
       case redis_errc::no_cluster: return "the server is not a node of a cluster";
       case redis_errc::no_transactions: return "a cluster does not support transactions";
       case redis_errc::out_of_order: return "the cluster ran a command of a batch after it had refused an earlier one";
     }
-    return "unknown error of Redis";
+    return "unknown Redis error";
   }
 };
 

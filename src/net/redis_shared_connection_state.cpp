@@ -25,17 +25,17 @@ void redis_shared_connection::add_metrics(const void* self, metric_list& metrics
   const redis_counts& counts = static_cast<const redis_shared_connection*>(self)->counts_;
   const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
   metrics.counter("braid_redis_commands_sent", "Commands that were sent to Redis.", now(counts.sent));
-  metrics.counter("braid_redis_replies", "Replies of Redis that a task waited for.", now(counts.answered));
-  metrics.counter("braid_redis_dropped_replies", "Replies of Redis that no task waited for any more.",
+  metrics.counter("braid_redis_replies", "Redis replies that a task was waiting for.", now(counts.answered));
+  metrics.counter("braid_redis_dropped_replies", "Redis replies that no task was waiting for any more.",
                   now(counts.dropped));
-  metrics.counter("braid_redis_shared_reads", "Reads that were not sent, because the same read was already being sent.",
-                  now(counts.shared));
-  metrics.counter("braid_redis_pushed_messages", "Messages of Redis that are not replies.", now(counts.pushed));
+  metrics.counter("braid_redis_shared_reads",
+                  "Reads that were not sent, because an identical read was already in flight.", now(counts.shared));
+  metrics.counter("braid_redis_pushed_messages", "Messages from Redis that are not replies.", now(counts.pushed));
   metrics.counter("braid_redis_expired_calls", "Calls that timed out without a reply.", now(counts.expired));
   metrics.counter("braid_redis_refused_calls", "Calls that were refused because the queue was full.",
                   now(counts.refused));
   metrics.counter("braid_redis_connections_made", "Connections to Redis that were established.", now(counts.connected));
-  metrics.counter("braid_redis_connections_lost", "Connections to Redis that ended by themselves or were given up.",
+  metrics.counter("braid_redis_connections_lost", "Connections to Redis that ended or were abandoned.",
                   now(counts.lost));
   metrics.counter("braid_redis_failed_connects", "Attempts to connect to Redis that failed.", now(counts.failed));
 }

@@ -13,7 +13,7 @@ class resp_errors final : public std::error_category {
 
   [[nodiscard]] auto message(int value) const -> std::string override {
     switch (static_cast<resp_errc>(value)) {
-      case resp_errc::unknown_type: return "a value begins with a byte that is not a type";
+      case resp_errc::unknown_type: return "a value begins with a byte that is not a valid type";
       case resp_errc::bad_number: return "an integer or a length is malformed or too large";
       case resp_errc::bad_real: return "a real number is malformed";
       case resp_errc::bad_boolean: return "a boolean is neither t nor f";
@@ -26,7 +26,7 @@ class resp_errors final : public std::error_category {
       case resp_errc::too_deep: return "aggregates are nested deeper than the limit";
       case resp_errc::too_large: return "a reply is larger than the limit";
     }
-    return "unknown error of RESP";
+    return "unknown RESP error";
   }
 };
 

@@ -62,7 +62,7 @@ auto websocket::accept() -> bool {
   if (!asks || head.fields.find("sec-websocket-version") != "13") {
     static_cast<void>(exchange_->set_field("Upgrade", "websocket"));
     static_cast<void>(exchange_->set_field("Sec-WebSocket-Version", "13"));
-    exchange_->reply(http_status::upgrade_required, "Expected the handshake of a WebSocket of version 13.\n");
+    exchange_->reply(http_status::upgrade_required, "Expected a WebSocket handshake of version 13.\n");
     return false;
   }
   if (!is_handshake_key(key) || head.fields.count("sec-websocket-key") != 1 || !exchange_->has_whole_body()) {

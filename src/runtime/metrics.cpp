@@ -30,7 +30,7 @@ void metrics_reader::add(const worker& of, metric_list& metrics) {
                 static_cast<double>(of.queue.approximate_size()));
   metrics.gauge("braid_worker_inbox_jobs", "Jobs that other threads posted to a worker and that have not started.",
                 static_cast<double>(of.box.size()));
-  metrics.gauge("braid_worker_busy", "1 while a worker has something to run.", of.pace.is_running() ? 1 : 0);
+  metrics.gauge("braid_worker_busy", "1 while a worker has work to run.", of.pace.is_running() ? 1 : 0);
   metrics.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
                 std::chrono::duration<double>(of.pace.average()).count());
 }
@@ -45,16 +45,17 @@ void metrics_reader::add(const pool& pool, metric_list& metrics) {
     constexpr const char* names[] = {"high", "normal", "low"};
     const std::size_t at = level == priority::high ? 0 : level == priority::normal ? 1 : 2;
     metrics.label({{"pool", name}, {"priority", names[at]}});
-    metrics.gauge("braid_pool_queue_jobs", "Jobs in the queues that all workers of a pool share.",
+    metrics.gauge("braid_pool_queue_jobs", "Jobs in the shared queues of a pool.",
                   static_cast<double>(pool.scheduler_->queued(level)));
   }
   metrics.label({{"pool", name}});
   metrics.gauge("braid_pool_workers", "Workers of a pool.", static_cast<double>(pool.size()));
-  metrics.counter("braid_pool_late_jobs", "Functions on workers that ended after their waiter had given up.",
+  metrics.counter("braid_pool_late_jobs", "Functions on workers that ended after their caller had stopped waiting.",
                   static_cast<double>(pool.late_.load(relaxed)));
-  metrics.histogram("braid_pool_queue_seconds", "Time from the post of a job to its beginning.",
+  metrics.histogram("braid_pool_queue_seconds", "Time from the post of a job to the start of the job.",
                     pool.job_times_.queued());
-  metrics.histogram("braid_pool_run_seconds", "Time from the beginning of a job to its end.", pool.job_times_.ran());
+  metrics.histogram("braid_pool_run_seconds", "Time from the start of a job to the end of the job.",
+                    pool.job_times_.ran());
   const std::size_t spares = pool.spare_threads_ != nullptr ? pool.spare_threads_->started() : 0;
   metrics.counter("braid_pool_spare_threads_started", "Threads that were started because a job blocked a worker.",
                   static_cast<double>(spares));
@@ -70,7 +71,7 @@ void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
   lock.unlock();
   metrics.label({{"pool", of.options_.name}});
   metrics.gauge("braid_blocking_threads", "Threads of a blocking pool.", static_cast<double>(threads));
-  metrics.gauge("braid_blocking_threads_max", "How many threads a blocking pool may have.",
+  metrics.gauge("braid_blocking_threads_max", "The maximum number of threads of a blocking pool.",
                 static_cast<double>(of.options_.max_threads));
   metrics.gauge("braid_blocking_idle_threads", "Threads of a blocking pool that wait for a job.",
                 static_cast<double>(idle));
@@ -80,11 +81,11 @@ void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
   metrics.counter("braid_blocking_threads_started", "Threads that a blocking pool started.",
                   static_cast<double>(started));
   metrics.counter("braid_blocking_late_jobs",
-                  "Functions on a blocking pool that ended after their waiter had given up.",
+                  "Functions on a blocking pool that ended after their caller had stopped waiting.",
                   static_cast<double>(of.late()));
-  metrics.histogram("braid_blocking_queue_seconds", "Time from the post of a job that may block to its beginning.",
+  metrics.histogram("braid_blocking_queue_seconds", "Time from the post of a blocking job to the start of the job.",
                     of.job_times_.queued());
-  metrics.histogram("braid_blocking_run_seconds", "Time from the beginning of a job that may block to its end.",
+  metrics.histogram("braid_blocking_run_seconds", "Time from the start of a blocking job to the end of the job.",
                     of.job_times_.ran());
 }
 
@@ -97,7 +98,7 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
   metrics.counter("braid_loop_waits", "How often a loop waited for events of the system.", now(of.waits_));
   metrics.counter("braid_loop_wakes", "How often another thread woke a loop.",
                   static_cast<double>(of.woken_.load(relaxed)));
-  metrics.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop completed.",
+  metrics.counter("braid_loop_io_events", "Waits for descriptors, and transfers on descriptors, that a loop completed.",
                   now(of.backend_->answers_));
   metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
   metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
@@ -105,7 +106,7 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
                 static_cast<double>(of.spawned()));
   metrics.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
                 static_cast<double>(of.open_descriptors_.load(relaxed)));
-  metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to its beginning on a loop.",
+  metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to its start on a loop.",
                     of.job_times_.queued());
   metrics.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.",
                     of.job_times_.ran());

@@ -63,7 +63,8 @@ auto may_ask(int client) noexcept -> bool {
 void add_waits(metric_list& metrics) {
   for (const auto& [wait, tasks] : count_waits(100ms)) {
     metrics.label({{"for", wait}});
-    metrics.gauge("braid_waiting_tasks", "Suspended tasks by what they wait for.", static_cast<double>(tasks));
+    metrics.gauge("braid_waiting_tasks", "Suspended tasks, by the object that they wait for.",
+                  static_cast<double>(tasks));
   }
 }
 

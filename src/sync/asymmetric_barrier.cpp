@@ -87,7 +87,7 @@ constinit thread_local contention_counts* contention_of_thread __attribute__((tl
 void asymmetric_barrier::interrupt_processors() noexcept {
   count_contention(&contention_counts::heavy_barriers);
   BRAID_EXPECTS(run_process_barrier(),
-                "membarrier(2) failed although it was allowed before; it must stay allowed: install seccomp filters "
+                "membarrier(2) failed, but was allowed before. The call must stay allowed: install seccomp filters "
                 "before the first pool is created");
 }
 

@@ -143,10 +143,10 @@ void model_execution::enter() noexcept {
   } catch (...) {
     thrown = " that is not a std::exception";
   }
-  if (!thrown.empty()) run.fail("an exception left thread " + std::to_string(run.running_) + thrown);
+  if (!thrown.empty()) run.fail("an exception escaped from thread " + std::to_string(run.running_) + thrown);
   fiber.state = model_state::ended;
   if (run.running_ == 0 && run.with_state(model_state::ended).count < run.fibers_.size())
-    run.fail("the body ended before its threads: it must join them");
+    run.fail("the body ended before its threads; the body must join its threads");
   run.leave_to_another();
 }
 

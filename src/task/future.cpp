@@ -109,7 +109,8 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
     throw std::system_error(
         make_error_code(errc::would_deadlock),
         "this thread would wait for work that only it can run: use `then`, or co_await the future in a task");
-  expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking pool");
+  expect_to_block(
+      "this thread also waits for I/O, and must not block: co_await the future, or wait on the blocking pool");
   sleeper here(*this);
   if (self != nullptr) return block(here, this, deadline, where);
   if (!deadline && !runs_while_waiting(where) && settles_soon(*this)) return true;
@@ -138,7 +139,7 @@ auto future_core::is_alone_soon() const noexcept -> bool {
 /// registered, so the future is then unchanged.
 void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
-    expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
+    expect_to_block("this thread also waits for I/O, and a continuation that reads the value has not returned yet");
   last_reader here;
   if (try_defer(here)) block_until_set(here.end(), executor_);
 }

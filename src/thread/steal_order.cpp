@@ -34,7 +34,7 @@ auto nearness_of(const topology& machine, unsigned a, unsigned b) -> cpu_nearnes
 
 auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t> {
-  BRAID_EXPECTS(worker < cpus.size(), "the worker must be one of those whose CPUs are listed");
+  BRAID_EXPECTS(worker < cpus.size(), "the worker must be one of the workers whose CPUs are listed");
   const topology::location* const own = machine.location_of(cpus[worker]);
   std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;  // with their distances and steps
   for (std::size_t step = 1; step < cpus.size(); ++step)

@@ -99,7 +99,8 @@ class settlement {
       node.cpus &= left;
       left -= node.cpus;
     }
-    if (!left.empty()) note("CPUs " + left.to_string() + " belong to no memory node, and are assigned to the first");
+    if (!left.empty())
+      note("CPUs " + left.to_string() + " belong to no memory node, and are assigned to the first memory node");
     made_.nodes.front().cpus |= left;
     for (unsigned at = 0; at < made_.nodes.size(); ++at)
       for (const unsigned cpu : made_.nodes[at].cpus) node_of_[cpu] = at;

@@ -37,8 +37,8 @@ auto shortest(double number) -> std::string {
 
 auto explain(const worker_count& count) -> std::string {
   const std::string cpus = std::to_string(count.allowed_cpus) + (count.allowed_cpus == 1 ? " CPU is" : " CPUs are");
-  if (!count.quota) return cpus + " allowed, no cgroup limits the time";
-  return cpus + " allowed, " + count.quota->file.string() + " grants the time of " + shortest(count.quota->cpus);
+  if (!count.quota) return cpus + " allowed, and no cgroup limits the CPU time";
+  return cpus + " allowed, " + count.quota->file.string() + " grants the CPU time of " + shortest(count.quota->cpus);
 }
 
 auto count_allowed(unsigned allowed, const std::optional<cgroup::quota>& quota) -> unsigned {

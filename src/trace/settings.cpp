@@ -84,7 +84,7 @@ auto with_option(trace_settings found, std::string_view option) -> parsed_settin
 
 auto parse_trace_settings(std::string_view text) -> parsed_settings {
   parsed_settings found = trace_settings{.file = std::string(take(text, ','))};
-  if (found->file.empty()) return std::unexpected(std::string("it must begin with the name of a file"));
+  if (found->file.empty()) return std::unexpected(std::string("the setting must begin with the name of a file"));
   constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // the default of mb=N
   const std::uint64_t usual = std::exchange(found->max_bytes, 0);
   while (found && !text.empty()) found = with_option(std::move(*found), take(text, ','));

@@ -28,15 +28,15 @@ TEST_CASE("every code has a sentence, and no two have the same") {
   std::set<std::string> sentences;
   for (const errc code : all_codes) {
     const std::error_code error = code;
-    CHECK(error.message() != "unknown error of braid");
+    CHECK(error.message() != "unknown braid error");
     sentences.insert(error.message());
   }
   CHECK(sentences.size() == std::size(all_codes));
 }
 
 TEST_CASE("zero and numbers without a code are unknown") {
-  CHECK(braid::detail::braid_category().message(0) == "unknown error of braid");
-  CHECK(braid::detail::braid_category().message(std::size(all_codes) + 1) == "unknown error of braid");
+  CHECK(braid::detail::braid_category().message(0) == "unknown braid error");
+  CHECK(braid::detail::braid_category().message(std::size(all_codes) + 1) == "unknown braid error");
 }
 
 TEST_CASE("no code reads as success") {

@@ -462,7 +462,7 @@ TEST_CASE("a task that is away is counted") {
   const auto tasks = tasks_at(here.io());
   REQUIRE(tasks.size() == 1);
   CHECK(tasks[0].others == 1);
-  CHECK(has(dump_at(here.io()).to_text(), "1 task is ready, or away"));
+  CHECK(has(dump_at(here.io()).to_text(), "1 task is ready, or running on another executor"));
   elsewhere.run_all();
   here.run_once();
 }

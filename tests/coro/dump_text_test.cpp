@@ -16,7 +16,7 @@ TEST_CASE("the text of a dump has a line for each fact of a task") {
     return all.to_text();
   };
   const std::string home = "loop on thread io\n";
-  const std::string no_wait = "    is ready or away, or waits for its own tasks\n";
+  const std::string no_wait = "    is ready, runs on another executor, or waits for its own tasks\n";
   CHECK(text_of({}) == home + "  task\n" + no_wait);
   CHECK(text_of({.id = {7}, .name = "reader"}) == home + "  task 7 \"reader\"\n" + no_wait);
   CHECK(text_of({.depth = 1}) == home + "    task\n  " + no_wait);
@@ -29,8 +29,8 @@ TEST_CASE("the text of a dump has a line for each fact of a task") {
   CHECK(text_of({.time_left = -2ms}) == home + "  task, deadline 2.0 ms ago\n" + no_wait);
   CHECK(text_of({.stopped_for = errc::deadline_exceeded}) ==
         home + "  task, stopped: " + make_error_code(errc::deadline_exceeded).message() + "\n" + no_wait);
-  CHECK(text_of({.others = 1}) == home + "  1 task is ready, or away on another executor\n");
-  CHECK(text_of({.others = 2}) == home + "  2 tasks are ready, or away on another executor\n");
+  CHECK(text_of({.others = 1}) == home + "  1 task is ready, or running on another executor\n");
+  CHECK(text_of({.others = 2}) == home + "  2 tasks are ready, or running on another executor\n");
 }
 
 TEST_CASE("the text of a dump says what kind of home answered, and how") {
@@ -43,8 +43,8 @@ TEST_CASE("the text of a dump says what kind of home answered, and how") {
   CHECK(text_of(answer::whole, false, "") == "serial executor\n");
   CHECK(text_of(answer::whole, true, "") == "loop\n");
   CHECK(text_of(answer::whole, false, "w") == "serial executor on thread w\n");
-  CHECK(text_of(answer::part, true, "io") == "loop on thread io, incomplete because of a lack of memory\n");
-  CHECK(text_of(answer::late, true, "io") == "loop on thread io: no answer, its thread is busy or blocked\n");
+  CHECK(text_of(answer::part, true, "io") == "loop on thread io, incomplete, because memory is scarce\n");
+  CHECK(text_of(answer::late, true, "io") == "loop on thread io: no answer, because its thread is busy or blocked\n");
   CHECK(text_of(answer::not_running, true, "") == "loop: does not run\n");
   CHECK(task_dump{.homes = {}, .deadlocks = {"a", "b"}}.to_text() == "deadlock: a\ndeadlock: b\n");
 }

@@ -157,7 +157,7 @@ TEST_CASE("a wait that a timer has stopped is that timer's, and the time before 
   trace.ends(0, 87);
   CHECK(path_of(trace.bytes()) ==
         "cpu loop mine: 20\n"
-        "timer loop a timer, which stopped semaphore in mine: 42\n"
+        "timer loop a timer that stopped semaphore in mine: 42\n"
         "queued loop until loop came to it: 10\n"
         "cpu loop mine: 3\n");
 }

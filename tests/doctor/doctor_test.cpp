@@ -87,7 +87,7 @@ Limits of cgroups
   cpuset  0-1,4,16-17           /sys/fs/cgroup/cpuset.cpus.effective
 
 Workers of a pool
-  3  5 CPUs are allowed, /sys/fs/cgroup/cpu.max grants the time of 2.5
+  3  5 CPUs are allowed, /sys/fs/cgroup/cpu.max grants the CPU time of 2.5
 
 Environment
   no variable BRAID_* is set
@@ -114,7 +114,7 @@ Limits of cgroups
   none
 
 Workers of a pool
-  16  16 CPUs are allowed, no cgroup limits the time; BRAID_WORKERS is ignored: "many?" is not a number from 1 to 4096
+  16  16 CPUs are allowed, and no cgroup limits the CPU time; BRAID_WORKERS is ignored: "many?" is not a number from 1 to 4096
 
 Environment
   BRAID_STRANGE  ""       not a variable of the library

@@ -18,9 +18,9 @@ TEST_CASE("each named error has a sentence of its own") {
   CHECK(truncated.category().name() == std::string("tls"));
   CHECK(truncated.message() == "the connection ended without the peer's close notice");
   CHECK(make_error_code(tls_errc::no_application_protocol).message() ==
-        "client and server have no application protocol in common");
+        "the client and the server have no application protocol in common");
   CHECK(make_error_code(tls_errc::no_client_certificate).message() ==
-        "the server requires a client certificate, and the client has none");
+        "the server requires a client certificate, but the client has no certificate");
   CHECK(truncated != make_error_code(errc::stopped));
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("other errors of OpenSSL keep their number and their words") {
   const std::error_code other(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, SSL_R_WRONG_VERSION_NUMBER)),
                               braid::detail::tls_category());
   CHECK(other.message() == "wrong version number");
-  CHECK(std::error_code(3000, braid::detail::tls_category()).message() == "unknown error of TLS");
+  CHECK(std::error_code(3000, braid::detail::tls_category()).message() == "unknown TLS error");
   const std::error_code unknown(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, 4000)), braid::detail::tls_category());
   CHECK_FALSE(unknown.message().empty());
 }

@@ -156,7 +156,7 @@ TEST_CASE("a route that does not fit the router ends the program with its patter
     routes.get("/users/{id}", nothing);
     routes.get("/users/{name}", nothing);
   });
-  CHECK(twice.contains("the route `/users/{name}` is added twice for GET: `/users/{id}` has a handler already"));
+  CHECK(twice.contains("the route `/users/{name}` is added twice for GET: `/users/{id}` already has a handler"));
   CHECK(refusal_of([&](http_router& routes) {
           routes.get("users", nothing);
         }).contains("the route `users` must begin with a slash"));

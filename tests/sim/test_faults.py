@@ -128,14 +128,14 @@ class WrongFiles(worlds.World):
                 (3, "`resets` must be an integer from 0 to 1000000, got 1000001", "[faults]\nresets = 1000001\n" + good),
                 (3, "`crashes` must be an integer from 0 to 1000, got 1000000", "[faults]\ncrashes = 1000000\n" + good),
                 (3, "`kills` must be an integer from 0 to 1000", '[faults]\nkills = "many"\n' + good),
-                (3, "`calm_from` must not be after the end of the world, its `duration`", '[faults]\ncalm_from = "2h"\n' + good),
+                (3, "`calm_from` must not be after the end of the world, which `duration` sets", '[faults]\ncalm_from = "2h"\n' + good),
                 (3, "`calm_from` must not be below 1ns, got \"-5s\"", '[faults]\ncalm_from = "-5s"\n' + good),
                 (3, "`calm_from` must be a duration such as \"250ms\" or \"10min\", in quotes", "[faults]\ncalm_from = 5\n" + good),
                 (3, "the machine `b` does not exist; the world has `a`", '[faults]\nmachines = ["a", "b"]\n' + good),
-                (3, "`machines` must name at least one machine; leave the key out", "[faults]\nmachines = []\n" + good),
+                (3, "`machines` must name at least one machine; remove the key", "[faults]\nmachines = []\n" + good),
                 (3, "`full_disks` needs a machine with `disk = true` that may have faults", "[faults]\nfull_disks = 1\n" + good),
                 (3, "`cuts` needs two machines that may have faults", "[faults]\ncuts = 1\n" + good),
-                (3, "`crashes` needs a machine that may have faults; name it in `machines`",
+                (3, "`crashes` needs a machine that may have faults; name the machine in `machines`",
                  "[faults]\ncrashes = 1\n" + machine("a", "wait", more="must_end = true\n")),
         ):
             with self.subTest(sentence):
@@ -147,7 +147,7 @@ class WrongFiles(worlds.World):
     def test_bandwidth_is_for_worlds(self):
         done = subprocess.run([worlds.SIMULATOR, "run", "--bandwidth", "5", "--", f"{worlds.PROGRAMS}/machines"],
                               capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (2, "braid-sim: --bandwidth is for worlds; a program has no links\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "braid-sim: --bandwidth applies only to worlds; a single program has no links\n"))
 
 
 if __name__ == "__main__":

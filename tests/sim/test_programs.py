@@ -217,7 +217,7 @@ class Ends(unittest.TestCase):
     def test_a_thread_that_spins_is_reported_with_its_stack(self):
         status, _, errors = run("ends", "spin", options=("--stuck-after", "1"))
         self.assertEqual(status, 70, errors)
-        self.assertIn("a thread has run for too long without a call that the simulator sees", errors)
+        self.assertIn("a thread has run for too long without a call that the simulator intercepts", errors)
         self.assertIn("thread 2 runs", errors)
         self.assertIn("spin_without_a_call", errors)
 

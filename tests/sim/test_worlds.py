@@ -249,7 +249,7 @@ class Failures(World):
     def test_a_spin_is_reported_with_its_stack(self):
         status, _, errors = self.simulate(machine("bad", "spin"), "--stuck-after", "1")
         self.assertEqual(status, 70, errors)
-        self.assertIn("machine bad: a thread has run for too long without a call that the simulator sees", errors)
+        self.assertIn("machine bad: a thread has run for too long without a call that the simulator intercepts", errors)
         self.assertIn("spin_without_a_call", errors)
 
     def test_fork_is_refused_by_a_sentence(self):
@@ -260,9 +260,9 @@ class Failures(World):
     def test_a_machine_that_must_end_is_reported_if_it_does_not(self):
         status, _, errors = self.simulate(machine("bad", "wait", more="must_end = true\n"), duration="5s")
         self.assertEqual(status, 1, errors)
-        self.assertIn("machine bad: the time of the world is over, but this program still runs; the world requires that it ends\n", errors)
+        self.assertIn("machine bad: the time of the world is over, but this program still runs; the world requires this program to end\n", errors)
         self.assertIn("thread 1 waits: signal wait", errors)
-        self.assertIn("bad: still ran at the end of the world, but must end", errors)
+        self.assertIn("bad: was still running at the end of the world, but must end before", errors)
 
     def test_a_search_prints_the_failing_seed_and_repeats_it(self):
         world = CLIENT_AND_SERVER + machine("client", "ask", "server", "5")
@@ -288,7 +288,7 @@ class WrongFiles(World):
         for line, sentence, text in (
                 (4, "unknown key `machines.server.adress`; did you mean `address`?", good + 'adress = "10.0.0.1"\n'),
                 (4, "unknown key `machines.server.color`; expected one of `program`, `address`", good + 'color = "red"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
                 (4, "`address` must be a string that is not empty", good + "address = 5\n"),
                 (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
                 (4, "`starts_at` is after the end of the world, so a program that must end would not start",
@@ -297,9 +297,9 @@ class WrongFiles(World):
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000, got -5000000", good + "clock_drift_ppm = -5000000\n"),
                 (4, "`clock_offset` must not be below -277777h, got \"-277778h\"", good + 'clock_offset = "-277778h"\n'),
                 (4, "`starts_at` must not be above 277777h, got \"99999999999999999999s\"", good + 'starts_at = "99999999999999999999s"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `::ffff:127.0.0.1`",
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `::ffff:127.0.0.1`",
                  good + 'address = "::ffff:127.0.0.1"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `224.0.0.1`", good + 'address = "224.0.0.1"\n'),
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `224.0.0.1`", good + 'address = "224.0.0.1"\n'),
                 (2, "the name of a machine must not be `localhost`, which each machine uses for itself", machine("localhost", "serve")),
                 (2, "the name of a machine must not be an address, got `10.0.0.2`", machine('"10.0.0.2"', "serve")),
                 (2, "the name of a machine must not be an address, got `127.1`", machine('"127.1"', "serve")),
@@ -319,7 +319,7 @@ class WrongFiles(World):
                 (6, "`cut` must name two machines, such as [\"client\", \"server\"]", good + event("2s", 'cut = ["server"]')),
                 (6, "`crash` must be the name of a machine", good + event("2s", "crash = true")),
                 (4, "an event needs one of `cut`, `heal`, `crash`, `kill`, `restart`, `fill_disk`, `fail_disk`, `slow_disk`, `heal_disk`", good + event("2s", "")),
-                (7, "an event does one thing, and this one has `kill` as well; write a second [[events]]",
+                (7, "an event must have exactly one action, but this event has `kill` as well; write a second [[events]]",
                  good + event("2s", 'crash = "server"\nkill = "server"')),
                 (7, "`one_way` belongs to `cut`, not to `crash`", good + event("2s", 'crash = "server"\none_way = true')),
                 (5, "`at` must be a duration such as \"250ms\" or \"10min\", got \"soon\"", good + event("soon", 'kill = "server"')),
@@ -359,7 +359,7 @@ class WrongFiles(World):
         world = machine("server", "serve")
         for sentence, options, command in (
                 ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("--seed", "seven"), "run"),
-                ("--jobs cannot be used with a world, whose search runs one seed at a time", ("--jobs", "2"), "search"),
+                ("--jobs cannot be used with a world, because a search of a world runs one seed at a time", ("--jobs", "2"), "search"),
         ):
             status, _, errors = self.simulate(world, *options, command=command)
             self.assertEqual((status, errors.count("\n")), (2, 1), errors)
@@ -373,7 +373,7 @@ class WrongFiles(World):
         many = "".join(machine(f"a-machine-with-a-long-name-{at}", "wait") for at in range(120))
         status, _, errors = self.simulate(many)
         self.assertEqual(status, 2)
-        self.assertIn("is one too many: names and addresses must have less than 4096 bytes, and ", errors)
+        self.assertIn("is one machine too many: names and addresses must have less than 4096 bytes, and ", errors)
         self.assertRegex(errors.splitlines()[0], r"world\.toml:\d+: the machine `")
 
     def test_options_of_the_file_come_before_those_of_the_command(self):

@@ -290,9 +290,9 @@ TEST_CASE("what is wrong with a run itself is a failure") {
     r.thread([] { throw std::runtime_error("a reason"); });
     r.join();
   };
-  CHECK(says(model::explore_all({}, thrower), "an exception left thread 1: a reason"));
+  CHECK(says(model::explore_all({}, thrower), "an exception escaped from thread 1: a reason"));
   const auto odd_thrower = [](model::run&) { throw 7; };
-  CHECK(says(model::explore_all({}, odd_thrower), "an exception left thread 0 that is not a std::exception"));
+  CHECK(says(model::explore_all({}, odd_thrower), "an exception escaped from thread 0 that is not a std::exception"));
   const auto crowd = [](model::run& r) {
     for (int i = 0; i < 8; ++i) r.thread([] {});
     r.join();

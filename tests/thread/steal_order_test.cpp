@@ -109,5 +109,5 @@ TEST_CASE("a worker that is none of those named ends the program") {
   const topology machine = topology::read("/", braid::topology_source::nothing);
   const auto end = braid::testing::run_in_child([&] { steal_order(machine, std::vector<unsigned>{0}, 1); });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("the worker must be one of those whose CPUs are listed") != std::string::npos);
+  CHECK(end.errors.find("the worker must be one of the workers whose CPUs are listed") != std::string::npos);
 }

@@ -201,7 +201,7 @@ TEST_CASE("contradictions: a CPU claimed twice stays with the first, and a core 
   CHECK(machine.cores[0].cpus == cpu_set{0});
   CHECK(sets_of(machine.l3) == "0-3,16-19 4-7,20-23 8-15,24-31");
   CHECK(sets_of(machine.nodes) == "0-9,31 10-30");
-  CHECK(has(machine.reason, "CPUs 31 belong to no memory node, and are assigned to the first"));
+  CHECK(has(machine.reason, "CPUs 31 belong to no memory node, and are assigned to the first memory node"));
 }
 
 TEST_CASE("distances that are missing, too few or no numbers become 10 and 20") {

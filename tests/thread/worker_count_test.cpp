@@ -58,7 +58,7 @@ class one_cpu {
   bool narrowed_ = false;
 };
 
-/// A cgroup that grants the time of half a CPU; null where the machine allows none.
+/// A cgroup that grants the CPU time of half a CPU; null where the machine allows none.
 auto half_a_cpu() -> std::unique_ptr<real_cgroup> {
   for (const char* parent : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
     if (auto group = real_cgroup::make(parent, "cpu.cfs_quota_us"))
@@ -99,7 +99,7 @@ TEST_CASE("without a quota every allowed CPU gets a worker") {
   const workers_variable nobody_says(nullptr);
   const tree unlimited("");
   CHECK(default_worker_count(unlimited.path()).workers == 4);
-  CHECK(default_worker_count(unlimited.path()).reason == "4 CPUs are allowed, no cgroup limits the time");
+  CHECK(default_worker_count(unlimited.path()).reason == "4 CPUs are allowed, and no cgroup limits the CPU time");
   const scratch_folder nothing;
   const one_cpu restriction;
   if (!restriction.narrowed()) {
@@ -109,7 +109,7 @@ TEST_CASE("without a quota every allowed CPU gets a worker") {
   const auto restricted = default_worker_count(nothing.path());
   CHECK(restricted.allowed_cpus == 1);
   CHECK(restricted.workers == 1);
-  CHECK(restricted.reason == "1 CPU is allowed, no cgroup limits the time");
+  CHECK(restricted.reason == "1 CPU is allowed, and no cgroup limits the CPU time");
 }
 
 TEST_CASE("the cpuset of the cgroup counts like the mask") {
@@ -127,7 +127,7 @@ TEST_CASE("the reason names the quota and the file that says it") {
   REQUIRE(count.quota);
   CHECK(count.quota->cpus == 1.5);
   CHECK_FALSE(count.environment.has_value());
-  CHECK(count.reason == "4 CPUs are allowed, /sys/fs/cgroup/app/cpu.max grants the time of 1.5");
+  CHECK(count.reason == "4 CPUs are allowed, /sys/fs/cgroup/app/cpu.max grants the CPU time of 1.5");
 }
 
 TEST_CASE("BRAID_WORKERS is obeyed from 1 to 4096, beyond CPUs and quota") {
@@ -152,7 +152,7 @@ TEST_CASE("BRAID_WORKERS that is no number from 1 to 4096 is ignored, and the re
     CHECK_FALSE(count.environment.has_value());
     CHECK(count.workers == 1);
     CHECK(count.reason ==
-          "4 CPUs are allowed, /sys/fs/cgroup/app/cpu.max grants the time of 1; BRAID_WORKERS is ignored: \"" +
+          "4 CPUs are allowed, /sys/fs/cgroup/app/cpu.max grants the CPU time of 1; BRAID_WORKERS is ignored: \"" +
               std::string(text) + "\" is not a number from 1 to 4096");
   }
 }

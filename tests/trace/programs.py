@@ -376,7 +376,7 @@ class Traced(unittest.TestCase):
         self.assertIn("does not answer: start it with BRAID_TOP=1", gone.stderr)
 
     def test_top_does_not_advise_a_variable_that_the_program_has(self):
-        for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has not created a pool"),
+        for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has not created a braid pool"),
                                     ({"BRAID_TOP": "10"}, "does not answer: start it with BRAID_TOP=1"),
                                     ({}, "does not answer: start it with BRAID_TOP=1")]:
             environment = {name: value for name, value in os.environ.items() if name != "BRAID_TOP"} | variables
@@ -426,8 +426,8 @@ class Traced(unittest.TestCase):
         paths = self.path_of()
         steps = {(kind, what.split(None, 1)[-1]): spent for spent, kind, what in paths["request timed_out"]}
         self.assertGreaterEqual(steps.get(("cpu", "before_the_wait"), 0), 1_000, paths)
-        self.assertGreaterEqual(steps.get(("timer", "a timer, which stopped sleep in long_nap()"), 0), 5_000, paths)
-        self.assertGreaterEqual(steps.get(("timer", "a timer, which stopped event in waits_for_nobody()"), 0), 10_000, paths)
+        self.assertGreaterEqual(steps.get(("timer", "a timer that stopped sleep in long_nap()"), 0), 5_000, paths)
+        self.assertGreaterEqual(steps.get(("timer", "a timer that stopped event in waits_for_nobody()"), 0), 10_000, paths)
         (step,) = [step for step in paths["request timed_out_on_a_pool"] if step[1] == "timer"]
         self.assertTrue(step[0] >= 10_000 and step[2].endswith("a timer"), paths)
         self.assertIn("before_the_stop", str(paths["request stopped"]))

@@ -62,7 +62,7 @@ TEST_CASE("what is wrong is named") {
   CHECK(error_of("t,last=8s,on=stall") == "on=stall is not signal");
   CHECK(error_of("t,on=signal") ==
         "on=signal needs a time such as last=8s; without it the whole trace is written continuously");
-  CHECK(error_of(",mb=3") == "it must begin with the name of a file");
+  CHECK(error_of(",mb=3") == "the setting must begin with the name of a file");
   CHECK(error_of("t,mb=0") == "mb=0 is not a number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=1x") == "mb=1x is not a number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=99999999999999999999") ==
