@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 8a944c48e90efbb77728573ec3b9b3d2f5e38fd96224e842077d45e3e8ccb99d
+// digest ops 97b812115276505006ffa05861897bd5da4c42390c0cc1511a249154918d6290
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
