@@ -131,5 +131,5 @@ test("a plan holds against the entries that it refers to, and the diagnostic nam
   assert.deepEqual(others, []);
   assert.equal(problem!.code, "registry_changed");
   assert.equal(problem!.pointer, "/registry_digests/keys/2001");
-  assert.match(problem!.message, /^key `2001` \(last_score\) is not declared as it was when the plan was built/);
+  assert.match(problem!.message, /^the declaration of key `2001` \(last_score\) has changed since the plan was built/);
 });

@@ -47,9 +47,9 @@ auto read_entry(object_reader& reader, const std::string& id, std::string_view a
                   "declare it again, or build the plan without it");
   else if (found->sha256 != *theirs)
     reader.report(id, code,
-                  named + (found->name.empty() ? "" : " (" + found->name + ")") + " is not declared as it was when " +
-                      std::string(artifact) + " built",
-                  "build again with `dslc build`, or declare it as it was");
+                  "the declaration of " + named + (found->name.empty() ? "" : " (" + found->name + ")") +
+                      " has changed since " + std::string(artifact) + " built",
+                  "build again with `dslc build`, or restore the declaration");
   return {.id = id, .name = found == ours.entries.end() ? std::string() : found->name, .sha256 = *theirs};
 }
 

@@ -52,7 +52,7 @@ struct derived_throwing : throwing {};
 // says: expected a callable and its arguments, got no callable
 [[maybe_unused]] void nothing_at_all(pool& workers) { spawn(workers).detach(); }
 
-// says: one of them allows neither: pass it by std::move
+// says: because they are stored in the job: pass an object by std::move
 [[maybe_unused]] void not_movable(pool& workers, fixed& place) { spawn(workers, hold, place).detach(); }
 
 // says: the destructor of one of them may throw: declare it noexcept
@@ -110,7 +110,7 @@ struct derived_throwing : throwing {};
 // says: got an object that cannot be called
 [[maybe_unused]] void posted_number(pool& workers) { static_cast<void>(post(workers, 4L)); }
 
-// says: one of them allows neither: pass it by std::move
+// says: because they are stored in the job: pass an object by std::move
 [[maybe_unused]] void posted_fixed(pool& workers, fixed& work) { static_cast<void>(post(workers, work)); }
 
 // says: the destructor of one of them may throw: declare it noexcept
@@ -141,7 +141,7 @@ struct derived_throwing : throwing {};
 // says: expected a function, a lambda or another callable as the continuation
 [[maybe_unused]] void task_for_continuation(future<int> ahead) { std::move(ahead).then(later(1)).detach(); }
 
-// says: the continuation is copied or moved into the future, and allows neither
+// says: the continuation must be copyable or movable
 [[maybe_unused]] void fixed_continuation(future<void> ahead, fixed& work) { std::move(ahead).then(work).detach(); }
 
 // says: its destructor may throw: declare it noexcept

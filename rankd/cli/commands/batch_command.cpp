@@ -56,7 +56,8 @@ auto is_regular(const fs::path& file) -> bool {
 
 auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
   if (shard.count == 1) return request_range{};
-  if (!is_regular(in)) return refused("shard_of_stream", "--shard divides a regular file only", "name one with --in");
+  if (!is_regular(in))
+    return refused("shard_of_stream", "only a regular file can be divided by --shard", "name one with --in");
   std::error_code error;
   const std::uint64_t size = fs::file_size(in, error);
   if (error) return unreadable(in, error);

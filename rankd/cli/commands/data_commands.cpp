@@ -49,7 +49,7 @@ auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector
     std::vector<fs::path> inside;
     for (const auto& entry : fs::directory_iterator(each, error))
       if (entry.path().extension() == ".ndjson") inside.push_back(entry.path());
-    if (inside.empty()) return refused("data_missing", "folder `" + each.string() + "` holds no *.ndjson file");
+    if (inside.empty()) return refused("data_missing", "folder `" + each.string() + "` contains no *.ndjson file");
     std::ranges::sort(inside);
     files.insert(files.end(), inside.begin(), inside.end());
   }

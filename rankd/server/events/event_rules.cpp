@@ -111,7 +111,7 @@ class rule_reader {
     out.max_age_s = row_->integer("max_age_s", presence::optional, windows).value_or(0);
     if (out.max_age_s != 0 && !out.score.empty())
       row_->report("max_age_s", "bad_value",
-                   "members have ages only if their score is the time of the event, not " + quote_name(out.score),
+                   "`max_age_s` requires that the score is the time of the event, not " + quote_name(out.score),
                    "leave out `score` or `max_age_s`");
   }
 
@@ -147,13 +147,13 @@ class rule_reader {
                        ? "the counter " + quote_name(other->name) + " sets another expiry for the same hash"
                        : "another rule of kind " + quote_name(find_step_kind(other->kind).table) +
                              " sets another expiry for the same value",
-                   "set the same expiry for both rules, or remove one of them");
+                   "set the same expiry for both rules, or for only one of them");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value",
                    find_step_kind(of.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
                                                                       : "the value already expires after `idle_s`",
-                   "leave out one of the two");
+                   "remove `window_s` or `idle_s`");
     else if (of.half_life_s != 0)
       row_->report("window_s", "bad_value", "`window_s` would delete a sum that decays by `half_life_s`",
                    "use `idle_s` instead, with about thirty half-lives");

@@ -56,8 +56,8 @@ TEST_CASE("an entry that has changed is named, with what to do") {
   REQUIRE(problems.size() == 1);
   CHECK(problems.front().code == "registry_changed");
   CHECK(problems.front().pointer == "/registry_digests/keys/7");
-  CHECK(problems.front().message == "key `7` (score) is not declared as it was when the plan was built");
-  CHECK(problems.front().hint == "build again with `dslc build`, or declare it as it was");
+  CHECK(problems.front().message == "the declaration of key `7` (score) has changed since the plan was built");
+  CHECK(problems.front().hint == "build again with `dslc build`, or restore the declaration");
 }
 
 TEST_CASE("an entry that is gone is named, with what to do") {

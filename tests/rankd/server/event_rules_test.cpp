@@ -156,7 +156,7 @@ TEST_CASE("a rule that is wrong is refused with a sentence, and no rule is read"
       {"sorted_set", "value = \"item_id\"\nmax_items = 3\nscore = \"cost\"\n",
        "unknown_field /sorted_set/0/score: events of type `purchase` have no field `cost`\n"},
       {"sorted_set", "value = \"item_id\"\nmax_items = 3\nscore = \"price\"\nmax_age_s = 9\n",
-       "bad_value /sorted_set/0/max_age_s: members have ages only if their score is the time of the event, not "
+       "bad_value /sorted_set/0/max_age_s: `max_age_s` requires that the score is the time of the event, not "
        "`price`\n"},
       {"sorted_set", "value = \"item_id\"\nmax_items = 3\nmax_age_s = 0\n",
        "out_of_range /sorted_set/0/max_age_s: `max_age_s` must lie between 1 and 31622400, not `0`\n"},

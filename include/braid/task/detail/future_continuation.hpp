@@ -82,13 +82,13 @@ struct refused_continuation<T, Gets, Fn> {
   static_assert(is_destroyed || !is_callable,
                 "the continuation is destroyed with the future, and its destructor may throw: declare it noexcept");
   static_assert(is_kept || !is_destroyed || !is_callable,
-                "the continuation is copied or moved into the future, and allows neither");
+                "the continuation must be copyable or movable, because it is stored in the future");
   static_assert(Gets != continuation_takes::value || !is_kept || !is_callable,
-                "the continuation cannot be called with the value of the future, a T&&; that of a future<void> is "
-                "called without arguments");
+                "the continuation cannot be called with the value of the future, a T&&; the continuation of a "
+                "future<void> is called without arguments");
   static_assert(Gets != continuation_takes::view || !is_kept || !is_callable,
-                "the continuation cannot be called with the value of the future, a const T&; that of a future<void> "
-                "is called without arguments, and std::move(future).then receives a T&&");
+                "the continuation cannot be called with the value of the future, a const T&; the continuation of a "
+                "future<void> is called without arguments, and std::move(future).then receives a T&&");
   static_assert(Gets != continuation_takes::failure || !is_kept || !is_callable,
                 "the handler cannot be called with a std::exception_ptr, or its result is not a value of the future");
 };

@@ -127,10 +127,10 @@ struct refused_call {
                 "the callable and its arguments are destroyed with the job, and the destructor of one of them may "
                 "throw: declare it noexcept");
   static_assert(is_movable,
-                "the callable and its arguments are copied or moved into the job, and one of them allows neither: pass "
-                "it by std::move, or refer to it by std::ref");
+                "the callable and its arguments must be copyable or movable, because they are stored in the job: pass "
+                "an object by std::move, or refer to it by std::ref");
   static_assert(needs_no_arguments,
-                "the callable cannot be called without arguments: capture what it needs in a lambda");
+                "the callable cannot be called without arguments: capture the arguments in a lambda");
   static_assert(accepts_arguments,
                 "the callable cannot be called with these arguments: check their number and types; it receives copies "
                 "as rvalues, and std::ref passes a reference");
