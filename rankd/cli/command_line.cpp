@@ -485,7 +485,7 @@ auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::st
 
 auto rankd::detail::run_command_line(int argc, char** argv) -> int {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
-  CLI::App app("rankd ranks candidates by plans. A plan is a graph of operators over rows.", "rankd");
+  CLI::App app("rankd: ranks candidates by plans, which are graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
   app.failure_message(format_parse_error);
