@@ -86,7 +86,7 @@ void add_rank(CLI::App& app, action& chosen) {
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
   command->add_flag_callback(
       "--explain", [options] { options->explain = rankd::explain_mode::on; },
-      "Show the time and the dropped rows of each node: as tables, or as JSON with --json");
+      "Show how the time was spent, as tables, or as JSON with --json");
   command
       ->add_option("--why", options->why,
                    "Show which node dropped an id, or the position of the id; separate several ids by commas")
