@@ -534,7 +534,7 @@ auto kernel_instructions() -> std::vector<std::string_view> {
 forced_instructions::forced_instructions(std::string_view name) {
   allowed_target();
   const std::int64_t target = target_called(name);
-  BRAID_EXPECTS(target != 0, "only instructions of kernel_instructions() can be forced");
+  BRAID_EXPECTS(target != 0, "only an instruction set of kernel_instructions() can be forced");
   allow_up_to(target);
 }
 

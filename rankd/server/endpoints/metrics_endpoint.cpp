@@ -257,9 +257,9 @@ void write_lines(exposition& out, const serve_shared& shared) {
       "rankd_data_lines_total", kind::counter,
       "Lines written to the files of captures and exposures. In Arrow files, each set of rows counts as a line.");
   sample([](const auto& file) { return file.written(); });
-  out.family(
-      "rankd_data_lines_lost_total", kind::counter,
-      "Lines of captures and exposures that were lost, because too many waited for the disk or the disk was full.");
+  out.family("rankd_data_lines_lost_total", kind::counter,
+             "Lines of captures and exposures that were lost, because too many lines waited for the disk or the disk "
+             "was full.");
   sample([](const auto& file) { return file.lost(); });
 }
 
