@@ -158,11 +158,11 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
     return "the clock of the machine `" + plan.name + "` must drift by -100000 to 100000 ppm, got " +
            std::to_string(plan.clock_drift_ppm);
   if (!parse_host_address(made->plan.address, made->address))
-    return "the address of the machine `" + plan.name + "` must be an IP address such as 10.0.0.5, got `" +
-           made->plan.address + "`";
+    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + made->plan.address +
+           "`";
   if (plan.has_disk && !plan.folder.empty() && !fs::is_directory(plan.folder))
     return "the folder `" + plan.folder + "` of the machine `" + plan.name +
-           "` does not exist; the disk of this machine begins as a copy of that folder";
+           "` does not exist; its disk begins as a copy";
   if (const auto other = find_machine(made->address))
     return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
            made->plan.address;

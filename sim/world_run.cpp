@@ -43,7 +43,7 @@ auto are_equal(const coordinator& first, const coordinator& second, const world_
   if (first.hash() == second.hash() && first.exit_status() == second.exit_status()) return true;
   const auto place = std::ranges::mismatch(first.grants(), second.grants());
   const auto at = static_cast<std::size_t>(place.in1 - first.grants().begin());
-  std::fprintf(stderr, "braid-sim: seed %s: two runs differ\nthe first difference is in grant %zu of the token:\n",
+  std::fprintf(stderr, "braid-sim: seed %s: two runs differ\nthe first difference is grant %zu of the token:\n",
                std::to_string(seed).c_str(), at);
   print_grant("first", first, plan, at);
   print_grant("second", second, plan, at);

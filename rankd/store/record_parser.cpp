@@ -210,7 +210,7 @@ void record_parser::machine::check_pairing(const members& found) {
     std::string heads;
     for (const record_form& form : record_forms) heads += (heads.empty() ? "" : ", ") + in_backquotes(form.head);
     report("missing_member", "",
-           "the line must name its key in one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
+           "the line must name its key by one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
     return;
   }
   const std::string head = in_backquotes(record_forms[kinds[0]].head);
@@ -227,7 +227,7 @@ void record_parser::machine::check_deletion(const members& found) {
     if (kind != hash_kind && found.bodies[kind])
       report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
              "`delete` has no " + in_backquotes(line_kinds[kind].body),
-             "use `fields` to delete fields of a hash, or remove it to delete the whole key");
+             "use `fields` to delete fields of a hash, or leave it out to delete the whole key");
 }
 
 void record_parser::machine::read_deleted_fields(dom::element element) {
