@@ -113,7 +113,7 @@ class disk_file final : public object {
     bytes written;
     message{.parts = parts}.gather(written);
     if (const int error = find_error(path(), true); error != 0 && !written.empty()) {
-      // A disk becomes full within a write as well as between two.
+      // A disk can become full during a write as well as between two writes.
       if (error == EIO || written.size() == 1 || has_been_short_ || entropy() % 2 == 0) return fail(error);
       has_been_short_ = true;
       written.resize(1 + entropy() % (written.size() - 1));

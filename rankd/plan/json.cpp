@@ -166,8 +166,9 @@ class builder : public nlohmann::json_sax<json> {
       memory_left_ -= bytes;
       return true;
     }
-    problems_.add(make_diagnostic("file_too_large", pointer(),
-                                  "the document needs more memory than is allowed, from this value on"));
+    problems_.add(
+        make_diagnostic("file_too_large", pointer(),
+                        "the document needs more memory than is allowed; the limit is reached at this value"));
     return false;
   }
 

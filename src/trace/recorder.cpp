@@ -167,7 +167,7 @@ void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t n
   if (is_before(now, forget_at_)) return;
   forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
   // The state of an ended task is kept for twice the recorded time, because another thread may still have an older
-  // record of it. No chunk covers a longer time.
+  // record of it. No chunk covers more than the recorded time.
   const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
   std::erase_if(states_, [&](const auto& entry) {
     const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);

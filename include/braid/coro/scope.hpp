@@ -60,7 +60,7 @@ class BRAID_API deaf_wait : private stop_callback {
   explicit deaf_wait(const scope& joined) noexcept : stop_callback(&no_stop), joined_(&joined) {}
   ~deaf_wait() { ends(); }
 
-  /// Registers the wait for dumps. A task that is away from its home is not registered.
+  /// Registers the wait, so that dumps show it. A task that is away from its home is not registered.
   inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();

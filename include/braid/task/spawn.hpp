@@ -44,8 +44,8 @@ concept callable_once =
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 
-/// A callable that can be spawned with a stop of the caller. It may accept the std::stop_token, or the flag as a const
-/// stop_flag&, before its arguments.
+/// A callable that can be spawned with a stop signal that the caller supplies. It may accept the std::stop_token, or
+/// the flag as a const stop_flag&, before its arguments.
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
@@ -53,7 +53,7 @@ concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<S
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
-/// The future of the result of a call with the caller's stop. If the result is a future, it is unwrapped.
+/// The future of the result of a call with the caller's stop signal. If the result is a future, it is unwrapped.
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 

@@ -131,8 +131,8 @@ class queryable {
   /// end the call.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
-  /// Applies a profile to each thread, for entries of threads. Returns the outcome of each setting, or an error if the
-  /// thread no longer exists.
+  /// Applies a profile to each thread. Requires that the entries are threads. Returns the outcome of each setting, or
+  /// an error if the thread no longer exists.
   auto apply(const thread_profile& profile) const {
     return apply([&profile](const thread_info& thread) { return braid::apply(profile, thread); });
   }

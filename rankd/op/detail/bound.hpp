@@ -62,7 +62,7 @@ class bound final : public bound_op {
     if constexpr (computing_params<Params>) {
       return params_.run(context);
     } else {
-      BRAID_EXPECTS(false, "an operator that waits is started, not run");
+      BRAID_EXPECTS(false, "call `start`, not `run`, for an operator that waits");
       return std::unexpected(op_error{});
     }
   }
@@ -71,7 +71,7 @@ class bound final : public bound_op {
     if constexpr (waiting_params<Params>) {
       return params_.start(context);
     } else {
-      BRAID_EXPECTS(false, "an operator that computes is run, not started");
+      BRAID_EXPECTS(false, "call `run`, not `start`, for an operator that computes");
       return {};
     }
   }

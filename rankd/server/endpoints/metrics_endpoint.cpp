@@ -278,7 +278,7 @@ void write_reopenings(exposition& out, const serve_shared& shared) {
   out.family("rankd_file_not_reopened", kind::gauge,
              "1 while a file could not be reopened and lines are still written to the old file, which was moved away.");
   sample([](const reopening& each) { return each.is_pending() ? 1 : 0; });
-  out.family("rankd_file_reopen_failures_total", kind::counter, "Attempts to reopen a file that have failed.");
+  out.family("rankd_file_reopen_failures_total", kind::counter, "Failed attempts to reopen a file.");
   sample([](const reopening& each) { return each.failures(); });
 }
 

@@ -176,7 +176,7 @@ struct nearest_params {
     return out;
   }
 
-  /// Returns the vectors of the file that may be found. Returns nothing if these are all vectors.
+  /// Returns which vectors of the file the search may find. Returns nothing if it may find all of them.
   template <typename Id>
   [[nodiscard]] auto make_filter(std::span<const row_set> inputs, const changed_vectors<Id>& changed) const
       -> std::optional<vector_filter> {
