@@ -284,7 +284,7 @@ auto check_options(const std::string& command, const std::vector<std::string>& o
   return {checked.position() - 2, std::move(problem)};  // without the command
 }
 
-/// Removes the name of a world file from the words. Inserts the options that the file contains before those of the
+/// Removes the name of a world file from the words. Inserts the options of the file in front of the options from the
 /// command line.
 auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_plan> {
   const auto end = std::ranges::find(words, "--");

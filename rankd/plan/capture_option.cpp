@@ -21,7 +21,7 @@ void read_capture(object_reader& node, draft& draft, braid::diagnostics& problem
   const nlohmann::json* value = node.object("capture", presence::optional);
   if (value == nullptr) return;
   if (!draft.known.capabilities.find(capture_capability))
-    node.report("capture", "capability_not_required", "`capture` needs a capability that the plan does not require",
+    node.report("capture", "capability_not_required", "`capture` needs a capability that the plan does not list",
                 "add " + quote_name(capture_capability) + " to `capabilities_required`");
   node_capture made;
   made.pointer = node.pointer_of("capture");

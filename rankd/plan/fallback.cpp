@@ -69,7 +69,7 @@ void require_capability(const draft& draft, const std::string& pointer, braid::d
   if (draft.known.capabilities.find(fallback_capability)) return;
   problems.add({.code = "capability_not_required",
                 .pointer = pointer,
-                .message = "`fallback` needs a capability that the plan does not require",
+                .message = "`fallback` needs a capability that the plan does not list",
                 .hint = "add " + quote_name(fallback_capability) + " to `capabilities_required`",
                 .node = {},
                 .source = {}});

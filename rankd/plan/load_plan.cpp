@@ -161,15 +161,15 @@ auto required_capability(const syntax_tree& tree, const tree_node& node) -> std:
   return rankd::required_capability(node.op);
 }
 
-/// Reports the first operation of a tree whose capability the plan does not require. Children come before parents.
+/// Reports the first operation in a tree that needs a capability which the plan does not list. Children come before
+/// parents.
 void check_ops(const syntax_tree& tree, draft& draft) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const std::string_view capability = required_capability(tree, tree.nodes[i]);
     if (capability.empty() || draft.known.capabilities.find(capability)) continue;
-    return report(
-        draft, tree.pointer_of(i, "op"), "capability_not_required",
-        "the op " + quote_name(name_of(tree.nodes[i].op)) + " needs a capability that the plan does not require",
-        "add " + quote_name(capability) + " to `capabilities_required`");
+    return report(draft, tree.pointer_of(i, "op"), "capability_not_required",
+                  "the op " + quote_name(name_of(tree.nodes[i].op)) + " needs a capability that the plan does not list",
+                  "add " + quote_name(capability) + " to `capabilities_required`");
   }
 }
 

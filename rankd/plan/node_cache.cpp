@@ -20,7 +20,7 @@ void read_cache(object_reader& node, draft& draft, braid::diagnostics& problems,
   const nlohmann::json* value = node.object("cache", presence::optional);
   if (value == nullptr) return;
   if (!draft.known.capabilities.find(cache_capability))
-    node.report("cache", "capability_not_required", "`cache` needs a capability that the plan does not require",
+    node.report("cache", "capability_not_required", "`cache` needs a capability that the plan does not list",
                 "add " + quote_name(cache_capability) + " to `capabilities_required`");
   node_cache made;
   made.pointer = node.pointer_of("cache");

@@ -15,8 +15,7 @@ constexpr int_range retries_range{.min = 1, .max = 5};
 
 void require_capability(object_reader& node, std::string_view field, std::string_view capability, const draft& draft) {
   if (draft.known.capabilities.find(capability)) return;
-  node.report(field, "capability_not_required",
-              quote_name(field) + " needs a capability that the plan does not require",
+  node.report(field, "capability_not_required", quote_name(field) + " needs a capability that the plan does not list",
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 

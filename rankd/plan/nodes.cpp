@@ -267,7 +267,7 @@ void refuse_without_meaning(object_reader& reader, const param_shape& wanted) {
 void require_branches(object_reader& reader, const param_shape& conditions, const known_names& known) {
   if (known.capabilities.find(branch_capability)) return;
   reader.report(conditions.name, "capability_not_required",
-                quote_name(conditions.name) + " needs a capability that the plan does not require",
+                quote_name(conditions.name) + " needs a capability that the plan does not list",
                 "add " + quote_name(branch_capability) + " to `capabilities_required`");
 }
 
@@ -275,7 +275,7 @@ void require_branches(object_reader& reader, const param_shape& conditions, cons
 void require_capability(object_reader& reader, const param_shape& wanted, const known_names& known) {
   if (wanted.capability.empty() || known.capabilities.find(wanted.capability)) return;
   reader.report(wanted.name, "capability_not_required",
-                quote_name(wanted.name) + " needs a capability that the plan does not require",
+                quote_name(wanted.name) + " needs a capability that the plan does not list",
                 "add " + quote_name(wanted.capability) + " to `capabilities_required`");
 }
 

@@ -48,10 +48,9 @@ auto read_binding(object_reader& reader, const param_shape& shape, const known_n
   if (problems.size() != before) return std::nullopt;
   if (max < min) own.report("max", "out_of_range", "`max` must not be less than `min`");
   if (!known.capabilities.find(bound_params_capability))
-    reader.report(
-        shape.name, "capability_not_required",
-        quote_name(shape.name) + " is bound to a param, which needs a capability that the plan does not require",
-        "add " + quote_name(bound_params_capability) + " to `capabilities_required`");
+    reader.report(shape.name, "capability_not_required",
+                  quote_name(shape.name) + " is bound to a param, which needs a capability that the plan does not list",
+                  "add " + quote_name(bound_params_capability) + " to `capabilities_required`");
   return param_binding{.param_id = *param_id, .min = std::move(min), .max = std::move(max)};
 }
 

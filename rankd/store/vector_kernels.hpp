@@ -7,8 +7,8 @@
 
 namespace rankd {
 
-/// The number of vectors in a block. Their numbers are interleaved: first the first number of each vector, then the
-/// second of each, and so on.
+/// The number of vectors in a block. Their elements are interleaved: element 0 of each vector, then element 1 of each
+/// vector, and so on.
 inline constexpr std::size_t vector_block = 16;
 
 using block_scores = std::array<double, vector_block>;

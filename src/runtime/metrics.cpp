@@ -98,7 +98,8 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
   metrics.counter("braid_loop_waits", "How often a loop waited for events of the system.", now(of.waits_));
   metrics.counter("braid_loop_wakes", "How often another thread woke a loop.",
                   static_cast<double>(of.woken_.load(relaxed)));
-  metrics.counter("braid_loop_io_events", "Waits for descriptors, and transfers on descriptors, that a loop completed.",
+  metrics.counter("braid_loop_io_events",
+                  "I/O operations that a loop completed: waits for descriptors, and transfers on them.",
                   now(of.backend_->answers_));
   metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
   metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));

@@ -320,7 +320,7 @@ auto job_slab::anything_queued() noexcept -> bool {
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
-/// Returns whether no job is queued or running, so that no more jobs can appear and waiting threads must give up.
+/// Returns true if no job is queued or running. Then no more jobs can appear, and waiting threads must give up.
 /// Requires that the slab is closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {

@@ -207,7 +207,7 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, check
     const std::string why = seen.refusal.empty() ? seen.failure.message() : seen.refusal;
     return checkup.fail(
         area, place + ": " + why,
-        "start the server, or correct its host and port in the registry or the variable RANKD_REDIS_PASSWORD");
+        "start the server, correct its host and port in the registry, or correct the variable RANKD_REDIS_PASSWORD");
   }
   judge(endpoint, place, std::move(seen), checkup);
 }
@@ -220,7 +220,7 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, check
   if (!why) return checkup.ok(area, how->origin + ": the model server is ready");
   checkup.fail(
       area, how->origin + ": " + *why,
-      "start the model server, or correct its host and port in the registry or the variable RANKD_MODEL_TOKEN");
+      "start the model server, correct its host and port in the registry, or correct the variable RANKD_MODEL_TOKEN");
 }
 
 /// Returns the ids of the endpoints that nodes of plans use.

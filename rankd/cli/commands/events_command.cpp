@@ -471,7 +471,7 @@ void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("DIR");
   join->add_option("--captures", options->captures,
-                   "Folder that `rankd serve --captures` has filled: more columns for the shown rows")
+                   "Folder that `rankd serve --captures` has filled; adds its columns to the rows that were shown")
       ->check(check_not_empty)
       ->type_name("DIR");
   auto* labels =

@@ -59,7 +59,7 @@ void read_nodes(const nlohmann::json& nodes, draft& draft);
 /// Reads `outputs`, the list of nodes whose rows a plan returns.
 void read_outputs(const nlohmann::json& outputs, draft& draft);
 
-/// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not require.
+/// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not list.
 auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
 /// Reads a float64 that must be in the range of `shape`. Returns null if the value is absent or wrong.

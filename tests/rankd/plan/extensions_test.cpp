@@ -99,7 +99,7 @@ TEST_CASE("an op of a capability is refused with the name of that capability, un
   const auto refused = with("");
   REQUIRE_FALSE(refused);
   CHECK((testing::list(refused.error()) == lines{"capability_not_required /expr_table/e/x/op"}));
-  CHECK(refused.error().front().message == "the op `abs` needs a capability that the plan does not require");
+  CHECK(refused.error().front().message == "the op `abs` needs a capability that the plan does not list");
   CHECK(refused.error().front().hint == "add `cap.rfc.0001.arithmetic.v1` to `capabilities_required`");
   CHECK(with(R"("cap.rfc.0001.arithmetic.v1")").has_value());
 }
