@@ -29,7 +29,12 @@ WORDS_1 = ("home_parts is_scope is_wait is_deaf task_info_key part_count part_by
            "scope_stop awaiter_hook awaiter_how awaiter_promise awaiter_handle operation_name deaf_hook deaf_joined "
            "deaf_promise deaf_handle promise_parent promise_continuation promise_context promise_scope promise_at "
            "promise_bytes info_number info_name").split()
-WORDS = {1: WORDS_1, 2: WORDS_1 + "operation_layout scope_idle scope_idle_context".split()}  # by version
+WORDS_2 = WORDS_1 + "operation_layout scope_idle scope_idle_context".split()
+# From version 3 on, a promise has the handle of its own frame, a name is behind a pointer, and a scope may be shown
+# beside another one without being inside it.
+REPLACED = {"awaiter_handle": None, "deaf_handle": None, "promise_continuation": "promise_self"}
+WORDS_3 = [REPLACED.get(name, name) for name in WORDS_2 if REPLACED.get(name, name)] + ["scope_parent"]
+WORDS = {1: WORDS_1, 2: WORDS_2, 3: WORDS_3}  # by version
 ADDRESSES = ("home_parts", "is_scope", "is_wait", "is_deaf", "task_info_key")
 TIME, DESCRIPTOR, LOCK, FUTURE = 1, 2, 3, 4  # kinds of wait_layout
 MAX_OFFSET = 1 << 16   # of a member in an object
@@ -98,6 +103,7 @@ class Table:
             raise Damaged(f"the program has version {version} of braid_debug_layout with {words} words, and this script "
                           f"reads versions 1 to {max(WORDS)}: take the one that was installed with the program's library")
         self.has_details = version >= 2
+        self.has_own_handles = version >= 3
         read = struct.unpack(f"<{words}Q", memory.bytes(address + 24, 8 * words))
         for name, value in zip(WORDS[version], read):
             if name not in ADDRESSES and value > MAX_OFFSET:
@@ -156,7 +162,8 @@ class Walk:
         if memory.word(address + t.scope_key) == t.task_info_key:
             info = memory.word(address + t.scope_value)
             made.owner = memory.word(info + t.info_number)
-            made.name = memory.string(info + t.info_name)
+            name = memory.word(info + t.info_name) if t.has_own_handles else info + t.info_name
+            made.name = memory.string(name) if name else ""
             if t.has_details and memory.word(address + t.scope_idle):
                 made.result = memory.word(address + t.scope_idle_context)
         self.places[address] = len(self.scopes)
@@ -170,23 +177,29 @@ class Walk:
         t, memory = self.table, self.memory
         code = memory.word(hook + t.callback_code)
         if code == t.is_scope:
-            self.enter(hook - t.scope_hook, place)
+            scope = hook - t.scope_hook
+            is_inside = not t.has_own_handles or memory.word(scope + t.scope_parent)
+            self.enter(scope, place if is_inside else None)
         elif code == t.is_wait:
             wait = hook - t.awaiter_hook
             how = memory.word(wait + t.awaiter_how)
             name = memory.text(memory.word(how + t.operation_name))
-            made = self.chain(memory.word(wait + t.awaiter_promise), memory.word(wait + t.awaiter_handle))
+            made = self.chain(memory.word(wait + t.awaiter_promise), self.handle(wait, "awaiter_handle"))
             made.waits_for = name
             if t.has_details:
                 self.guard(lambda: self.add_details(made, wait, memory.word(how + t.operation_layout)))
         elif code == t.is_deaf:
             wait = hook - t.deaf_hook
             joined = memory.word(wait + t.deaf_joined)
-            made = self.chain(memory.word(wait + t.deaf_promise), memory.word(wait + t.deaf_handle))
+            made = self.chain(memory.word(wait + t.deaf_promise), self.handle(wait, "deaf_handle"))
             made.waits_for = "tasks of a scope" if joined else "offload"
             if joined:
                 made.inner.append(joined)
                 made.joins = joined
+
+    def handle(self, wait, name):
+        """The handle that a wait has, or None if the promises have the handles."""
+        return None if self.table.has_own_handles else self.memory.word(wait + getattr(self.table, name))
 
     def add_details(self, task, wait, layout):
         """What `describe` and `needs` of the wait read."""
@@ -213,7 +226,7 @@ class Walk:
         seen = set()
         while True:
             if promise in seen or len(seen) >= MAX_LEVELS:
-                raise Damaged(f"the coroutine at {handle:#x} awaits itself")
+                raise Damaged(f"the coroutine with the promise at {promise:#x} awaits itself")
             if self.budget[0] == 0:
                 raise Damaged("too many waits")
             self.budget[0] -= 1
@@ -223,12 +236,14 @@ class Walk:
             if not made.levels:
                 made.deadline = struct.unpack("<q", memory.bytes(scope + t.scope_deadline, 8))[0]
                 made.stopped_for = memory.bytes(scope + t.scope_stop, 1)[0]
+            if t.has_own_handles:
+                handle = word_in(read, t.promise_self)
             made.levels.append((memory.word(handle), word_in(read, t.promise_at)))
             if parent == 0:
                 break
             if memory.word(parent + t.promise_scope) != scope:
                 made.inner.append(scope)
-            promise, handle = parent, word_in(read, t.promise_continuation)
+            promise, handle = parent, None if t.has_own_handles else word_in(read, t.promise_continuation)
         made.within = scope
         made.result = word_in(read, t.promise_context)
         made.is_owner = made.result != scope
@@ -290,7 +305,8 @@ class Tree:
                 self.scopes_in[scope.around].append(number)
 
     def lines(self):
-        left = [("scope", 0, 0)] if self.walk.scopes else []
+        scopes = self.walk.scopes
+        left = [("scope", number, 0) for number in reversed(range(len(scopes))) if scopes[number].around is None]
         while left:
             kind, number, depth = left.pop()
             if kind == "others":

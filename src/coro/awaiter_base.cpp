@@ -49,24 +49,21 @@ auto may_go_on() noexcept -> bool {
   return false;
 }
 
-auto awaiter_base::connect(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept -> home& {
+auto awaiter_base::connect(promise_base& promise, await_place place) noexcept -> home& {
   scope* const in = promise.where();
   BRAID_EXPECTS(in != nullptr, "this task has no home executor: spawn it into a scope, or pass it to sync_wait");
   promise.suspends_at(place);
   promise_ = &promise;
-  handle_ = self;
   return in->where();
 }
 
-auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
-    -> std::coroutine_handle<> {
-  if (connect(promise, self, place).is_current()) return begin();
+auto awaiter_base::suspend(promise_base& promise, await_place place) noexcept -> std::coroutine_handle<> {
+  if (connect(promise, place).is_current()) return begin();
   return come_home();
 }
 
-auto awaiter_base::yield_first(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
-    -> std::coroutine_handle<> {
-  connect(promise, self, place);
+auto awaiter_base::yield_first(promise_base& promise, await_place place) noexcept -> std::coroutine_handle<> {
+  connect(promise, place);
   return come_home();
 }
 
@@ -91,7 +88,7 @@ auto awaiter_base::not_started() noexcept -> std::coroutine_handle<> {
   state_ = state::done;
   if (is_traced()) [[unlikely]]
     trace_end();
-  return handle_;
+  return promise_->self();
 }
 
 void awaiter_base::complete() noexcept {
@@ -100,7 +97,7 @@ void awaiter_base::complete() noexcept {
   state_ = state::done;
   if (is_traced()) [[unlikely]]
     return resume_traced();
-  resume(handle_);
+  resume(promise_->self());
 }
 
 void awaiter_base::trace_begin(const scope& scope) const noexcept {
@@ -124,8 +121,9 @@ void awaiter_base::trace_end() const noexcept {
 /// Resumes the coroutine within a slice of the trace. The awaiter may be destroyed before the slice ends.
 void awaiter_base::resume_traced() noexcept {
   trace_task(trace_kind::task_runs, *promise_->where());
-  const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, trace_wait_number(this), code_of(handle_));
-  resume(state_ == state::stopped ? promise_->stop() : handle_);
+  const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, trace_wait_number(this),
+                          code_of(promise_->self()));
+  resume(state_ == state::stopped ? promise_->stop() : promise_->self());
 }
 
 void awaiter_base::trace_ready() const noexcept {

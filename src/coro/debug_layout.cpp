@@ -34,7 +34,7 @@ struct debug_layout {
     constexpr std::uint64_t next = offsetof(list_hook, next_);
     return {
         .magic = {'b', 'r', 'a', 'i', 'd', 't', 'a', 'b'},
-        .version = 2,
+        .version = 3,
         .words = (sizeof(braid_debug_table) - offsetof(braid_debug_table, home_parts)) / sizeof(std::uint64_t),
         .home_parts = &first_home_part,
         .is_scope = &scope::parent_stopped,
@@ -59,23 +59,22 @@ struct debug_layout {
         .awaiter_hook = offsetof(awaiter_base, next_) - next,
         .awaiter_how = offsetof(awaiter_base, operation_),
         .awaiter_promise = offsetof(awaiter_base, promise_),
-        .awaiter_handle = offsetof(awaiter_base, handle_),
         .operation_name = offsetof(awaiter_base::operation, name),
         .deaf_hook = offsetof(deaf_wait, next_) - next,
         .deaf_joined = offsetof(deaf_wait, joined_),
         .deaf_promise = offsetof(deaf_wait, promise_),
-        .deaf_handle = offsetof(deaf_wait, handle_),
-        .promise_parent = offsetof(promise_base, parent_),
-        .promise_continuation = offsetof(promise_base, continuation_),
+        .promise_parent = offsetof(promise_base, next),
+        .promise_self = offsetof(promise_base, self_),
         .promise_context = offsetof(promise_base, context_),
         .promise_scope = offsetof(promise_base, scope_),
         .promise_at = offsetof(promise_base, place_),
         .promise_bytes = sizeof(promise_base),
         .info_number = offsetof(task_info, id),
-        .info_name = offsetof(task_info, name),
+        .info_name = offsetof(task_info, name) + offsetof(task_name, text_),
         .operation_layout = offsetof(awaiter_base::operation, layout),
         .scope_idle = offsetof(scope, idle_),
         .scope_idle_context = offsetof(scope, idle_context_),
+        .scope_parent = offsetof(scope, parent_),
     };
   }
 
@@ -115,7 +114,7 @@ struct debug_layout {
   static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));
   static_assert(std::is_same_v<decltype(task_id::number), std::uint64_t>);
 #if !defined(_LIBCPP_VERSION)  // the script does not read strings of libc++
-  static_assert(sizeof(std::string) == 32);
+  static_assert(sizeof(std::string) == 32 && sizeof(task_name) == sizeof(void*));
 #endif
   static_assert(sizeof(wait_layout) == 5 * sizeof(std::uint64_t) && sizeof(bool) == 1);
   static_assert(sizeof(intrusive_list<stop_callback>) == sizeof(list_hook), "a list is its head");

@@ -131,7 +131,8 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
       left.push_back({.scope = each, .depth = depth});
   };
 
-  if (!seen.scopes.empty()) left.push_back({.scope = 0});
+  for (std::size_t i = seen.scopes.size(); i > 0; --i)
+    if (seen.scopes[i - 1].around == seen_scope::none) left.push_back({.scope = i - 1});
   while (!left.empty()) {
     const branch at = left.back();
     left.pop_back();

@@ -57,12 +57,12 @@ void home_list::forget_parent(home_part& in) noexcept {
   while (home* const gone = in.homes.pop_front()) gone->is_listed_.store(false, relaxed);
 }
 
-void home_list::add(home& home) noexcept {
+void home_list::add(home& home, scope& root) noexcept {
   home_part& in = find_part(home);
   const std::lock_guard guard(in.lock);
   forget_parent(in);
   in.homes.push_back(home);
-  home.listed_root_ = &home.root();
+  home.listed_root_ = &root;
   home.is_listed_.store(true, relaxed);
 }
 

@@ -54,7 +54,7 @@ auto promise_base::stop() noexcept -> std::coroutine_handle<> {
   bool may_destroy = scope_ == nullptr || scope_->where().is_current();
   promise_base* at = this;
   while (at->end_ == nullptr) {
-    promise_base* const parent = at->parent_;
+    promise_base* const parent = at->parent();
     auto* const owner = static_cast<std::coroutine_handle<>*>(at->context_);
     may_destroy = may_destroy && owner != nullptr;
     at->goes_on_no_more();
@@ -83,8 +83,9 @@ void promise_base::end_at_home(ending ending) noexcept {
 
 void promise_base::came_home(job& self, action /*what*/) {
   auto& root = static_cast<promise_base&>(self);
-  if (const auto first = std::exchange(root.continuation_, nullptr)) return resume(first);
-  resume(root.end_(root, root.parent_ == &root ? ending::stopped : ending::done));
+  root.next = nullptr;  // a root has no parent
+  if (!root.self_) return resume(root.end_(root, ending::stopped));
+  resume(root.self_.done() ? root.end_(root, ending::done) : root.self_);
 }
 
 namespace {
@@ -94,13 +95,11 @@ constinit thread_local unsigned nested_beginnings __attribute__((tls_model("init
 }  // namespace
 
 /// Starts the root coroutine of a task. The root may be destroyed when its first step has ended.
-void promise_base::begin(std::coroutine_handle<> self) noexcept {
-  if (nested_beginnings == max_nested) [[unlikely]] {
-    continuation_ = self;
+void promise_base::begin() noexcept {
+  if (nested_beginnings == max_nested) [[unlikely]]
     return scope_->where().post_resumption(*this);
-  }
   ++nested_beginnings;
-  resume(self);
+  resume(self_);
   --nested_beginnings;
 }
 

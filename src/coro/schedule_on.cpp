@@ -13,7 +13,7 @@ auto schedule_awaiter::leave() noexcept -> std::coroutine_handle<> {
   if (executor_->try_post(way)) return {};  // the coroutine may have ended
   delete &way;
   why_not_ = errc::closed;
-  return handle_;
+  return promise_->self();
 }
 
 void schedule_awaiter::came_home(job& self, action /*what*/) {
@@ -21,7 +21,7 @@ void schedule_awaiter::came_home(job& self, action /*what*/) {
   switch (hop.next_step_) {
     case step::leave: return resume(hop.leave());
     case step::stop: return resume(hop.promise_->stop());
-    case step::go_on: return resume(hop.handle_);
+    case step::go_on: return resume(hop.promise_->self());
   }
 }
 
@@ -37,9 +37,9 @@ void departure::arrived(job& self, action what) {
     in->has_sent(way);
   else
     delete &way;
-  if (what == action::run) return resume(hop.handle_);
+  if (what == action::run) return resume(hop.promise_->self());
   hop.why_not_ = errc::dropped;
-  if (in == nullptr) return resume(hop.handle_);
+  if (in == nullptr) return resume(hop.promise_->self());
   hop.come_home_for(schedule_awaiter::step::go_on);
 }
 

@@ -37,30 +37,51 @@ constexpr std::size_t steps_between_looks = 16;  // the number of own steps betw
 
 }  // namespace
 
-serial_executor::serial_executor(executor& executor, detail::shared_timers* timers)
-    : drain_step(&drain_due), end_step(&stop_all), executor_(executor.id()), timers_(timers), root_(*this) {}
+serial_executor::serial_executor(executor& target) : serial_executor(target, purpose::many_tasks) {}
 
-/// Creates a serial executor that destroys itself after its last task. The caller holds its queue until the first drain
-/// has run.
-serial_executor::serial_executor(executor& executor, detail::strand_queue<job>::held held)
+serial_executor::serial_executor(executor& target, detail::shared_timers& timers) : serial_executor(target) {
+  timer_state_ = std::make_unique<timer_state>(*this, &timers);
+}
+
+/// Creates a serial executor. If it is the home of one task, the caller holds its queue until the first drain has run.
+serial_executor::serial_executor(executor& executor, purpose purpose)
     : drain_step(&drain_due),
-      end_step(&stop_all),
       executor_(executor.id()),
-      timers_(nullptr),
-      queue_(held),
-      is_alone_(true),
-      root_(*this) {}
+      queue_(purpose == purpose::many_tasks ? detail::strand_queue<job>()
+                                            : detail::strand_queue<job>(detail::strand_queue<job>::held())),
+      purpose_(purpose),
+      first_(*this) {}
+
+serial_executor::timer_state::timer_state(serial_executor& h, detail::shared_timers* timers) noexcept
+    : droppable_timer(&wake_timer_fired, &wake_timer_fired),
+      job(&ticked),
+      owner(&h),
+      service(timers),
+      wheel(timers != nullptr ? timers->now() : h.now()) {}
+
+/// The last job of a home of many tasks. It is on the stack of the destructor, which waits for it.
+struct serial_executor::last_step : job {
+  explicit last_step(serial_executor& h) noexcept : job(&run), home_(&h) {}
+
+  static void run(job& self, action /*what*/) {
+    serial_executor& home = *static_cast<last_step&>(self).home_;
+    home.first_.request_stop();
+    home.first_.when_idle(&no_task_left, &home);
+  }
+
+  serial_executor* home_;
+};
 
 serial_executor::~serial_executor() {
   BRAID_EXPECTS(!is_current(), "a serial executor must not be destroyed by its own jobs or tasks");
-  if (is_alone_) return;
-  end_step& end = *this;
+  if (purpose_ != purpose::many_tasks) return;
+  last_step end(*this);
   if (queue_.push(end) == detail::strand_push::first) {
-    bool needs_drain = root_.tasks() != 0;
+    bool needs_drain = first_.tasks() != 0;
     if (!needs_drain) {  // at rest: nothing to wait for from an executor that may have no thread but this one
       const home_run here(*this);
       ready_.push_chain(queue_.take()->next);
-      stop_all(end, job::action::run);
+      last_step::run(end, job::action::run);
       needs_drain = !ready_.empty() || !queue_.try_release();
     }
     if (needs_drain && !repost_drain()) drop_drain();
@@ -80,13 +101,14 @@ void serial_executor::await_idle() noexcept {
 
 auto serial_executor::run_alone(executor& executor, task<void> first) -> bool {
   auto begin = [&executor, first = std::move(first)]() mutable {
-    run_here(
-        executor, [](scope& root, void* task) noexcept { root.spawn(std::move(*static_cast<braid::task<>*>(task))); },
-        &first);
+    run_first(
+        executor, purpose::root_task,
+        [](scope& root, void* task) noexcept { root.spawn(std::move(*static_cast<braid::task<>*>(task))); }, &first);
   };
   return post(executor, std::move(begin)).has_value();
 }
 
+/// The first step of a home of one task.
 struct serial_executor::first_step : job {
   first_step(serial_executor& h, begin_fn begin, void* context) noexcept
       : job(&run), home_(&h), begin_(begin), context_(context) {}
@@ -94,8 +116,8 @@ struct serial_executor::first_step : job {
   static void run(job& self, action /*what*/) {
     auto& first = static_cast<first_step&>(self);
     serial_executor& home = *first.home_;
-    first.begin_(home.root_, first.context_);
-    home.root_.when_idle(&no_task_left, &home);
+    first.begin_(home.first_, first.context_);
+    if (home.purpose_ == purpose::root_task) home.first_.when_idle(&no_task_left, &home);
   }
 
   serial_executor* home_;
@@ -105,11 +127,43 @@ struct serial_executor::first_step : job {
 
 /// Creates the serial executor on the thread that will run the task. Its memory is then in that thread's caches, and no
 /// other thread can refer to it before the task waits.
-void serial_executor::run_here(executor& executor, begin_fn begin, void* context) {
-  auto& made = *new serial_executor(executor, detail::strand_queue<job>::held());
+void serial_executor::run_first(executor& executor, purpose purpose, begin_fn begin, void* context) {
+  auto& made = *new serial_executor(executor, purpose);
   first_step first(made, begin, context);  // the first job of the drain, so it ends before the drain does
   made.ready_.push(first);
   made.drain();
+}
+
+void serial_executor::run_task_here(executor& executor, begin_fn begin, void* context) {
+  run_first(executor, purpose::own_task, begin, context);
+}
+
+/// Ends the home once its root scope has no task either.
+void serial_executor::task_has_left() noexcept {
+  if (root_ != nullptr) return root_->when_idle(&no_task_left, this);
+  static_cast<void>(no_task_left(this));
+}
+
+/// Returns the root scope of a home whose only task has a scope of its own. Hardly any program asks for it, so it is
+/// created by the first call. Without memory for it, the scope of the task serves as root scope: then the task
+/// does not end before the tasks in it, and a stop of the task stops them as well.
+auto serial_executor::root_beside_task() noexcept -> scope& {
+  if (root_ == nullptr) {
+    root_.reset(new (std::nothrow) scope(*this));
+    if (root_ == nullptr) return first_;
+    first_.show(*root_);
+    if (refused_.load(relaxed)) root_->request_stop();
+  }
+  return *root_;
+}
+
+void serial_executor::stop_tasks() noexcept {
+  first_.request_stop();
+  if (root_ != nullptr) root_->request_stop();
+}
+
+auto serial_executor::has_tasks() const noexcept -> bool {
+  return first_.tasks() != 0 || (root_ != nullptr && root_->tasks() != 0);
 }
 
 auto serial_executor::is_current() const noexcept -> bool {
@@ -174,18 +228,18 @@ template <typename Fn>
 auto serial_executor::run_steps(Fn& is_over) noexcept -> after_drain {
   const home_run here(*this);
   for (std::size_t ran = 0;; ++ran) {
-    if (refused_.load(relaxed)) root_.request_stop();
+    if (refused_.load(relaxed)) stop_tasks();
     if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(queue_.take());
     if (!ready_.empty()) {
       if (is_over(ran) && repost_drain()) return after_drain::leave;
       run(*ready_.pop());
-    } else if (is_alone_ && ended_.load(relaxed) && root_.tasks() == 0) {  // a job may have begun another task here
+    } else if (purpose_ != purpose::many_tasks && ended_.load(relaxed) && !has_tasks()) {  // a job may have begun one
       if (std::exchange(is_retired_, true)) return after_drain::end;
       disarm_wake_timer();
       detail::home_list::remove(*this);
       retire();  // the posts of the timer, and of threads with a future of this home, are now in the queue
     } else {
-      if (root_.tasks() != 0 && !is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this);
+      if (has_tasks() && !is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this, first_);
       if (queue_.try_release()) return after_drain::leave;
     }
   }
@@ -231,12 +285,6 @@ void serial_executor::run(job& work) noexcept {
   }
 }
 
-void serial_executor::stop_all(job& self, job::action /*what*/) {
-  auto& home = static_cast<serial_executor&>(static_cast<end_step&>(self));
-  home.root_.request_stop();
-  home.root_.when_idle(&no_task_left, &home);
-}
-
 auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
   // edge serial_executor.ended: publish, the destroying thread sees all writes of the tasks
   static_cast<serial_executor*>(self)->ended_.store(true, release);
@@ -244,9 +292,9 @@ auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle
 }
 
 /// Finds the timer service of the process. Returns false if there is neither memory nor a thread for it.
-auto serial_executor::has_timers() noexcept -> bool {
+auto serial_executor::has_service() noexcept -> bool {
   try {
-    if (timers_ == nullptr) timers_ = &detail::timers_of_process();
+    if (timer_state_->service == nullptr) timer_state_->service = &detail::timers_of_process();
     return true;
   } catch (const std::exception&) {
     return false;
@@ -254,13 +302,14 @@ auto serial_executor::has_timers() noexcept -> bool {
 }
 
 auto serial_executor::now() const noexcept -> time_point {
-  return timers_ != nullptr ? timers_->now() : steady_time().now();
+  const bool has_service = timer_state_ != nullptr && timer_state_->service != nullptr;
+  return has_service ? timer_state_->service->now() : steady_time().now();
 }
 
 void serial_executor::arm(timer& item, time_point time) noexcept {
   BRAID_ASSERT(is_current(), "a timer must be armed by a task of its home executor");
   try {
-    if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
+    if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this, nullptr);
   } catch (const std::bad_alloc&) {
     return refused_.store(true, relaxed);  // a task that would never wake is stopped before the next step
   }
@@ -278,25 +327,25 @@ void serial_executor::arm_wake_timer() noexcept {
   const auto next = timer_state_->wheel.next_event();
   if (!next || *next >= timer_state_->armed_until) return;
   if (*next <= now()) return post_tick();
-  if (!has_timers()) return refused_.store(true, relaxed);
+  if (!has_service()) return refused_.store(true, relaxed);
   timer_state_->armed_until = *next;
-  timers_->arm(timer_state_->wake_timer_, *next);
+  timer_state_->service->arm(*timer_state_, *next);
 }
 
 void serial_executor::disarm_wake_timer() noexcept {
-  if (timer_state_ != nullptr && timers_ != nullptr) timers_->disarm(timer_state_->wake_timer_);
+  if (timer_state_ != nullptr && timer_state_->service != nullptr) timer_state_->service->disarm(*timer_state_);
 }
 
-void serial_executor::wake_timer_fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->post_tick(); }
+void serial_executor::wake_timer_fired(timer& self) noexcept { static_cast<timer_state&>(self).owner->post_tick(); }
 
 void serial_executor::post_tick() noexcept {
   // edge serial_executor.tick: observe, the tick job has left the queue and may be queued again
-  if (!timer_state_->ticking.exchange(true, acquire)) post_resumption(timer_state_->tick);
+  if (!timer_state_->ticking.exchange(true, acquire)) post_resumption(*timer_state_);
 }
 
 void serial_executor::ticked(job& self, job::action /*what*/) {
-  serial_executor& home = *static_cast<tick_step&>(self).owner;
-  timer_state& all = *home.timer_state_;
+  auto& all = static_cast<timer_state&>(self);
+  serial_executor& home = *all.owner;
   // edge serial_executor.tick: publish, the tick job has left the queue before it is queued again
   all.ticking.store(false, release);
   all.armed_until = time_point::max();

@@ -22,7 +22,10 @@ constinit thread_local unsigned depth __attribute__((tls_model("initial-exec")))
 constinit const char task_info_key = 0;
 
 task_control::task_control(std::string&& name)
-    : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
+    : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = {}} {
+  if (!name.empty()) [[unlikely]]
+    info_.name = task_name(std::move(name));
+}
 
 /// Stops the task. Calls the scope without the lock, because the stop may run steps of the task here if an executor has
 /// refused the task's home executor. If the task awaits the end of this call, its scope exists until `last` has run.
@@ -30,40 +33,43 @@ void task_control::request_stop(errc reason, job& last) noexcept {
   scope* running = nullptr;
   {
     const std::lock_guard guard(lock_);
-    if (running_ == nullptr) {
+    if (stops_ != stops::passed) {
       if (requested_ == 0) requested_ = static_cast<std::uint8_t>(reason);
       return;
     }
-    running = running_;
+    running = own_;
     ++stopping_;
   }
   running->request_stop(reason);
   bool is_awaited = false;
   {
     const std::lock_guard guard(lock_);
-    if (--stopping_ == 0) is_awaited = std::exchange(awaits_stops_, false);
+    if (--stopping_ == 0 && stops_ == stops::awaited) {
+      stops_ = stops::none;
+      is_awaited = true;
+    }
   }
   if (is_awaited) running->where().post_resumption(last);
 }
 
-void task_control::begin(scope& scope) noexcept {
+void task_control::begin(scope& own) noexcept {
   is_traced_ = is_traced();
   if (is_traced_) [[unlikely]]
     trace_task_begin(info_.id.number, info_.name);
   std::uint8_t requested = 0;
   {
     const std::lock_guard guard(lock_);
-    running_ = &scope;
+    own_ = &own;
+    stops_ = stops::passed;
     requested = requested_;
   }
-  if (requested != 0) scope.request_stop(static_cast<errc>(requested));
+  if (requested != 0) own.request_stop(static_cast<errc>(requested));
 }
 
 auto task_control::try_leave() noexcept -> bool {
   const std::lock_guard guard(lock_);
-  running_ = nullptr;
-  awaits_stops_ = stopping_ != 0;
-  return !awaits_stops_;
+  stops_ = stopping_ == 0 ? stops::none : stops::awaited;
+  return stopping_ == 0;
 }
 
 void task_control::note_end() const noexcept {

@@ -34,7 +34,7 @@ auto task_walk::through(home& home) noexcept -> seen_home {
 
 task_walk::task_walk(home& home) : now_(home.now()) {
   home_.thread = braid::this_thread::name();
-  enter(home.root(), seen_scope::none);
+  enter(*home.listed_root_, seen_scope::none);
 }
 
 void task_walk::enter(scope& found, std::size_t around) {
@@ -45,10 +45,14 @@ void task_walk::enter(scope& found, std::size_t around) {
 }
 
 /// Visits the waits and nested scopes of a scope. Both are registered as stop callbacks, and the function of the
-/// callback shows which of them it is. Callbacks with other functions belong to the program.
+/// callback shows which of them it is. Callbacks with other functions belong to the program. A scope without a parent
+/// is shown here, but not inside this scope.
 void task_walk::visit(scope& at, std::size_t place) {
   const auto look = [&](stop_callback& each) {
-    if (each.code() == &scope::parent_stopped) return enter(static_cast<scope&>(each), place);
+    if (each.code() == &scope::parent_stopped) {
+      scope& found = static_cast<scope&>(each);
+      return enter(found, found.parent_ != nullptr ? place : seen_scope::none);
+    }
     if (each.code() == &awaiter_base::stopped) return add(static_cast<const awaiter_base&>(each));
     if (each.code() == &deaf_wait::no_stop) return add(static_cast<const deaf_wait&>(each));
   };
@@ -57,14 +61,14 @@ void task_walk::visit(scope& at, std::size_t place) {
 }
 
 void task_walk::add(const awaiter_base& waiting) {
-  seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
+  seen_task& made = add_chain(*waiting.promise_);
   made.waits_for = waiting.operation_->name;
   if (waiting.operation_->describe != nullptr) waiting.operation_->describe(waiting, made.details);
   if (waiting.operation_->needs != nullptr) made.needs = waiting.operation_->needs(waiting);
 }
 
 void task_walk::add(const deaf_wait& waiting) {
-  seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
+  seen_task& made = add_chain(*waiting.promise_);
   made.waits_for = "tasks of a scope";
   made.joins = waiting.joined_;
   home_.inner.push_back(waiting.joined_);
@@ -73,7 +77,7 @@ void task_walk::add(const deaf_wait& waiting) {
 
 /// Adds a chain of coroutines, from the innermost to the root. The first word of a frame is the function that resumes
 /// it. The parent's frame is found by its handle, so that the alignment of promises does not matter.
-auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task& {
+auto task_walk::add_chain(const promise_base& lowest) -> seen_task& {
   seen_task made{.first_level = home_.levels.size(), .first_inner = home_.inner.size()};
   const scope& innermost = *lowest.scope_;
   if (innermost.deadline_ != time_point::max()) made.time_left = innermost.deadline_ - now_;
@@ -81,11 +85,10 @@ auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> ha
 
   const promise_base* at = &lowest;
   while (true) {
-    home_.levels.push_back({*static_cast<void* const*>(handle.address()), at->place_});
-    const promise_base* const above = at->parent_;
+    home_.levels.push_back({*static_cast<void* const*>(at->self_.address()), at->place_});
+    const promise_base* const above = at->parent();
     if (above == nullptr) break;
     if (above->scope_ != at->scope_) home_.inner.push_back(at->scope_);
-    handle = at->continuation_;
     at = above;
   }
   made.levels = home_.levels.size() - made.first_level;

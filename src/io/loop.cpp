@@ -63,7 +63,7 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
       job_times_(steady_time()),  // posting threads read it; a program's own clock may allow only one thread
       wheel_(clock_->now()),
       root_(*this) {
-  detail::home_list::add(*this);
+  detail::home_list::add(*this, root_);
 }
 
 loop::~loop() {

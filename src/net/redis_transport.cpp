@@ -47,7 +47,7 @@ class redis_transport::wake_event final : public awaiter_base {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
   void await_resume() const noexcept {}
 

@@ -6,7 +6,11 @@
 namespace braid::detail {
 
 scheduled_state::scheduled_state(executor_id executor, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
-    : timer(&fired, &timers_closed), job(&act), executor_(executor), keeper_(std::move(keeper)), rule_(rule) {}
+    : droppable_timer(&fired, &timers_closed),
+      job(&act),
+      executor_(executor),
+      keeper_(std::move(keeper)),
+      rule_(rule) {}
 
 scheduled_state::~scheduled_state() = default;
 

@@ -418,8 +418,10 @@ TEST_CASE("all timers can be taken out, due or not, and the wheel is used on") {
 }
 
 TEST_CASE("a timer that is dropped calls its other function, where it has one") {
-  struct droppable : braid::timer {
-    droppable() : timer([](timer&) noexcept {}, [](timer& self) noexcept { ++static_cast<droppable&>(self).drops; }) {}
+  struct droppable : braid::droppable_timer {
+    droppable()
+        : droppable_timer([](timer&) noexcept {}, [](timer& self) noexcept { ++static_cast<droppable&>(self).drops; }) {
+    }
     int drops = 0;
   } with;
   with.drop();

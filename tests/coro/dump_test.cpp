@@ -496,6 +496,38 @@ TEST_CASE("tasks with homes of their own are found on the pool") {
   CHECK(eventually([&] { return dump_at(workers).homes.empty(); }));
 }
 
+TEST_CASE("a task in the root scope of another task's home is shown beside that task, and without it") {
+  pool workers({.workers = 1});
+  async_event go;
+  auto waits = [&]() -> task<void> { co_await go; };
+  auto begins = [&](bool stays) -> task<void> {
+    home& own = (co_await this_scope()).where();
+    own.root().spawn(waits());
+    if (stays) co_await sleep_for(1h);
+  };
+  auto stays = spawn(workers, {.name = "main"}, begins(true));
+  spawn(workers, [] {}).get();  // it sleeps now
+  const auto both = dump_at(workers);
+  REQUIRE(both.homes.size() == 1);
+  REQUIRE(both.homes[0].tasks.size() == 2);
+  CHECK(both.homes[0].tasks[0].name == "main");
+  CHECK(both.homes[0].tasks[0].depth == 0);
+  CHECK(both.homes[0].tasks[1].name.empty());
+  CHECK(both.homes[0].tasks[1].depth == 0);
+  stays.request_stop();
+  stays.wait();
+  spawn(workers, begins(false)).wait();
+  spawn(workers, [] {}).get();  // its home rests now
+  const auto alone = dump_at(workers);
+  REQUIRE(alone.homes.size() == 2);
+  for (const task_dump::home& each : alone.homes) {
+    REQUIRE(each.tasks.size() == 1);
+    CHECK(each.tasks[0].name.empty());
+    CHECK(each.tasks[0].waits_for != "");
+  }
+  go.set();
+}
+
 TEST_CASE("a serial executor that runs jobs alone is not asked") {
   manual_executor there;
   {

@@ -58,6 +58,24 @@ TEST_CASE("a task that waits when its pool goes is stopped once what it waits fo
   CHECK(ended.count == 1);
 }
 
+TEST_CASE("the home of a task whose pool goes stops the task, and what waits in its root scope") {
+  auto workers = small_pool();
+  async_event happened;
+  deaths ended;
+  auto begins = [&]() -> task<void> {
+    home& own = (co_await this_scope()).where();
+    own.root().spawn(sleep_long(mortal(ended)));
+    co_await happened;
+    co_await sleep_for(1h);
+  };
+  auto ahead = spawn(*workers, begins());
+  workers.reset();  // which runs what it has accepted: both wait
+  CHECK_FALSE(ahead.is_ready());
+  happened.set();
+  CHECK(failure_code(ahead) == errc::stopped);
+  CHECK(ended.count == 1);
+}
+
 TEST_CASE("a home whose pool has gone ends on the thread that ends it") {
   auto workers = small_pool();
   auto home = std::make_unique<serial_executor>(*workers);

@@ -413,3 +413,29 @@ TEST_CASE("a task on a pool may begin another one at its own home, and end first
   spawn(workers, begins()).get();
   ended.wait(false);
 }
+
+TEST_CASE("a task in the root scope of a task's own home is not stopped with the task, and not awaited by its future") {
+  async_event go;
+  std::atomic<bool> ended = false;
+  auto waits = [&]() -> task<void> {
+    co_await go;
+    ended = true;
+    ended.notify_all();
+  };
+  auto begins = [&]() -> task<void> {
+    scope& mine = co_await this_scope();
+    home& own = mine.where();
+    CHECK(&own.root() != &mine);
+    CHECK(&own.root() == &own.root());
+    own.root().spawn(waits());
+    co_await sleep_for(1h);
+  };
+  pool workers(pool::options{.workers = 1});
+  auto ahead = spawn(workers, begins());
+  spawn(workers, [] {}).get();  // it sleeps now
+  ahead.request_stop();
+  ahead.wait();
+  CHECK_FALSE(ended);
+  go.set();
+  ended.wait(false);
+}

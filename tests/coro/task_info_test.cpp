@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 
 using namespace braid;
 using testing::test_loop;
@@ -19,7 +20,7 @@ namespace {
 auto name_here() -> task<std::string> {
   co_await sleep_for(1us);
   const task_info* const found = co_await this_task();
-  co_return found == nullptr ? std::string("none") : found->name;
+  co_return found == nullptr ? std::string("none") : std::string(found->name);
 }
 
 auto name_in_a_scope() -> task<std::string> {
@@ -68,4 +69,20 @@ TEST_CASE("numbers are different, and the task sees the number of its handle") {
     co_return told&& first != second&& first != task_id() && second != task_id();
   };
   CHECK(here.run(body()).take());
+}
+
+TEST_CASE("a name without a text is empty, and copies have the text of their original") {
+  CHECK(task_name().empty());
+  CHECK(task_name(std::string()).empty());
+  CHECK(task_name() == "");
+  task_name name(std::string("first"));
+  task_name copy = name;
+  CHECK_FALSE(copy.empty());
+  CHECK(copy == "first");
+  name = task_name(std::string("second"));
+  CHECK(copy == "first");
+  copy = name;
+  CHECK(copy == "second");
+  CHECK(std::string(name) == "second");
+  CHECK(task_name(std::move(copy)) == "second");
 }

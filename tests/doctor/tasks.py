@@ -170,24 +170,18 @@ def from_core(expected, core):
     check(end.returncode == 1 and end.stderr.count("\n") == 1, f"the wrong program: {end.stderr}")
 
 
-def other_versions(expected, core):
-    """The table as that of an older library, whose waits have no layouts, and as one that is not known."""
+def unknown_version(core):
+    """The table as one of a later library."""
     whole = core.read_bytes()
-    head = re.search(rb"braidtab" + re.escape(struct.pack("<Q", 2)) + rb"(.{8})", whole, re.DOTALL)
+    head = re.search(rb"braidtab" + re.escape(struct.pack("<Q", 3)), whole)
     check(head is not None, "a core file has the table")
     if head is None:
         return
-    old_words = struct.unpack("<Q", head[1])[0] - 3
     of_core = core.with_name("other")
-    of_core.write_bytes(whole.replace(head[0], b"braidtab" + struct.pack("<QQ", 1, old_words)))
+    of_core.write_bytes(whole.replace(head[0], b"braidtab" + struct.pack("<Q", 4)))
     end = tasks("--core", str(of_core), program)
-    bare = {name: [re.sub(r"(waits for [^,]*),.*", r"\1", line) for line in lines]
-            for name, lines in expected.items() if name != "deadlock"}
-    check(end.returncode == 0 and by_name(end.stdout) == bare, f"an older table is read: {end.stdout}{end.stderr}")
-    of_core.write_bytes(whole.replace(head[0], b"braidtab" + struct.pack("<QQ", 3, old_words + 3)))
-    end = tasks("--core", str(of_core), program)
-    check(end.returncode == 1 and "the program has version 3 of braid_debug_layout" in end.stderr,
-          f"version 3 is refused: {end.stderr}")
+    check(end.returncode == 1 and "the program has version 4 of braid_debug_layout" in end.stderr,
+          f"version 4 is refused: {end.stderr}")
 
 
 def damaged(core, seed):
@@ -224,11 +218,11 @@ def bounds(script):
         return struct.pack("<5Q", address + 4096, 4096, address + 4096, 4096, 0)[:size]
 
     memory = types.SimpleNamespace(bytes=read, word=lambda address: 4096)
-    table = types.SimpleNamespace(promise_bytes=40, promise_parent=0, promise_scope=8, promise_continuation=16,
-                                  promise_context=24, promise_at=32, scope_deadline=0, scope_stop=8)
+    table = types.SimpleNamespace(has_own_handles=True, promise_bytes=40, promise_parent=0, promise_scope=8,
+                                  promise_self=16, promise_context=24, promise_at=32, scope_deadline=0, scope_stop=8)
     walk = script["Walk"](memory, table, [1000])
     for promise in range(0, 1_000_000, 1000):
-        walk.guard(lambda promise=promise: walk.chain(4096 + promise, 4096))
+        walk.guard(lambda promise=promise: walk.chain(4096 + promise, None))
     check(walk.budget == [0] and len(walk.problems) == 1000, "levels have a bound in all tasks together")
     check(len(script["margin_of"](1_000_000)) < 1000, "margins have a bound")
     second, text = 10**9, script["deadline_text"]
@@ -253,12 +247,53 @@ def tables(script):
             return str(error)
         return ""
 
-    words = len(script["WORDS"][1]), len(script["WORDS"][2])
-    check(words == (37, 40) and refusal(1, 37) == "" and refusal(2, 40) == "", "both versions are read")
-    for version, count in ((0, 0), (1, 40), (2, 37), (3, 40), (2**64 - 1, 2**64 - 1)):
+    words = [len(script["WORDS"][version]) for version in (1, 2, 3)]
+    check(words == [37, 40, 39] and not any(refusal(at + 1, count) for at, count in enumerate(words)),
+          "all versions are read")
+    for version, count in ((0, 0), (1, 40), (2, 37), (3, 40), (4, 39), (2**64 - 1, 2**64 - 1)):
         check(f"version {version} of braid_debug_layout with {count} words" in refusal(version, count),
               f"version {version} with {count} words is refused")
     check("braid_debug_layout.part_count is " in refusal(2, 40, 1 << 40), "an offset is refused")
+
+
+def versions(script):
+    """A task of two coroutines, and a scope beside its own, in memory as each version of the table describes it."""
+    scope, info, wait, operation, child, root, other = range(8192, 8192 * 8, 8192)
+    frames = {child: 70000, root: 71000}
+    hooks = {"callbacks": scope + 16, "deaf": scope + 32, "wait": wait + 16, "other": other}
+    offsets = {name: 0 for name in script["WORDS_3"] + script["WORDS_2"]} | {
+        "is_scope": 1, "is_wait": 2, "is_deaf": 3, "task_info_key": 4, "hook_next": 8, "callback_code": 16,
+        "scope_callbacks": 16, "scope_deaf": 32, "scope_tasks": 48, "scope_deadline": 56, "scope_key": 64,
+        "scope_value": 72, "scope_stop": 80, "scope_idle": 88, "scope_parent": 96, "awaiter_hook": 16, "awaiter_how": 40,
+        "awaiter_promise": 48, "awaiter_handle": 56, "operation_name": 8, "operation_layout": 16, "promise_parent": 0,
+        "promise_continuation": 8, "promise_self": 8, "promise_context": 16, "promise_scope": 24, "promise_at": 32,
+        "promise_bytes": 40, "info_number": 0, "info_name": 8}
+    for version in (1, 2, 3):
+        words = {hooks["callbacks"] + 8: hooks["wait"], hooks["wait"] + 8: hooks["callbacks"], hooks["wait"] + 16: 2,
+                 hooks["deaf"] + 8: hooks["other"], hooks["other"] + 8: hooks["deaf"], hooks["other"] + 16: 1,
+                 other + 24: other + 16, other + 40: other + 32,  # the lists of the other scope are empty
+                 scope + 48: 1, scope + 64: 4, scope + 72: info, info: 17, wait + 40: operation, wait + 48: child,
+                 operation + 8: 500, child: root, child + 24: scope, root + 16: scope, root + 24: scope,
+                 frames[child]: 600, frames[root]: 601}
+        if version < 3:
+            words |= {wait + 56: frames[child], child + 8: frames[root]}
+        else:
+            words |= {info + 8: 900, child + 8: frames[child], root + 8: frames[root]}
+
+        def read(address, size, words=words):
+            return b"".join(struct.pack("<Q", words.get(at, 0)) for at in range(address, address + size, 8))[:size]
+
+        memory = types.SimpleNamespace(bytes=read, word=lambda at, read=read: struct.unpack("<Q", read(at, 8))[0],
+                                       text={500: "sleep"}.get, string={info + 8: "old", 900: "new"}.get)
+        table = types.SimpleNamespace(has_details=version >= 2, has_own_handles=version >= 3,
+                                      **{name: offsets[name] for name in script["WORDS"][version]})
+        walk = script["Walk"](memory, table, [1000]).through(scope)
+        check(not walk.problems, f"version {version}: {walk.problems}")
+        seen = [(each.name, each.around) for each in walk.scopes]
+        check(seen == [("new" if version == 3 else "old", None), ("", None if version == 3 else 0)],
+              f"version {version}: scopes: {seen}")
+        levels = [(each.waits_for, [code for code, _ in each.levels]) for each in walk.tasks]
+        check(levels == [("sleep", [600, 601])], f"version {version}: levels of the task: {levels}")
 
 
 def details(script, seed):
@@ -398,6 +433,7 @@ with tempfile.TemporaryDirectory() as scratch:
     loaded = load_script()
     names(loaded)
     tables(loaded)
+    versions(loaded)
     details(loaded, seed_of_run)
     cycles(loaded, seed_of_run)
     bounds(loaded)
@@ -405,7 +441,7 @@ with tempfile.TemporaryDirectory() as scratch:
     core_file = by_gdb(seen, pathlib.Path(scratch))
     if core_file:
         from_core(seen, core_file)
-        other_versions(of_what_is_gone(seen), core_file)
+        unknown_version(core_file)
         damaged(core_file, seed_of_run)
 if failures:
     sys.exit(f"{len(failures)} failures")

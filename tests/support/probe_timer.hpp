@@ -9,9 +9,9 @@
 
 namespace braid::testing {
 
-struct probe_timer : timer {
+struct probe_timer : droppable_timer {
   explicit probe_timer(std::function<void()> on_fire = {}, std::function<void()> on_drop = {})
-      : timer(&fire, &drop), fire_action(std::move(on_fire)), drop_action(std::move(on_drop)) {}
+      : droppable_timer(&fire, &drop), fire_action(std::move(on_fire)), drop_action(std::move(on_drop)) {}
 
   static void fire(timer& self) noexcept {
     auto& mine = static_cast<probe_timer&>(self);

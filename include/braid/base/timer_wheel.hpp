@@ -20,31 +20,48 @@ class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  /// Constructs a timer. `when_dropped` may be omitted if the timer service cannot end before the timer fires.
-  explicit timer(fire_fn when_due, fire_fn when_dropped = nullptr) noexcept : fire_(when_due), drop_(when_dropped) {}
+  /// Constructs a timer. If the timer service may end before the timer fires, use a `droppable_timer`.
+  explicit timer(fire_fn when_due) noexcept : fire_(when_due) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 
   /// Calls `when_due` of the constructor.
   void fire() noexcept { fire_(*this); }
 
-  /// Calls `when_dropped` of the constructor, because the timer service has ended and the timer will not fire.
-  void drop() noexcept {
-    if (drop_ != nullptr) drop_(*this);
-  }
+  /// Calls `when_dropped` of a `droppable_timer`, because the timer service has ended and the timer will not fire.
+  inline void drop() noexcept;
 
  private:
   friend class timer_wheel;
+  friend class droppable_timer;
   static constexpr unsigned tick_bits = 50;
   static constexpr std::uint64_t max_tick = (std::uint64_t{1} << tick_bits) - 1;
-  static constexpr std::uint64_t no_slot = (std::uint64_t{1} << (64 - tick_bits)) - 1;
+  static constexpr unsigned slot_bits = 13;
+  static constexpr std::uint64_t no_slot = (std::uint64_t{1} << slot_bits) - 1;
   static constexpr std::uint64_t among_few = no_slot - 1;  // in the list of few timers
 
   fire_fn fire_;
-  fire_fn drop_;
   std::uint64_t tick_ : tick_bits = 0;
-  std::uint64_t slot_ : 64 - tick_bits = no_slot;
+  std::uint64_t slot_ : slot_bits = no_slot;
+  std::uint64_t is_droppable_ : 1 = 0;
 };
+
+/// A timer whose owner must know if the timer service ends before the timer fires.
+class droppable_timer : public timer {
+ public:
+  droppable_timer(fire_fn when_due, fire_fn when_dropped) noexcept : timer(when_due), drop_(when_dropped) {
+    is_droppable_ = 1;
+  }
+
+ private:
+  friend class timer;
+
+  fire_fn drop_;
+};
+
+inline void timer::drop() noexcept {
+  if (is_droppable_ != 0) static_cast<droppable_timer*>(this)->drop_(*this);
+}
 
 /// A set of pending timers, sorted by the tick of about 16 µs in which they are due. Deadlines are rounded up to a tick
 /// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late.

@@ -145,7 +145,7 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(this->suspend(self.promise(), self, place));
+    return transfer_to(this->suspend(self.promise(), place));
   }
   auto await_resume() -> typename wait::value { return this->take(); }
 

@@ -307,7 +307,7 @@ class [[nodiscard, gnu::warn_unused]] sender_awaiter final : outside_wait {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
   auto await_resume() -> value { return outcome_.take(); }
 

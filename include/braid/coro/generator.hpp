@@ -271,6 +271,8 @@ class async_generator_promise final : public promise_base {
     void await_resume() const noexcept {}
   };
 
+  async_generator_promise() noexcept
+      : promise_base(std::coroutine_handle<async_generator_promise>::from_promise(*this)) {}
   auto get_return_object() noexcept -> async_generator<T>;
 
   auto yield_value(element& value) noexcept -> yield_awaiter {
@@ -364,7 +366,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
       promise_type& promise = frame_.promise();
       if (promise.runs()) return detail::transfer_to(consumer.promise().stop());
       consumer.promise().suspends_at(place);
-      promise.attach(consumer.promise(), consumer);
+      promise.attach(consumer.promise());
       promise.starts();
       return detail::transfer_to(frame_);
     }

@@ -16,6 +16,7 @@ class scope;
 
 namespace detail {
 class dump_round;
+class task_walk;
 struct debug_layout;
 }  // namespace detail
 
@@ -45,6 +46,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   friend struct detail::home_list;
   friend struct detail::debug_layout;
   friend class detail::dump_round;
+  friend class detail::task_walk;
 
   /// Queues a job that examines the tasks of the home, in any state of the home. It runs no task. Threads: any, under
   /// the lock of `home_list`.
@@ -57,8 +59,8 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// Returns the id of the thread that the home always runs on, or 0 if its thread may change. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 
-  const scope* listed_root_ = nullptr;  // read by debuggers; written with `is_listed_`
-  atomic<bool> is_listed_{false};       // true if the home is in `home_list`; written under its lock
+  scope* listed_root_ = nullptr;   // read by dumps and debuggers; written with `is_listed_`
+  atomic<bool> is_listed_{false};  // true if the home is in `home_list`; written under its lock
 };
 
 }  // namespace braid

@@ -33,7 +33,6 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
       -> transfer {
     promise_ = &self.promise();
     promise_->suspends_at(place);
-    handle_ = self;
     scope* const in = promise_->where();
     if (in == nullptr || in->where().is_current()) return transfer_to(leave());
     in->where().post_resumption(*this);  // a stop reaches it at home only
@@ -59,7 +58,6 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
   executor* executor_;
   departure* way_ = nullptr;  // null once it is posted
   promise_base* promise_ = nullptr;
-  std::coroutine_handle<> handle_;
   step next_step_ = step::leave;
   errc why_not_{};
 };

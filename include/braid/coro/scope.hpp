@@ -60,8 +60,8 @@ class BRAID_API deaf_wait : private stop_callback {
   explicit deaf_wait(const scope& joined) noexcept : stop_callback(&no_stop), joined_(&joined) {}
   ~deaf_wait() { ends(); }
 
-  /// Registers the wait, so that dumps show it. A task that is away from its home is not registered.
-  inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept;
+  /// Registers the wait for dumps. A task that is away from its home is not registered.
+  inline void begins(promise_base& promise, await_place place) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();
   }
@@ -73,7 +73,6 @@ class BRAID_API deaf_wait : private stop_callback {
 
   const scope* joined_;
   const promise_base* promise_ = nullptr;
-  std::coroutine_handle<> handle_;
 };
 
 template <typename Fn>
@@ -148,6 +147,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// Returns the time at which this scope stops itself, or time_point::max() if it has no deadline.
   [[nodiscard]] auto deadline() const noexcept -> time_point { return deadline_; }
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
+  /// Returns the scope that this scope is in, or null.
+  [[nodiscard]] auto around() const noexcept -> scope* { return parent_; }
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
   /// Returns the number of tasks that failed after the first failure.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
@@ -166,6 +167,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// Registers a wait on which a stop has no effect (any more), so that dumps show it. The wait unlinks itself when it
   /// ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
+  /// Makes dumps show `other`, a scope of the same home without a parent, beside this one. A stop does not reach it.
+  void show(scope& other) noexcept { keep(other); }
 
   /// Called by `schedule_on` before a task of this scope moves to another executor. Requires that no stop was
   /// requested.
@@ -279,7 +282,7 @@ void scope::begin(task<T> child, Owner& owner) noexcept {
   BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be spawned");
   ++tasks_;
   frame.promise().attach_root(this, &ended<T, Owner>, &owner);
-  frame.promise().begin(frame);
+  frame.promise().begin();
 }
 
 template <typename T, typename Owner>
@@ -307,7 +310,7 @@ class [[nodiscard, gnu::warn_unused]] scope::join_awaiter : detail::deaf_wait {
   template <typename Promise>
   void await_suspend(std::coroutine_handle<Promise> waiter,
                      detail::await_place place = detail::await_place::current()) noexcept {
-    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter, place);
+    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), place);
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());
   }
@@ -324,12 +327,11 @@ inline auto scope::join() noexcept { return join_awaiter(*this); }
 
 namespace detail {
 
-inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept {
+inline void deaf_wait::begins(promise_base& promise, await_place place) noexcept {
   scope* const in = promise.where();
   if (in == nullptr || !in->where().is_current()) return;
   promise.suspends_at(place);
   promise_ = &promise;
-  handle_ = self;
   in->keep(*this);
 }
 

@@ -33,11 +33,6 @@ struct drain_step : job {
   using job::job;
 };
 
-/// The last job of a serial executor.
-struct end_step : job {
-  using job::job;
-};
-
 }  // namespace detail
 
 /// A serial executor over another executor. Its jobs and tasks run on any free worker, never two at once, in the order
@@ -52,11 +47,11 @@ struct end_step : job {
 /// tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses. The same happens if
 /// there is no memory for the first timer, because the sleeping task could not be woken.
 /// Threads: `try_post`, `post_resumption` and `is_current` from any; the other functions from tasks of this home.
-/// Created on any thread. Cost: 320 bytes; a compare-exchange for each job and step; a post to the executor when it was
+/// Created on any thread. Cost: 296 bytes; a compare-exchange for each job and step; a post to the executor when it was
 /// idle.
 /// Lifetime: timers that are passed to it outlive it.
 /// Protocol: docs/design/serial_executor.md
-class BRAID_API serial_executor final : public home, private detail::drain_step, private detail::end_step {
+class BRAID_API serial_executor final : public home, private detail::drain_step {
  public:
   // The limits of one drain of the queue. After it, other work of the underlying executor runs first.
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
@@ -64,9 +59,10 @@ class BRAID_API serial_executor final : public home, private detail::drain_step,
 
   /// Constructs an executor on top of `target`. The sleeps of its tasks are served by a timer thread, which the process
   /// starts at the first sleep.
-  explicit serial_executor(executor& target) : serial_executor(target, nullptr) {}
+  explicit serial_executor(executor& target);
   /// Constructs an executor that uses `timers` for sleeps. They must exist as long as tasks of this executor.
-  serial_executor(executor& target, detail::shared_timers& timers) : serial_executor(target, &timers) {}
+  /// Errors: std::bad_alloc.
+  serial_executor(executor& target, detail::shared_timers& timers);
   /// Waits for the jobs that were posted before, and stops the tasks.
   /// Blocks: until all jobs and tasks have ended; a worker runs other work of its pool during the wait. Do not destroy
   /// the executor from its own jobs or tasks.
@@ -78,7 +74,9 @@ class BRAID_API serial_executor final : public home, private detail::drain_step,
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   void post_resumption(job& step) noexcept override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
-  [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
+  [[nodiscard]] auto root() noexcept -> scope& override {
+    return purpose_ != purpose::own_task ? first_ : root_beside_task();
+  }
   [[nodiscard]] auto needs_polls() const noexcept -> bool override;
   [[nodiscard]] auto poll() noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override;
@@ -94,46 +92,47 @@ class BRAID_API serial_executor final : public home, private detail::drain_step,
   /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports the error.
   [[nodiscard]] static auto run_alone(executor& executor, task<void> first) -> bool;
 
-  /// Does the same as `run_alone`, but within a job that `executor` runs on this thread. The home is created, calls
-  /// `begin(root, context)` and runs its first drain before `run_here` returns.
+  /// Calls `begin(own, context)` on a new home, within a job that `executor` runs on this thread, and runs the first
+  /// drain of the home before it returns. `own` is the scope of the task that `begin` begins, and not the root scope of
+  /// the home. At its end, when it does not use the scope any more, the task calls `task_has_left`.
   /// Errors: std::bad_alloc, and then `begin` was not called.
-  using begin_fn = void (*)(scope& root, void* context) noexcept;
-  static void run_here(executor& executor, begin_fn begin, void* context);
+  using begin_fn = void (*)(scope& own, void* context) noexcept;
+  static void run_task_here(executor& executor, begin_fn begin, void* context);
+  void task_has_left() noexcept;
 
  private:
-  /// The first step of a home that runs alone.
+  /// What a home is for. A home of one task deletes itself at its end.
+  enum class purpose : std::uint8_t {
+    many_tasks,
+    root_task,  // the first task runs in the root scope
+    own_task,   // the first task has a scope of its own
+  };
   struct first_step;
-  struct wake_timer : timer {
-    explicit wake_timer(serial_executor& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
+  struct last_step;
+  /// The timer state, which exists once a task has slept. It is the timer that wakes the home, and the job `tick` that
+  /// fires the timers that are due.
+  struct timer_state : droppable_timer, job {
+    timer_state(serial_executor& h, detail::shared_timers* timers) noexcept;
+
     serial_executor* owner;
-  };
-  struct tick_step : job {
-    explicit tick_step(serial_executor& h) noexcept : job(&ticked), owner(&h) {}
-    serial_executor* owner;
-  };
-  /// The timer state, which exists once a task has slept.
-  struct timer_state {
-    explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h), wake_timer_(h) {}
+    detail::shared_timers* service;  // null until a timer is armed, unless timers were passed
     timer_wheel wheel;
     intrusive_list<timer> due;
     time_point armed_until = time_point::max();
     atomic<bool> ticking{false};  // `tick` is queued; set by the thread that queues it, cleared by the job
-    tick_step tick;
-    wake_timer wake_timer_;
   };
 
-  serial_executor(executor& executor, detail::shared_timers* timers);
-  serial_executor(executor& executor, detail::strand_queue<job>::held held);
+  serial_executor(executor& executor, purpose purpose);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   void run_asked() noexcept override;
   [[nodiscard]] auto runs_on(detail::executor_id id) const noexcept -> bool override { return executor_ == id; }
 
   static void drain_due(job& self, job::action action);
-  static void stop_all(job& self, job::action action);
   static void ticked(job& self, job::action action);
   static void wake_timer_fired(timer& self) noexcept;
   static auto no_task_left(void* self) noexcept -> std::coroutine_handle<>;
+  static void run_first(executor& executor, purpose purpose, begin_fn begin, void* context);
 
   enum class after_drain : std::uint8_t { leave, end };
 
@@ -148,25 +147,28 @@ class BRAID_API serial_executor final : public home, private detail::drain_step,
   void arm_wake_timer() noexcept;
   void disarm_wake_timer() noexcept;
   void await_idle() noexcept;
-  auto has_timers() noexcept -> bool;
+  auto root_beside_task() noexcept -> scope&;
+  void stop_tasks() noexcept;
+  [[nodiscard]] auto has_tasks() const noexcept -> bool;
+  [[nodiscard]] auto has_service() noexcept -> bool;
 
   const detail::executor_id executor_;
-  detail::shared_timers* timers_;  // null until a task sleeps, unless timers were passed
   detail::strand_queue<job> queue_;
+  // The following members belong to the thread that currently drains the queue, except the two atomics.
+  detail::intrusive_queue<job> ready_;        // jobs that were taken from the queue
+  std::unique_ptr<timer_state> timer_state_;  // created for the first sleep, unless timers were passed
+  const purpose purpose_;
+  bool drops_jobs_ = false;  // the executor no longer runs the jobs
+  bool is_retired_ = false;  // posts by the id no longer arrive here
+  detail::drain_limit length_;
   atomic<bool> refused_{false};  // the executor refuses, or there is no memory; written by the refused thread
   atomic<bool> ended_{false};    // no task is left, and none can begin; written by the home's thread
-  // The following members belong to the thread that currently drains the queue.
-  detail::intrusive_queue<job> ready_;  // jobs that were taken from the queue
-  detail::drain_limit length_;
-  bool drops_jobs_ = false;                   // the executor no longer runs the jobs
-  bool is_alone_ = false;                     // the object deletes itself at its end
-  bool is_retired_ = false;                   // posts by the id no longer arrive here
-  std::unique_ptr<timer_state> timer_state_;  // created for the first sleep
-  scope root_;
+  scope first_;                  // the root scope, unless the first task has a scope of its own: this one
+  std::unique_ptr<scope> root_;  // the root scope in that case, created by the first call of `root`
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(serial_executor) <= 320, "each task that is spawned on a pool has a serial executor");
+static_assert(sizeof(serial_executor) <= 296, "each task that is spawned on a pool has a serial executor");
 #endif
 
 }  // namespace braid

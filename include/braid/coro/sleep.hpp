@@ -57,7 +57,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer 
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
 
   auto await_resume() const noexcept {
@@ -180,7 +180,7 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
     if (self.promise().where() == nullptr) return transfer_to(self);
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
   void await_resume() const noexcept {}
 

@@ -122,15 +122,9 @@ BRAID_COROUTINE_WRAPPER auto make_task(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Returns the function that begins a task which was posted to a home, or to another executor.
-template <typename T>
-auto begin_on(const home& /*where*/) noexcept -> job::act_fn {
-  return &task_state<T>::begin_at_home;
-}
-template <typename T>
-auto begin_on(const executor& /*where*/) noexcept -> job::act_fn {
-  return &task_state<T>::begin_alone;
-}
+/// The state of a task that is posted to a `Where`: a home, or another executor.
+template <typename Where, typename T>
+using posted_state = std::conditional_t<std::derived_from<Where, home>, inner_task<T>, lone_task<T>>;
 
 template <typename Where>
 concept task_place = std::derived_from<Where, executor> || std::same_as<Where, scope>;
@@ -154,17 +148,15 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// Cost: one block of memory for jobs, and a second block if the task gets its own home.
 template <typename T>
 auto spawn(home& home, spawn_options options, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(home, &detail::task_state<T>::begin_at_home, std::move(options), std::move(work))
-      .ahead;
+  return detail::inner_task<T>::post(home, std::move(options), std::move(work)).ahead;
 }
 template <typename T>
 auto spawn(executor& executor, spawn_options options, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(executor, &detail::task_state<T>::begin_alone, std::move(options), std::move(work))
-      .ahead;
+  return detail::lone_task<T>::post(executor, std::move(options), std::move(work)).ahead;
 }
 template <typename T>
 auto spawn(scope& scope, spawn_options options, task<T> work) -> future<T> {
-  return detail::task_state<T>::spawn(scope, std::move(options), std::move(work));
+  return detail::inner_task<T>::spawn(scope, std::move(options), std::move(work));
 }
 template <detail::task_place Where, typename T>
 auto spawn(Where& where, task<T> work) -> future<T> {
@@ -188,7 +180,7 @@ auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
 /// Threads: any. Errors: errc::closed, and then `work` has been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
-  auto tried = detail::task_state<T>::post(where, detail::begin_on<T>(where), spawn_options(), std::move(work));
+  auto tried = detail::posted_state<Where, T>::post(where, spawn_options(), std::move(work));
   if (!tried.accepted) return fail(where.why_refused());
   return std::move(tried.ahead);
 }
@@ -199,8 +191,7 @@ template <std::derived_from<executor> Where, typename T>
 /// without having begun.
 template <std::derived_from<executor> Where>
 [[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
-  using state = detail::task_state<void>;
-  const auto posted = state::post(where, detail::begin_on<void>(where), spawn_options(), std::move(work), true);
+  const auto posted = detail::posted_state<Where, void>::post(where, spawn_options(), std::move(work), true);
   if (!posted.accepted) return fail(where.why_refused());
   return {};
 }

@@ -361,7 +361,7 @@ class event {
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> self,
                        detail::await_place place = detail::await_place::current()) noexcept -> detail::transfer {
-      return detail::transfer_to(suspend(self.promise(), self, place));
+      return detail::transfer_to(suspend(self.promise(), place));
     }
 
     void await_resume() const noexcept {}

@@ -76,6 +76,8 @@ inline constexpr bool is_result<result<T>> = true;
 template <typename T>
 class task_promise_base : public promise_base {
  public:
+  using promise_base::promise_base;
+
   void unhandled_exception() noexcept {
     this->expect_to_go_on();
     outcome_.set_exception(std::current_exception());
@@ -89,6 +91,7 @@ class task_promise_base : public promise_base {
 template <typename T>
 class task_promise final : public task_promise_base<T> {
  public:
+  task_promise() noexcept : task_promise_base<T>(std::coroutine_handle<task_promise>::from_promise(*this)) {}
   auto get_return_object() noexcept -> task<T>;
   template <typename U = T>
     requires std::is_constructible_v<T, U&&>
@@ -100,6 +103,7 @@ class task_promise final : public task_promise_base<T> {
 template <>
 class task_promise<void> final : public task_promise_base<void> {
  public:
+  task_promise() noexcept : task_promise_base<void>(std::coroutine_handle<task_promise>::from_promise(*this)) {}
   auto get_return_object() noexcept -> task<void>;
   void return_void() noexcept { outcome_.set_value(); }
 };
@@ -163,7 +167,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] BRAID_
     auto await_suspend(std::coroutine_handle<Promise> parent,
                        detail::await_place place = detail::await_place::current()) noexcept -> detail::transfer {
       parent.promise().suspends_at(place);
-      child().attach_owned(parent.promise(), parent, child_);
+      child().attach_owned(parent.promise(), child_);
       return detail::transfer_to(child_);
     }
     auto await_resume() -> T { return child().result().take(); }
@@ -221,7 +225,7 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
   auto await_suspend(std::coroutine_handle<Promise> parent, await_place place = await_place::current()) noexcept
       -> transfer {
     parent.promise().suspends_at(place);
-    child_.promise().attach(parent.promise(), parent, &ended);
+    child_.promise().attach(parent.promise(), &ended);
     if (scope_ != nullptr) child_.promise().set_scope(scope_);
     return transfer_to(child_);
   }

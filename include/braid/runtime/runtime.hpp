@@ -206,7 +206,7 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 /// ended before the task began, or if there was no memory to start the task; the lack of memory is also reported.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
-  auto& state = detail::make_state<detail::task_state<T>>(&detail::task_state<T>::continue_end, runtime.entrance().id(),
+  auto& state = detail::make_state<detail::inner_task<T>>(&detail::inner_task<T>::continue_end, runtime.entrance().id(),
                                                           std::move(options), std::move(work));
   auto ahead = detail::future_access::make<T>(state);
   detail::task_start<T> start(state);

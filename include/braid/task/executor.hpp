@@ -15,12 +15,18 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace braid {
+
+namespace detail {
+struct debug_layout;
+}
 
 /// A callback that is called with an exception and, if it has a second parameter, with the exception's origin. If the
 /// callback itself throws, both exceptions go to stderr. Without a callback, all exceptions go to stderr.
@@ -76,10 +82,39 @@ struct task_id {
   friend auto operator<=>(const task_id&, const task_id&) = default;
 };
 
+/// The name of a spawned task. Most tasks have no name, so an empty name needs only a pointer.
+class task_name {
+ public:
+  task_name() = default;
+  /// Errors: std::bad_alloc.
+  explicit task_name(std::string text)
+      : text_(text.empty() ? nullptr : std::make_unique<const std::string>(std::move(text))) {}
+  task_name(const task_name& other) : task_name(std::string(std::string_view(other))) {}
+  task_name(task_name&&) noexcept = default;
+  auto operator=(task_name other) noexcept -> task_name& {
+    text_.swap(other.text_);
+    return *this;
+  }
+  ~task_name() = default;
+
+  [[nodiscard]] auto empty() const noexcept -> bool { return text_ == nullptr; }
+  operator std::string_view() const noexcept {  // NOLINT: a name is used as text
+    return text_ == nullptr ? std::string_view() : std::string_view(*text_);
+  }
+  [[nodiscard]] friend auto operator==(const task_name& name, std::string_view text) noexcept -> bool {
+    return std::string_view(name) == text;
+  }
+
+ private:
+  friend struct detail::debug_layout;
+
+  std::unique_ptr<const std::string> text_;  // null if the name is empty
+};
+
 /// The identity of a spawned task.
 struct task_info {
   task_id id;
-  std::string name;
+  task_name name;
 };
 
 /// The options of a spawn.

@@ -69,12 +69,10 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Connects the wait to the suspending coroutine, and starts the operation. A coroutine that runs on another executor
   /// returns to its home first. In a stopped scope, the coroutine ends as stopped instead. Returns the coroutine to run
   /// next. The suspended coroutine may already be destroyed when this returns.
-  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
-      -> std::coroutine_handle<>;
+  [[nodiscard]] auto suspend(promise_base& promise, await_place place) noexcept -> std::coroutine_handle<>;
 
   /// Suspends as `suspend` does, but starts the operation only after the other ready work of the home.
-  [[nodiscard]] auto yield_first(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
-      -> std::coroutine_handle<>;
+  [[nodiscard]] auto yield_first(promise_base& promise, await_place place) noexcept -> std::coroutine_handle<>;
 
   /// Ends a wait whose operation did not start because it failed or is already complete. Returns the waiting coroutine,
   /// which continues at once.
@@ -121,13 +119,12 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   void trace_begin(const scope& scope) const noexcept;
   void trace_ready() const noexcept;
   void trace_end() const noexcept;
-  auto connect(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept -> home&;
+  auto connect(promise_base& promise, await_place place) noexcept -> home&;
   auto come_home() noexcept -> std::coroutine_handle<>;
   auto begin() noexcept -> std::coroutine_handle<>;
 
   const operation* operation_;
   promise_base* promise_ = nullptr;
-  std::coroutine_handle<> handle_;
   enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
   bool ends_stopped_ = false;  // written by the thread that stops it, before the home resumes it
 };

@@ -57,14 +57,17 @@ struct braid_debug_table {
   std::uint64_t home_hook, home_root;
   std::uint64_t scope_hook, scope_callbacks, scope_deaf, scope_tasks, scope_deadline, scope_key, scope_value,
       scope_stop;
-  std::uint64_t awaiter_hook, awaiter_how, awaiter_promise, awaiter_handle;
+  std::uint64_t awaiter_hook, awaiter_how, awaiter_promise;
   std::uint64_t operation_name;
-  std::uint64_t deaf_hook, deaf_joined, deaf_promise, deaf_handle;
-  std::uint64_t promise_parent, promise_continuation, promise_context, promise_scope, promise_at, promise_bytes;
+  std::uint64_t deaf_hook, deaf_joined, deaf_promise;
+  std::uint64_t promise_parent, promise_self, promise_context, promise_scope, promise_at, promise_bytes;
   std::uint64_t info_number, info_name;
   // The following members exist from version 2 on.
   std::uint64_t operation_layout;
   std::uint64_t scope_idle, scope_idle_context;
+  // Version 3 replaced the handles of waits, and of the coroutines that await others, by `promise_self`. `info_name`
+  // became the offset of a pointer. The following member is new.
+  std::uint64_t scope_parent;
 };
 
 extern BRAID_API const braid_debug_table braid_debug_layout;

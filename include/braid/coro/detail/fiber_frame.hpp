@@ -108,7 +108,7 @@ class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
       -> transfer {
     parent_ = &parent.promise();
     parent_->suspends_at(place);
-    driver_.promise().attach(*parent_, parent, &ended, this);
+    driver_.promise().attach(*parent_, &ended, this);
     return transfer_to(driver_);
   }
   void await_resume() const noexcept {}

@@ -14,6 +14,7 @@ namespace braid {
 
 class home;
 class job;
+class scope;
 
 namespace detail {
 
@@ -31,7 +32,8 @@ struct home_part;
 /// home is removed before it runs its last job, so that it still answers every question that it has received.
 /// Threads: any. Blocks: for the lock of the list part that contains the home. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
-  static void add(home& home) noexcept;
+  /// Adds a home. Dumps show the tasks of `root`, and of the scopes that are in it or shown by it.
+  static void add(home& home, scope& root) noexcept;
   /// Removes a home; does nothing if it is not in the list.
   static void remove(home& home) noexcept;
 

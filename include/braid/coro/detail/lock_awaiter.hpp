@@ -32,7 +32,7 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
-    if (!may_go_on()) return transfer_to(this->yield_first(waiting.promise(), waiting, place));
+    if (!may_go_on()) return transfer_to(this->yield_first(waiting.promise(), place));
     if (awaited_->permits_.try_take()) {
       awaited_->record(task_number(waiting.promise().where()));
       return transfer_to(waiting);

@@ -36,7 +36,8 @@ using await_place = std::source_location;
 /// awaited. The child passes its ending to the parent. A coroutine that is simply awaited has no `end` function. When
 /// it is done, its parent resumes. When it is stopped, its parent is stopped as well. Roots, and awaits that observe a
 /// stop, have an `end` function, which returns the coroutine to resume. The promise is also a job. The home runs this
-/// job to end a root that ended on another executor, or to run a first step that was queued.
+/// job to end a root that ended on another executor, or to run a first step that was queued. Only roots are queued, so
+/// the link of the job points to the parent of all other coroutines.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending ending) noexcept;
@@ -50,7 +51,8 @@ class BRAID_API promise_base : private job {
     void await_resume() const noexcept {}
   };
 
-  promise_base() noexcept : job(&came_home) {}
+  /// `self` is the handle of the coroutine.
+  explicit promise_base(std::coroutine_handle<> self) noexcept : job(&came_home), self_(self) {}
 
   [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
   [[nodiscard]] auto final_suspend() const noexcept -> final_awaiter { return {}; }
@@ -59,10 +61,8 @@ class BRAID_API promise_base : private job {
   static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
 
   /// Connects a child to the coroutine that awaits it.
-  void attach(promise_base& parent, std::coroutine_handle<> continuation, end_fn end = nullptr,
-              void* context = nullptr) noexcept {
-    parent_ = &parent;
-    continuation_ = continuation;
+  void attach(promise_base& parent, end_fn end = nullptr, void* context = nullptr) noexcept {
+    next = &parent;
     end_ = end;
     context_ = context;
     scope_ = parent.scope_;
@@ -70,10 +70,7 @@ class BRAID_API promise_base : private job {
 
   /// Connects a child that is simply awaited. The end of the await destroys the child's frame through `owner`. A stop
   /// may destroy the frame earlier; it then sets `owner` to null.
-  void attach_owned(promise_base& parent, std::coroutine_handle<> continuation,
-                    std::coroutine_handle<>& owner) noexcept {
-    attach(parent, continuation, nullptr, &owner);
-  }
+  void attach_owned(promise_base& parent, std::coroutine_handle<>& owner) noexcept { attach(parent, nullptr, &owner); }
 
   /// Marks this coroutine as a root: no task awaits it, and `end` is called when it has ended.
   void attach_root(scope* scope, end_fn end, void* context) noexcept {
@@ -88,21 +85,24 @@ class BRAID_API promise_base : private job {
   void set_scope(scope* scope) noexcept { scope_ = scope; }
 
   /// Marks this suspended coroutine as ended: its frame is destroyed next.
-  void goes_on_no_more() noexcept { parent_ = this; }
+  void goes_on_no_more() noexcept { self_ = nullptr; }
   /// Called by `unhandled_exception`. Compilers also call `unhandled_exception` for an exception of a destructor while
   /// the frame is destroyed; this function detects that case.
   void expect_to_go_on() const noexcept {
-    if (parent_ == this) [[unlikely]]
+    if (self_ == nullptr) [[unlikely]]
       destructor_threw();
   }
 
-  /// Runs the first step of this root, whose frame is `self`. If `max_nested` other first steps are already on the
-  /// stack, the step is queued at the home instead. So chains of tasks cannot overflow the stack. Requires a scope.
-  void begin(std::coroutine_handle<> self) noexcept;
+  /// Runs the first step of this root. If `max_nested` other first steps are already on the stack, the step is queued
+  /// at the home instead. So chains of tasks cannot overflow the stack. Requires a scope.
+  void begin() noexcept;
 
   /// Returns the scope of this coroutine; null if a plain thread waits for it.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
-  [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return continuation_; }
+  /// Returns the handle of this coroutine, or null once the coroutine does not continue.
+  [[nodiscard]] auto self() const noexcept -> std::coroutine_handle<> { return self_; }
+  /// Returns the handle of the coroutine that awaits this one. Requires that there is one.
+  [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return parent()->self_; }
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
   /// Stops the coroutine at the point where it waits, and returns the coroutine to resume. The coroutine ends, and so
@@ -122,16 +122,23 @@ class BRAID_API promise_base : private job {
   static void came_home(job& self, action action);
 
   [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
-    return end_ == nullptr ? continuation_ : end_(*this, ending::done);
+    return end_ == nullptr ? continuation() : end_(*this, ending::done);
   }
 
-  promise_base* parent_ = nullptr;        // null for a root; this promise itself once the coroutine does not continue
-  std::coroutine_handle<> continuation_;  // for a root: its own first step, while the step is queued at home
-  end_fn end_ = nullptr;
-  void* context_ = nullptr;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
-  scope* scope_ = nullptr;
+  /// Returns the promise of the coroutine that awaits this one, or null for a root that is not queued.
+  [[nodiscard]] auto parent() const noexcept -> promise_base* { return static_cast<promise_base*>(next); }
+
+  std::coroutine_handle<> self_;  // null once the coroutine does not continue
+  // `attach` or `attach_root` sets the following three members before the coroutine begins.
+  end_fn end_;
+  void* context_;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
+  scope* scope_;
   await_place place_;  // the place of the latest await
 };
+
+#if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
+static_assert(sizeof(promise_base) <= 56, "each coroutine with a home has such an object");
+#endif
 
 }  // namespace detail
 }  // namespace braid

@@ -33,7 +33,10 @@ class BRAID_API task_control {
   // --- The task calls the following functions on its home. ---
 
   /// Passes later stops to this scope. An earlier stop is passed on at once.
-  void begin(scope& scope) noexcept;
+  void begin(scope& own) noexcept;
+
+  /// Returns the scope of `begin`, or null before `begin`. The scope may no longer exist after `try_leave`.
+  [[nodiscard]] auto own_scope() const noexcept -> scope* { return own_; }
 
   /// Disables later stops. Returns true if no thread is about to stop the scope. Otherwise returns false, and the home
   /// runs the job `last` of `request_stop` as soon as no thread is stopping the scope.
@@ -55,11 +58,16 @@ class BRAID_API task_control {
   bool is_traced_ : 1 = false;  // the trace contains its begin
   bool is_stopped_ : 1 = false;
   bool is_detached_ : 1 = false;
-  small_mutex lock_;            // guards all members below
-  bool awaits_stops_ = false;   // the task is queued once no thread stops the scope any more
+  small_mutex lock_;  // guards all members below
+  /// How a stop reaches the task.
+  enum class stops : std::uint8_t {
+    none,     // not at all: the task has no scope yet, or does not use it any more
+    passed,   // through the scope
+    awaited,  // as `none`; and the task is queued once no thread stops the scope any more
+  } stops_ = stops::none;
   std::uint8_t requested_ = 0;  // the reason of a stop that was requested before the scope existed, or 0
   std::uint32_t stopping_ = 0;  // threads that are about to stop the scope
-  scope* running_ = nullptr;
+  scope* own_ = nullptr;        // set by `begin`; the task itself reads it without the lock
 };
 
 /// Counts how deeply the ends of tasks are nested on this thread. A task may end within the end of the task that

@@ -28,8 +28,8 @@ struct posted_task {
   bool accepted = false;
 };
 
-/// The producer of a future: a task in a scope of its own, inside the scope that it was spawned into. It settles the
-/// future when its frame is destroyed and no task is left in its scope.
+/// The producer of a future: a task with a scope of its own. It settles the future when its frame is destroyed and no
+/// task is left in its scope.
 ///
 ///   posted --begin--> running --root_ended--> joining --children_ended--> leaving --left--> settled
 ///      \________________ give_up: refused, dropped, or stopped before it began ______________/
@@ -37,80 +37,11 @@ struct posted_task {
 /// In the state `leaving`, the task first waits for all threads that are about to stop its scope. If one of these
 /// threads has posted a stop, the task then waits for that stop. The object itself is the job that begins the task, and
 /// later the job that continues the end of the task at its home.
+///
+/// The derived class provides the scope: an `inner_task` contains it, a `lone_task` uses the scope of its own home.
 template <typename T>
-class task_state final : public future_state<T> {
+class task_state : public future_state<T> {
  public:
-  task_state(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
-      : future_state<T>(act, executor), work_(std::move(work)), control_(std::move(options.name)) {}
-  ~task_state() { std::destroy_at(&failure_); }  // after `left` or `give_up`
-
-  /// Begins the task in `scope`. The caller runs on the home of `scope`.
-  [[nodiscard]] static auto spawn(scope& scope, spawn_options&& options, task<T>&& work) -> future<T> {
-    auto& made = make_state<task_state>(&continue_end, scope.where().id(), std::move(options), std::move(work));
-    auto made_future = future_access::make<T>(made);
-    made.begin(scope);
-    return made_future;
-  }
-
-  /// Posts the task to `executor`. `act` is `begin_at_home` or `begin_alone`. If `is_detached`, the caller will not use
-  /// the future.
-  [[nodiscard]] static auto post(executor& executor, job::act_fn act, spawn_options&& options, task<T>&& work,
-                                 bool is_detached = false) -> posted_task<T> {
-    auto& made = make_state<task_state>(act, executor.id(), std::move(options), std::move(work));
-    made.control_.set_detached(is_detached);
-    posted_task<T> posted{.ahead = future_access::make<T>(made)};
-    posted.accepted = executor.try_post(made);
-    if (!posted.accepted) made.give_up(executor.why_refused());
-    return posted;
-  }
-
-  /// Continues the end of the task, which was deferred.
-  static void continue_end(job& self, job::action /*what*/) { static_cast<task_state&>(self).await_posted_stop(); }
-
-  /// Begins the task in the root scope of the home to which it was posted.
-  static void begin_at_home(job& self, job::action action) {
-    auto& made = static_cast<task_state&>(self);
-    if (made.has_begun()) return made.await_posted_stop();
-    if (action == job::action::drop) return made.give_up(errc::stopped);
-    const executor_use here(made.where());  // the home whose thread this is
-    made.begin(static_cast<home&>(*here.get()).root());
-  }
-
-  /// Begins the task in a new home, which is created on the executor's thread.
-  static void begin_alone(job& self, job::action action) {
-    auto& made = static_cast<task_state&>(self);
-    if (made.has_begun()) return made.await_posted_stop();
-    if (action == job::action::drop) return made.give_up(errc::stopped);
-    std::exception_ptr failure;
-    const executor_use here(made.where());  // the executor that runs this job
-    try {
-      serial_executor::run_here(
-          *here.get(), [](scope& root, void* begun) noexcept { static_cast<task_state*>(begun)->begin(root); }, &made);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure == nullptr) return;
-    made.take_work() = {};
-    made.failure_ = std::move(failure);  // the following code must not run in a handler
-    if (made.is_unheard()) here.get()->report(made.failure_);
-    made.settle_without_value();
-  }
-
-  /// Begins the task on the home of `scope`.
-  void begin(scope& scope) noexcept {
-    if (scope.stop().requested()) return give_up(errc::stopped);
-    around_ = &scope;
-    scope.enter();
-    std::construct_at(&own_, scope);
-    own_.bind(&task_info_key, &control_.info());
-    control_.begin(own_);
-    task<T> work = take_work();
-    if (!own_.stop().requested()) return own_.begin(std::move(work), *this);
-    work = {};
-    stopped();
-    own_.when_idle(&children_ended, this);
-  }
-
   /// Settles the future with an error, because the task did not begin.
   void give_up(errc error) noexcept {
     take_work() = {};
@@ -122,8 +53,8 @@ class task_state final : public future_state<T> {
   void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
     take_from(frame.promise().result());
     frame.destroy();
-    if (failure_ != nullptr) own_.request_stop();
-    own_.when_idle(&children_ended, this);
+    if (failure_ != nullptr) own().request_stop();
+    own().when_idle(&children_ended, this);
   }
 
   void request_stop(errc reason) noexcept override {
@@ -132,8 +63,64 @@ class task_state final : public future_state<T> {
 
   [[nodiscard]] auto info() const noexcept -> const task_info* override { return &control_.info(); }
 
+ protected:
+  task_state(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
+      : future_state<T>(act, executor), work_(std::move(work)), control_(std::move(options.name)) {}
+  ~task_state() { std::destroy_at(&failure_); }  // after `left` or `give_up`
+
+  /// Posts a new `State` to `executor`, which calls `act` to begin the task. If `is_detached`, the caller will not use
+  /// the future.
+  template <typename State>
+  [[nodiscard]] static auto post_new(executor& executor, job::act_fn act, spawn_options&& options, task<T>&& work,
+                                     bool is_detached) -> posted_task<T> {
+    auto& made = make_state<State>(act, executor.id(), std::move(options), std::move(work));
+    made.control_.set_detached(is_detached);
+    posted_task<T> posted{.ahead = future_access::make<T>(made)};
+    posted.accepted = executor.try_post(made);
+    if (!posted.accepted) made.give_up(executor.why_refused());
+    return posted;
+  }
+
+  /// Runs the task in `own`, a new scope. The caller runs on the home of `own`.
+  [[gnu::always_inline]] void run_in(scope& own) noexcept {
+    own.bind(&task_info_key, &control_.info());
+    control_.begin(own);
+    task<T> work = take_work();
+    if (!own.stop().requested()) return own.begin(std::move(work), *this);
+    work = {};
+    stopped();
+    own.when_idle(&children_ended, this);
+  }
+
+  /// Settles the future with `failure`, because there was no memory for the home of the task.
+  void fail_to_begin(executor& executor, std::exception_ptr failure) noexcept {
+    take_work() = {};
+    failure_ = std::move(failure);
+    if (is_unheard()) executor.report(failure_);
+    settle_without_value();
+  }
+
+  [[nodiscard]] auto has_begun() const noexcept -> bool { return control_.own_scope() != nullptr; }
+  [[nodiscard]] auto own() const noexcept -> scope& { return *control_.own_scope(); }
+
+  /// Waits for a posted stop of the task's scope, and then ends the task.
+  void await_posted_stop() noexcept { own().when_idle(&left, this); }
+
+  void settle_task(executor& executor) noexcept {
+    control_.note_end();
+    if (failure_ != nullptr) {
+      if (!control_.is_stopped() && is_unheard()) executor.report(failure_);
+      return settle_without_value();
+    }
+    cascade more;
+    this->settle(verdict::value, more);
+    more.run();
+  }
+
  private:
-  [[nodiscard]] auto has_begun() const noexcept -> bool { return around_ != nullptr; }
+  /// Releases the task's scope, and settles the future by `settle_task`. This may destroy the object. Returns the
+  /// coroutine to resume.
+  virtual auto leave() noexcept -> std::coroutine_handle<> = 0;
 
   /// Returns the work, and ends its lifetime here, so that `failure_` can be used.
   BRAID_COROUTINE_WRAPPER [[nodiscard]] auto take_work() noexcept -> task<T> {
@@ -163,7 +150,7 @@ class task_state final : public future_state<T> {
 
   static auto children_ended(void* self) noexcept -> std::coroutine_handle<> {
     auto& made = *static_cast<task_state*>(self);
-    if (auto error = made.own_.take_error();
+    if (auto error = made.own().take_error();
         error != nullptr && (made.failure_ == nullptr || made.control_.is_stopped())) {
       if (made.failure_ == nullptr) made.destroy_value();
       made.failure_ = std::move(error);
@@ -172,34 +159,15 @@ class task_state final : public future_state<T> {
     if (!made.control_.try_leave()) return {};
     const ending_depth here;
     if (here.is_deep())
-      made.around_->where().post_resumption(made);
+      made.own().where().post_resumption(made);
     else
       made.await_posted_stop();
     return {};
   }
 
-  void await_posted_stop() noexcept { own_.when_idle(&left, this); }
-
-  static auto left(void* self) noexcept -> std::coroutine_handle<> {
-    auto& made = *static_cast<task_state*>(self);
-    scope& around = *made.around_;
-    std::destroy_at(&made.own_);
-    made.settle_task(around.where());
-    return around.leave();
-  }
+  static auto left(void* self) noexcept -> std::coroutine_handle<> { return static_cast<task_state*>(self)->leave(); }
 
   [[nodiscard]] auto is_unheard() const noexcept -> bool { return control_.is_detached() || this->is_abandoned(); }
-
-  void settle_task(executor& executor) noexcept {
-    control_.note_end();
-    if (failure_ != nullptr) {
-      if (!control_.is_stopped() && is_unheard()) executor.report(failure_);
-      return settle_without_value();
-    }
-    cascade more;
-    this->settle(verdict::value, more);
-    more.run();
-  }
 
   void settle_without_value() noexcept {
     cascade more;
@@ -209,24 +177,124 @@ class task_state final : public future_state<T> {
 
   void fire(cascade& /*more*/) noexcept override {}  // never called: it is not attached to a future
 
+  union {
+    task<T> work_;                // until it begins
+    std::exception_ptr failure_;  // from then on, until it settles
+  };
+  mutable task_control control_;
+};
+
+/// A task in a scope of its own, inside the scope that it was spawned into.
+template <typename T>
+class inner_task final : public task_state<T> {
+ public:
+  inner_task(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
+      : task_state<T>(act, executor, std::move(options), std::move(work)) {}
+  ~inner_task() {}  // after `leave` or `give_up`
+
+  /// Begins the task in `scope`. The caller runs on the home of `scope`.
+  [[nodiscard]] static auto spawn(scope& scope, spawn_options&& options, task<T>&& work) -> future<T> {
+    auto& made = make_state<inner_task>(&continue_end, scope.where().id(), std::move(options), std::move(work));
+    auto made_future = future_access::make<T>(made);
+    made.begin(scope);
+    return made_future;
+  }
+
+  /// Posts the task to a home. If `is_detached`, the caller will not use the future.
+  [[nodiscard]] static auto post(home& home, spawn_options&& options, task<T>&& work, bool is_detached = false)
+      -> posted_task<T> {
+    return inner_task::template post_new<inner_task>(home, &begin_at_home, std::move(options), std::move(work),
+                                                     is_detached);
+  }
+
+  /// Continues the end of the task, which was deferred.
+  static void continue_end(job& self, job::action /*what*/) { static_cast<inner_task&>(self).await_posted_stop(); }
+
+  /// Begins the task on the home of `around`.
+  void begin(scope& around) noexcept {
+    if (around.stop().requested()) return this->give_up(errc::stopped);
+    around.enter();
+    std::construct_at(&scope_, around);
+    this->run_in(scope_);
+  }
+
+ private:
+  /// Begins the task in the root scope of the home to which it was posted.
+  static void begin_at_home(job& self, job::action action) {
+    auto& made = static_cast<inner_task&>(self);
+    if (made.has_begun()) return made.await_posted_stop();
+    if (action == job::action::drop) return made.give_up(errc::stopped);
+    const executor_use here(made.where());  // the home whose thread this is
+    made.begin(static_cast<home&>(*here.get()).root());
+  }
+
+  auto leave() noexcept -> std::coroutine_handle<> override {
+    scope& around = *scope_.around();
+    std::destroy_at(&scope_);
+    this->settle_task(around.where());
+    return around.leave();
+  }
+
   void destroy() noexcept override {
     this->destroy_result();
     destroy_state(*this);
   }
 
   union {
-    task<T> work_;                // until it begins
-    std::exception_ptr failure_;  // from then on, until it settles
-  };
-  mutable task_control control_;
-  scope* around_ = nullptr;  // set when it begins
-  union {
-    scope own_;  // from the beginning of the task until `left`
+    scope scope_;  // from the beginning of the task until `leave`
   };
 };
 
+/// A task with a home of its own, whose first scope it uses.
+template <typename T>
+class lone_task final : public task_state<T> {
+ public:
+  lone_task(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
+      : task_state<T>(act, executor, std::move(options), std::move(work)) {}
+  ~lone_task() = default;
+
+  /// Posts the task to an executor that is not a home. If `is_detached`, the caller will not use the future.
+  [[nodiscard]] static auto post(executor& executor, spawn_options&& options, task<T>&& work, bool is_detached = false)
+      -> posted_task<T> {
+    return lone_task::template post_new<lone_task>(executor, &begin_alone, std::move(options), std::move(work),
+                                                   is_detached);
+  }
+
+ private:
+  /// Begins the task in a new home, which is created on the executor's thread.
+  static void begin_alone(job& self, job::action action) {
+    auto& made = static_cast<lone_task&>(self);
+    if (made.has_begun()) return made.await_posted_stop();
+    if (action == job::action::drop) return made.give_up(errc::stopped);
+    std::exception_ptr failure;
+    const executor_use here(made.where());  // the executor that runs this job
+    try {
+      serial_executor::run_task_here(
+          *here.get(), [](scope& own, void* begun) noexcept { static_cast<lone_task*>(begun)->run_in(own); }, &made);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure != nullptr) made.fail_to_begin(*here.get(), std::move(failure));  // must not run in a handler
+  }
+
+  auto leave() noexcept -> std::coroutine_handle<> override {
+    scope& own = this->own();
+    own.bind(nullptr, nullptr);  // the description of the task ends with the future
+    auto& home = static_cast<serial_executor&>(own.where());
+    this->settle_task(home);
+    home.task_has_left();
+    return {};
+  }
+
+  void destroy() noexcept override {
+    this->destroy_result();
+    destroy_state(*this);
+  }
+};
+
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(task_state<void>) <= 296, "each task with a future has such an object");
+static_assert(sizeof(inner_task<void>) <= 264, "each task with a future in a scope has such an object");
+static_assert(sizeof(lone_task<void>) <= 104, "each task with a future and a home of its own has such an object");
 #endif
 
 /// Starts a task whose future has already been returned, on a thread that is chosen later. If this object is destroyed
@@ -235,7 +303,7 @@ static_assert(sizeof(task_state<void>) <= 296, "each task with a future has such
 template <typename T>
 class task_start {
  public:
-  explicit task_start(task_state<T>& state) noexcept : state_(&state) {}
+  explicit task_start(inner_task<T>& state) noexcept : state_(&state) {}
   task_start(task_start&& other) noexcept : state_(std::exchange(other.state_, nullptr)), why_not_(other.why_not_) {}
   auto operator=(task_start&&) -> task_start& = delete;
   ~task_start() {
@@ -256,7 +324,7 @@ class task_start {
     co_await all.join();
   }
 
-  task_state<T>* state_;
+  inner_task<T>* state_;
   errc why_not_ = errc::closed;
 };
 

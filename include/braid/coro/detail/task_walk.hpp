@@ -83,7 +83,7 @@ class task_walk {
   void enter(scope& found, std::size_t around);
   void add(const awaiter_base& waiting);
   void add(const deaf_wait& waiting);
-  auto add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task&;
+  auto add_chain(const promise_base& lowest) -> seen_task&;
 
   time_point now_;
   std::vector<scope*> found_;

@@ -109,7 +109,7 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
 
   auto await_resume() -> result<value> {

@@ -120,8 +120,8 @@ class queue_awaiter : public waiter {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
-    if (this->yields_) return transfer_to(yield_first(waiting.promise(), waiting, place));
-    return transfer_to(suspend(waiting.promise(), waiting, place));
+    if (this->yields_) return transfer_to(yield_first(waiting.promise(), place));
+    return transfer_to(suspend(waiting.promise(), place));
   }
 
  protected:

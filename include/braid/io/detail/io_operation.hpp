@@ -50,7 +50,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
 
   /// Ends the waiting read of the registration, and later reads that would wait. They return the bytes that have

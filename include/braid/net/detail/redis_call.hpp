@@ -25,7 +25,7 @@ class redis_wait : public awaiter_base, protected redis_request {
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, place));
+    return transfer_to(suspend(self.promise(), place));
   }
 
  protected:

@@ -39,7 +39,7 @@ namespace detail {
 /// running worker) currently owns the work and one reference. Each handle owns another reference, and the last
 /// reference frees the state.
 /// Protocol: docs/design/scheduled.md
-class BRAID_API scheduled_state : public timer, public job {
+class BRAID_API scheduled_state : public droppable_timer, public job {
  public:
   scheduled_state(executor_id executor, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
   scheduled_state(const scheduled_state&) = delete;
