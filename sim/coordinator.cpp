@@ -160,9 +160,10 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
   if (!parse_host_address(made->plan.address, made->address))
     return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + made->plan.address +
            "`";
-  if (plan.has_disk && !plan.folder.empty() && !fs::is_directory(plan.folder))
+  std::error_code unknown;
+  if (!plan.folder.empty() && !fs::is_directory(plan.folder, unknown))
     return "the folder `" + plan.folder + "` of the machine `" + plan.name +
-           "` does not exist; its disk begins as a copy";
+           "` does not exist; create it, or name another folder";
   if (const auto other = find_machine(made->address))
     return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
            made->plan.address;
@@ -299,7 +300,8 @@ void coordinator::note_end(machine_number number) {
   const shared_page& page = ended.running->page();
   log_.add(*ended.running, number);
   switches_ += page.switches.load();
-  mix(page.hash);
+  hash_.add(page.hash);
+  hash_.add(read_file(ended.output, 0));
   ended.running.reset();
   ::close(ended.socket);
   ended.socket = -1;
@@ -317,7 +319,7 @@ void coordinator::finish(machine_number number) {
   const process& last = *ended.running;
   time_ = std::max(time_, to_world(start_time + last.page().time, ended.plan.clock_drift_ppm));
   ended.status = last.was_simulated() ? last.status() : not_simulated_status;
-  mix(static_cast<std::uint64_t>(*ended.status));
+  hash_.add(static_cast<std::uint64_t>(*ended.status));
   if (*ended.status != 0 && !failed_) {
     failed_ = number;
     report_ = describe_report(last);
@@ -382,11 +384,10 @@ void coordinator::listen(machine_number number) {
     has_token = got.head.what != word::pause;
     handle(number, std::move(got));
   }
-  const std::uint64_t hash = speaker.running->page().hash;
-  mix(number);
-  mix(static_cast<std::uint64_t>(time_));
-  mix(hash);
-  if (grants_.size() < max_grants) grants_.push_back({.time = time_, .hash = hash, .machine = number});
+  hash_.add(number);
+  hash_.add(static_cast<std::uint64_t>(time_));
+  hash_.add(speaker.running->page().hash);
+  if (grants_.size() < max_grants) grants_.push_back({.time = time_, .hash = hash_.value(), .machine = number});
   show_output(speaker, false);
 }
 
@@ -394,10 +395,11 @@ void coordinator::handle(machine_number number, packet got) {
   machine& from = *machines_[number];
   time_ = std::max(time_, got.head.time);
   if (got.head.what != word::pause) {
-    mix(static_cast<std::uint64_t>(got.head.what));
-    mix(got.head.size);
+    hash_.add(static_cast<std::uint64_t>(got.head.what));
+    hash_.add(got.head.size);
     log_.note_packet(time_ns(), number, got, direction::sent);
     if (got.head.what >= word::disk_write) return from.changes.add(got, std::exchange(from.received, {}));
+    hash_.add(std::string_view(got.data.data(), got.data.size()));
     return links_.route(number, std::move(got));
   }
   from.runnable = got.head.count;
@@ -524,11 +526,6 @@ void coordinator::note_fault(fault kind) {
   log_.note(time_ns(), {}, std::string("fault: ") + fault_names[static_cast<std::size_t>(kind)]);
 }
 
-void coordinator::mix(std::uint64_t value) {
-  const std::uint64_t mixed = (hash_ ^ value) * 0x9e3779b97f4a7c15U;
-  hash_ = mixed ^ (mixed >> 29U);
-}
-
 // --- output ---
 
 auto coordinator::exit_status() const -> int {
@@ -585,7 +582,7 @@ auto coordinator::summary() const -> std::string {
     text += each->starts > 1 ? ", started " + std::to_string(each->starts) + " times\n" : "\n";
   }
   std::array<char, 64> hash{};
-  std::snprintf(hash.data(), hash.size(), "hash %016llx\n", static_cast<unsigned long long>(hash_));
+  std::snprintf(hash.data(), hash.size(), "hash %016llx\n", static_cast<unsigned long long>(hash_.value()));
   text += "braid-sim: seed " + std::to_string(options_.wanted.seed) + ": status " + std::to_string(exit_status()) +
           ", " + std::to_string(switches_) + " switches of " + std::to_string(machines_.size()) + " machines, " +
           std::to_string(links_.packets()) + " packets";

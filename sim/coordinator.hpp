@@ -6,6 +6,7 @@
 #include <sim/links.hpp>
 #include <sim/process.hpp>
 #include <sim/run_log.hpp>
+#include <sim/world_hash.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -43,7 +44,7 @@ struct disk_failure {
 /// A token grant, for the comparison of two runs.
 struct grant {
   std::int64_t time = 0;
-  std::uint64_t hash = 0;  ///< the hash of all switches of the machine
+  std::uint64_t hash = 0;  ///< of the world when the token was returned
   machine_number machine = 0;
   friend auto operator==(const grant&, const grant&) -> bool = default;
 };
@@ -80,7 +81,8 @@ class coordinator final : private link_owner {
   void end();
 
   [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }
-  [[nodiscard]] auto hash() const -> std::uint64_t { return hash_; }
+  /// Returns a hash of all switches, all packets with their content, and the outputs of all programs.
+  [[nodiscard]] auto hash() const -> std::uint64_t { return hash_.value(); }
   [[nodiscard]] auto switches() const -> std::uint64_t { return switches_; }
   [[nodiscard]] auto grants() const -> const std::vector<grant>& { return grants_; }
   /// Returns what a trace shows. It is empty unless the options name a file for it.
@@ -124,7 +126,6 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto weight(const machine& of) const -> std::uint64_t;
   [[nodiscard]] auto next_time(const machine* except) const -> std::int64_t;
   void run_due();
-  void mix(std::uint64_t value);
   void show_output(machine& of, bool is_last);
   void note_end(machine_number number);
 
@@ -148,7 +149,7 @@ class coordinator final : private link_owner {
   std::uint64_t next_action_ = 0;
   std::int64_t time_ = start_time;
   std::int64_t end_ = start_time;
-  std::uint64_t hash_ = 0;
+  world_hash hash_;
   std::uint64_t switches_ = 0;
   std::vector<grant> grants_;
   run_log log_;

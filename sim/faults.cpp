@@ -121,6 +121,15 @@ auto with_faults(const world_plan& plan, const run_options& options, std::uint64
   return made;
 }
 
+auto without_idle_restarts(world_plan plan) -> world_plan {
+  const std::vector<std::size_t> idle = find_idle_restarts(plan);
+  std::vector<world_event> kept;
+  for (std::size_t at = 0; at < plan.events.size(); ++at)
+    if (std::ranges::find(idle, at) == idle.end()) kept.push_back(plan.events[at]);
+  plan.events = std::move(kept);
+  return plan;
+}
+
 namespace {
 
 using check_of_world = std::function<bool(const world_plan&, const run_options&)>;

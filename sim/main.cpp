@@ -1,4 +1,5 @@
 // sim/main.cpp: the command line of braid-sim.
+#include <sim/trace_file.hpp>
 #include <sim/world_run.hpp>
 
 #include <algorithm>
@@ -314,6 +315,8 @@ auto run(int argc, char** argv) -> int {
   if (!line.problem.empty()) return wrong_usage(line.problem);
   if (line.command == command_line::kind::help) return std::fputs(help, stdout) < 0 ? 1 : 0;
   if (line.command == command_line::kind::version) return std::printf("braid-sim %s\n", BRAID_VERSION) < 0 ? 1 : 0;
+  if (!line.options.trace.empty())
+    if (const std::string problem = sim::check_trace(line.options.trace); !problem.empty()) return wrong_usage(problem);
   if (world)
     return line.command == command_line::kind::search ? sim::search_world(*world, line.options, line.wanted)
                                                       : sim::run_world(*world, line.options, line.wanted.is_twice);

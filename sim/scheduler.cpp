@@ -139,6 +139,7 @@ void check_descriptors() {
 
 /// Delivers all due events, and lists the threads that can run now.
 void collect() {
+  page->time = run.time - start_time;  // time may have jumped, and the program may end before its next call
   expire_alarm();
   run_events();
   if (run.descriptors_changed) check_descriptors();

@@ -135,9 +135,7 @@ class searcher {
       wait_for(traced);
       trace(traced, again);
     }
-    std::fprintf(
-        stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", number(shown.seed()).c_str(),
-        repeat_command(*options_, shown.seed(), failed_.second != nullptr, "-- " + quoted(options_->words)).c_str());
+    print_failure(*options_, shown.seed(), failed_.second != nullptr, "-- " + quoted(options_->words));
     return 1;
   }
 
@@ -181,11 +179,11 @@ auto option_words(const run_options& options, std::uint64_t seed) -> std::vector
   return words;
 }
 
-auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
-    -> std::string {
+void print_failure(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject) {
   std::vector<std::string> words = option_words(options, seed);
   if (is_twice) words.insert(words.begin() + 2, "--twice");
-  return "braid-sim run " + quoted(words) + " " + subject;
+  std::fprintf(stderr, "braid-sim: seed %s fails; to repeat it, run\n  braid-sim run %s %s\n", number(seed).c_str(),
+               quoted(words).c_str(), subject.c_str());
 }
 
 auto run_once(run_options options) -> int {

@@ -29,8 +29,7 @@ auto search(run_options options, const search_options& wanted) -> int;
 /// Returns the options of the command line that differ from the defaults, with the seed.
 auto option_words(const run_options& options, std::uint64_t seed) -> std::vector<std::string>;
 
-/// Returns the command that repeats a failing seed of a program or a world.
-auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
-    -> std::string;
+/// Prints that a seed of a program or a world fails, with the command that repeats it.
+void print_failure(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject);
 
 }  // namespace sim

@@ -7,9 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <span>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace sim {
 namespace {
@@ -159,6 +164,18 @@ class trace_writer {
 };
 
 }  // namespace
+
+auto check_trace(const std::string& file) -> std::string {
+  struct stat known{};
+  const bool is_new = ::stat(file.c_str(), &known) != 0;
+  const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (opened < 0 && errno != ENXIO)  // a pipe may get its reader later
+    return "--trace must name a file that can be written, got `" + file + "`: " + std::strerror(errno) +
+           "; the folder of the file must exist";
+  if (opened >= 0) ::close(opened);
+  if (opened >= 0 && is_new) ::unlink(file.c_str());
+  return {};
+}
 
 void prepare_trace(run_options& options) {
   if (options.trace.empty()) return;

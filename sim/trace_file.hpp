@@ -17,6 +17,9 @@ struct traced_machine {
   std::int32_t clock_drift_ppm = 0;
 };
 
+/// Checks, before a run, that a trace can be written to a file. Returns an error message, or an empty text.
+auto check_trace(const std::string& file) -> std::string;
+
 /// Lets the processes of a run keep what a trace needs, if the options name a file.
 void prepare_trace(run_options& options);
 

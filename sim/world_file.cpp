@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -98,6 +99,7 @@ class world_reader {
     if (const toml::node* options = whole.get("options")) read_options(*options);
     read_machines(whole);
     read_events(whole);
+    check_events();
     read_faults(whole);
     std::ranges::sort(problems_, {}, [](const world_problem& each) { return std::pair(each.line, each.sentence); });
     return std::move(problems_);
@@ -222,7 +224,7 @@ class world_reader {
     made.starts_at_ns = read_duration(*table, "starts_at", false, 0);
     made.clock_offset_ns = read_duration(*table, "clock_offset", false, -max_time_ns);
     made.must_end = read_flag(*table, "must_end");
-    if (made.must_end && made.starts_at_ns > plan_.duration_ns && plan_.duration_ns > 0)
+    if (made.must_end && made.starts_at_ns >= plan_.duration_ns && plan_.duration_ns > 0)
       add(line_of(*table->get("starts_at")),
           "`starts_at` is after the end of the world, so a program that must end would not start");
     made.has_disk = read_flag(*table, "disk");
@@ -276,7 +278,19 @@ class world_reader {
     if (subject == nullptr) return add(line_of(table), "an event needs one of " + listed(event_kinds));
     read_subject(*subject, made);
     read_details(table, made);
+    if (made.at_ns > plan_.duration_ns && plan_.duration_ns > 0)
+      add(line_of(*table.get("at")), "`at` must not be after the end of the world, its `duration`, got \"" +
+                                         table.get("at")->value_or(std::string()) + "\"");
     plan_.events.push_back(std::move(made));
+    event_lines_.push_back(line_of(*subject));
+  }
+
+  void check_events() {
+    if (!problems_.empty()) return;  // a wrong time or name is reported first
+    for (const std::size_t at : find_idle_restarts(plan_))
+      add(event_lines_[at], "`restart` would do nothing, because the machine `" + plan_.events[at].machines.front() +
+                                "` runs then; write a `crash` or `kill` before it, or `must_end = true` if its program "
+                                "ends by itself");
   }
 
   static auto event_keys() -> std::vector<const char*> {
@@ -389,6 +403,7 @@ class world_reader {
   const option_check& check_options_;
   std::vector<world_problem> problems_;
   std::vector<std::string> names_;
+  std::vector<unsigned> event_lines_;  // of what an event does, by its position
   coordinator probe_{run_options{}, output::kept};
 };
 
@@ -413,6 +428,29 @@ auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vect
     if ((is_named || is_default) && (!is_about_disk(fault) || each.has_disk)) names.push_back(each.name);
   }
   return names;
+}
+
+auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t> {
+  using kind = world_event::kind;
+  std::vector<std::size_t> order(plan.events.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&plan](std::size_t at) { return std::pair(plan.events[at].at_ns, at); });
+  std::vector<std::size_t> idle;
+  for (const machine_plan& each : plan.machines) {
+    if (each.must_end) continue;
+    bool runs = false;
+    bool is_started = false;
+    for (const std::size_t at : order) {
+      const world_event& event = plan.events[at];
+      // If a machine starts later than the world, an event at the same time precedes its start.
+      if (!is_started && (each.starts_at_ns == 0 || event.at_ns > each.starts_at_ns)) runs = is_started = true;
+      if (event.machines != std::vector{each.name}) continue;
+      if (event.what == kind::restart && runs) idle.push_back(at);
+      if (event.what == kind::restart) runs = true;
+      if (event.what == kind::crash || event.what == kind::kill) runs = false;
+    }
+  }
+  return idle;
 }
 
 auto build_world(const world_plan& plan, coordinator& world) -> std::string {

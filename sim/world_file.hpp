@@ -68,6 +68,10 @@ struct world_plan {
 /// must end have faults of the network only.
 auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string>;
 
+/// Returns the positions of events that certainly do nothing: a restart of a machine that has neither crashed nor was
+/// killed since its program was started, unless the program has to end by itself.
+auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t>;
+
 /// An error in a line of a world file.
 struct world_problem {
   unsigned line = 0;  ///< 0: the file cannot be read

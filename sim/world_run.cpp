@@ -20,7 +20,8 @@ auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, o
   if (options.wanted.calm_from_ns == 0)
     options.wanted.calm_from_ns = static_cast<std::uint64_t>(plan.faults.calm_from_ns);
   auto world = std::make_unique<coordinator>(options, where);
-  if (const std::string problem = build_world(plan, *world); !problem.empty()) throw std::runtime_error(problem);
+  if (const std::string problem = build_world(without_idle_restarts(plan), *world); !problem.empty())
+    throw std::runtime_error(problem);
   world->run_until(plan.duration_ns);
   world->end();
   return world;
@@ -32,7 +33,7 @@ void print_grant(const char* which, const coordinator& world, const world_plan& 
     return;
   }
   const grant& shown = world.grants()[at];
-  std::fprintf(stderr, "  %s run: %s returned the token at %.6f s, after switches with the hash %016llx\n", which,
+  std::fprintf(stderr, "  %s run: %s returned the token at %.6f s, when the hash of the world was %016llx\n", which,
                plan.machines[shown.machine].name.c_str(), static_cast<double>(shown.time - start_time) / 1e9,
                static_cast<unsigned long long>(shown.hash));
 }
@@ -43,8 +44,12 @@ auto are_equal(const coordinator& first, const coordinator& second, const world_
   if (first.hash() == second.hash() && first.exit_status() == second.exit_status()) return true;
   const auto place = std::ranges::mismatch(first.grants(), second.grants());
   const auto at = static_cast<std::size_t>(place.in1 - first.grants().begin());
-  std::fprintf(stderr, "braid-sim: seed %s: two runs differ\nthe first difference is grant %zu of the token:\n",
-               std::to_string(seed).c_str(), at);
+  std::fprintf(stderr, "braid-sim: seed %s: two runs differ\n", std::to_string(seed).c_str());
+  for (machine_number each = 0; each < plan.machines.size(); ++each)
+    if (first.output_of(each) != second.output_of(each))
+      std::fprintf(stderr, "the outputs of %s differ\n", plan.machines[each].name.c_str());
+  if (at >= first.grants().size() && at >= second.grants().size()) return false;
+  std::fprintf(stderr, "the first difference is grant %zu of the token:\n", at);
   print_grant("first", first, plan, at);
   print_grant("second", second, plan, at);
   return false;
@@ -80,7 +85,7 @@ void show_smallest(const world_plan& plan, run_options options, std::uint64_t se
     return run_seed(fewer, tried, seed, output::kept)->has_failed();
   });
   std::fputs("braid-sim: the smallest world that still fails is on the standard output\n", stderr);
-  std::fputs(to_toml(smallest, option_words(options, seed)).c_str(), stdout);
+  std::fputs(to_toml(without_idle_restarts(smallest), option_words(options, seed)).c_str(), stdout);
   run_traced(smallest);
 }
 
@@ -115,8 +120,7 @@ auto search_world(const world_plan& plan, const run_options& options, const sear
     }
     if (is_failed) {
       if (world->has_failed()) show_smallest(events, options, seed);
-      std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", std::to_string(seed).c_str(),
-                   repeat_command(options, seed, wanted.is_twice, quoted({plan.file})).c_str());
+      print_failure(options, seed, wanted.is_twice, quoted({plan.file}));
       return 1;
     }
     if (seed == wanted.seeds.last) break;

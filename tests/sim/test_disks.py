@@ -168,7 +168,7 @@ class WrongFiles(worlds.World):
         good = machine("calls")  # lines 2 to 4 after the duration
         for line, sentence, text in (
                 (4, "`disk` must be true or false", machine("calls", more="disk = 5\n")),
-                (5, "the folder `/nowhere` of the machine `a` does not exist; its disk begins as a copy",
+                (5, "the folder `/nowhere` of the machine `a` does not exist; create it, or name another folder",
                  good + 'folder = "/nowhere"\n'),
                 (7, "the machine `a` has no disk that can fail; write `disk = true` for it",
                  machine("calls", more='folder = "/"\n') + event("1s", 'fill_disk = "a"')),

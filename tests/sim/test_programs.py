@@ -210,6 +210,11 @@ class Ends(unittest.TestCase):
         self.assertEqual(status, 70)
         self.assertIn("the program called fork, which the simulator does not support", errors)
 
+    def test_a_sleep_counts_if_the_program_ends_right_after_it(self):
+        for how, seconds in (("sleep", 5), ("sleep_beside", 7)):
+            status, _, errors = run("ends", how)
+            self.assertEqual((status, round(seconds_in(errors), 3)), (0, seconds), errors)
+
     def test_io_uring_does_not_exist(self):
         status, output, _ = run("ends", "io_uring")
         self.assertEqual((status, output), (0, "no io_uring\n"))

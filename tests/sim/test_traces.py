@@ -117,9 +117,25 @@ class Traces(worlds.World):
         self.assertEqual(states["waiter"][-2:], ["waits: condition wait", ""])  # the deadlock
 
     def test_a_trace_that_cannot_be_written_is_one_sentence(self):
-        status, _, errors = self.simulate(machine("a", "exit", "x", "0"), "--trace", "/nowhere/run.pftrace")
-        self.assertEqual(status, 2)
-        self.assertIn("braid-sim: the trace `/nowhere/run.pftrace`: No such file or directory\n", errors)
+        world = machine("a", "exit", "x", "0")
+        for file, why in (("/nowhere/run.pftrace", "No such file or directory"), (self.file.parent, "Is a directory")):
+            sentence = (f"braid-sim: --trace must name a file that can be written, got `{file}`: {why}; "
+                        "the folder of the file must exist\n")
+            for command in ("run", "search"):  # before anything runs
+                status, _, errors = self.simulate(world, "--trace", str(file), command=command)
+                self.assertEqual((status, errors), (2, sentence))
+            done = subprocess.run([worlds.SIMULATOR, "run", "--trace", str(file), "--", f"{worlds.PROGRAMS}/ends"],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", sentence))
+
+    def test_a_search_that_finds_nothing_leaves_the_file_of_the_trace_as_it_is(self):
+        for content in (None, "earlier"):
+            if content:
+                self.trace_file.write_text(content)
+            status, _, errors = self.simulate(machine("a", "exit", "x", "0"), "--trace", str(self.trace_file), "--seeds", "1..2",
+                                              command="search")
+            self.assertEqual(status, 0, errors)
+            self.assertEqual(self.trace_file.read_text() if self.trace_file.exists() else None, content)
 
 
 if __name__ == "__main__":

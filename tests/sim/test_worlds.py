@@ -58,6 +58,14 @@ class Machines(World):
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 
+    def test_two_runs_differ_if_only_an_output_differs(self):
+        # The file has another text each time it is read.
+        world = '[machines.a]\nprogram = ["cat", "/proc/sys/kernel/random/uuid"]\n'
+        for command in ("run", "search"):
+            status, _, errors = self.simulate(world, "--twice", command=command)
+            self.assertEqual(status, 1, errors)
+            self.assertIn("braid-sim: seed 1: two runs differ\nthe outputs of a differ\n", errors)
+
     def test_a_stream_arrives_whole_whatever_is_split_delayed_and_cut(self):
         world = machine("reader", "swallow") + machine("writer", "stream", "reader", more="must_end = true\n")
         world += event("20ms", 'cut = ["writer", "reader"]') + event("2s", 'heal = ["writer", "reader"]')
@@ -293,6 +301,10 @@ class WrongFiles(World):
                 (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
                 (4, "`starts_at` is after the end of the world, so a program that must end would not start",
                  good + 'starts_at = "5h"\nmust_end = true\n'),
+                (4, "`starts_at` is after the end of the world, so a program that must end would not start",
+                 good + 'starts_at = "1h"\nmust_end = true\n'),
+                (4, "the folder `/nowhere` of the machine `server` does not exist; create it, or name another folder",
+                 good + 'folder = "/nowhere"\n'),
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000\n", good + 'clock_drift_ppm = "fast"\n'),
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000, got -5000000", good + "clock_drift_ppm = -5000000\n"),
                 (4, "`clock_offset` must not be below -277777h, got \"-277778h\"", good + 'clock_offset = "-277778h"\n'),
@@ -324,6 +336,13 @@ class WrongFiles(World):
                 (7, "`one_way` belongs to `cut`, not to `crash`", good + event("2s", 'crash = "server"\none_way = true')),
                 (5, "`at` must be a duration such as \"250ms\" or \"10min\", got \"soon\"", good + event("soon", 'kill = "server"')),
                 (5, "`at` must not be below 0s, got \"-2s\"", good + event("-2s", 'kill = "server"')),
+                (5, "`at` must not be after the end of the world, its `duration`, got \"3601s\"", good + event("3601s", 'kill = "server"')),
+                (6, "`restart` would do nothing, because the machine `server` runs then; write a `crash` or `kill` before it",
+                 good + event("0s", 'restart = "server"')),
+                (9, "`restart` would do nothing", good + event("2s", 'crash = "server"') + event("4s", 'restart = "server"') +
+                 event("3s", 'restart = "server"')),
+                (9, "`restart` would do nothing", good + 'starts_at = "1s"\n' + machine("other", "wait") +
+                 event("2s", 'restart = "server"')),
                 (4, "`at` is missing; write a duration such as \"10min\"", good + '[[events]]\nkill = "server"\n'),
                 (2, "`options` must be an array of strings", "options = 5\n" + good),
                 (2, "`options`: unknown option `--sed`; see braid-sim --help", 'options = ["--sed", "1"]\n' + good),
@@ -340,6 +359,15 @@ class WrongFiles(World):
                 self.assertEqual((status, output), (2, ""), errors)
                 self.assertTrue(errors.startswith(f"{self.file}:{line}: {sentence}"), errors)
                 self.assertEqual(errors.count("\n"), 1, errors)
+
+    def test_events_that_do_something_are_accepted(self):
+        good = machine("one", "exit", "x", "0", more="must_end = true\n") + machine("late", "wait", more='starts_at = "5s"\n')
+        status, _, errors = self.simulate(
+            good + event("3s", 'restart = "one"') + event("5s", 'restart = "late"') + event("7s", 'kill = "late"') +
+            event("6s", 'crash = "late"') + event("8s", 'restart = "late"') + event("10s", 'crash = "late"'), duration="10s")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("one: ended with status 0 at 4.", errors)
+        self.assertIn("late: ran until the end, started 2 times", errors)
 
     def test_all_problems_are_reported_at_once(self):
         text = 'durations = "1s"\n[machines.a]\nprogram = ["/nowhere/program"]\n[[events]]\nat = "1"\ncrash = "b"\n'

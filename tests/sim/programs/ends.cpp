@@ -61,6 +61,12 @@ void ask_processor() {
   std::printf("%d %lu %u\n", first < second ? 1 : 0, second, std::random_device()());
 }
 
+/// Sleeps until another thread has ended. Nothing is called after that.
+void sleep_beside_a_thread() {
+  std::thread([] {}).detach();
+  sleep(7);
+}
+
 void refuse_io_uring() {
   if (syscall(SYS_io_uring_setup, 8, nullptr) == -1 && errno == ENOSYS) std::puts("no io_uring");
 }
@@ -75,6 +81,8 @@ int main(int argc, char** argv) {
   if (how == "throw") throw 1;
   if (how == "fork") fork_once();
   if (how == "differ") differ();
+  if (how == "sleep") sleep(5);
+  if (how == "sleep_beside") sleep_beside_a_thread();
   if (how == "processor") ask_processor();
   if (how == "io_uring") refuse_io_uring();
   return how == "status" ? 3 : 0;
