@@ -20,20 +20,19 @@ def machine(*words, name="a", more="disk = true\n"):
 
 
 class Disk(worlds.World):
-    def run_many(self, words, events, *options, count=COUNT, seed="1"):
+    def run_many(self, words, events, *options, count=COUNT, seed="1", more="disk = true\n"):
         """Runs a world of many equal machines. Returns the lines of each."""
         names = [f"a{at:02}" for at in range(count)]
-        world = "".join(machine(*words, name=name) for name in names)
-        world += "".join(event(at, f'{what} = "{name}"' + more) for at, what, *rest in events for name in names
-                         for more in [rest[0] if rest else ""])
+        world = "".join(machine(*words, name=name, more=more) for name in names)
+        world += "".join(event(at, f'{what} = "{name}"' + "".join(details)) for at, what, *details in events for name in names)
         status, output, errors = self.simulate(world, "--every", "8", "--seed", seed, *options)
         self.assertEqual(status, 0, output[-1000:] + errors)
         return [[line[6:] for line in output.splitlines() if line.startswith(name)] for name in names]
 
-    def run_crashes(self, *words, events=CRASH, count=COUNT):
+    def run_crashes(self, *words, events=CRASH, **options):
         """Returns for each machine the number of records that were written before the crash, and what was found after."""
         runs = []
-        for lines in self.run_many(words, events, count=count):
+        for lines in self.run_many(words, events, **options):
             second = [at for at, line in enumerate(lines) if line.startswith("found")][-1]
             runs.append((sum(line.startswith("wrote") for line in lines[:second]), lines[second].removeprefix("found ")))
         return runs
@@ -53,8 +52,9 @@ class Crashes(Disk):
         self.assertTrue(any(found.endswith("torn") for _, found in runs), runs)
 
     def test_a_kill_keeps_everything(self):
-        for kill in ((("2050ms", "kill"), ("3s", "restart")), (("20s", "restart"),)):  # the second program has ended by itself
-            for written, found in self.run_crashes("append", "none", events=kill, count=6):
+        more = "disk = true\nmust_end = true\n"  # so that the second world may restart programs that have ended by themselves
+        for kill in ((("2050ms", "kill"), ("3s", "restart")), (("20s", "restart"),)):
+            for written, found in self.run_crashes("append", "none", events=kill, count=6, more=more):
                 self.assertEqual(found, str(written))
 
     def test_a_crash_after_a_kill_loses_what_the_killed_process_wrote(self):
