@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """tests/sim/scenes.py: simulated worlds of services and clients that check an invariant while a seed chooses faults.
 
-    tests/sim/scenes.py BRAID_SIM BUILD [--seeds A..B] [--twice] [SCENE…]
+    tests/sim/scenes.py BRAID_SIM BUILD [--seeds A..B] [--twice N] [SCENE…]
 
 SCENE is a name of the table below; all of them without one. Prints each scene with its seeds, its switches and its
 time. Without --seeds, runs the seeds of the gate; BRAID_STRESS multiplies them, and BRAID_SEED is the first seed, as
-tools/long_runs sets them.
+tools/long_runs sets them. --twice N runs the first N seeds twice: a seed fails if the hashes of its two worlds differ.
 
 Exit status: 0; 1 when a seed fails, with the command that repeats it; 2 for wrong usage."""
 import argparse
@@ -37,7 +37,7 @@ def http(build, _):
     services = build / "tests/sim/services"
     return ('duration = "3min"\noptions = ["--every", "4"]\n' +
             faults(crashes=2, kills=2, cuts=2, splits=100, delays=10, resets=5, refusals=3, partitions=2, calm_from="60s") +
-            machine("server", [services, "http_server"]) +
+            machine("server", [services, "http_server"], disk=True) +  # which remembers the calls that it has served
             machine("client", [services, "http_client", "10.0.0.1"], must_end=True))
 
 
@@ -168,7 +168,7 @@ def main():
     parser.add_argument("simulator")
     parser.add_argument("build", type=Path)
     parser.add_argument("--seeds", default="")
-    parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--twice", type=int, default=0, metavar="N")
     parser.add_argument("scenes", nargs="*", metavar="SCENE")
     given = parser.parse_intermixed_args()
     if unknown := sorted(set(given.scenes) - SCENES.keys()):
@@ -185,13 +185,19 @@ def main():
             continue
         count = usual * int(os.environ.get("BRAID_STRESS", "1"))
         seeds = tuple(map(int, given.seeds.split(".."))) if given.seeds else (first, first + count - 1)
-        begin = time.monotonic()
-        status, output = search(given.simulator, build, name, seeds, ("--twice",) if given.twice else ())
-        seconds = time.monotonic() - begin
-        failed += status != 0
-        switches = re.search(r"(\d+) switches\n$", output)
-        print(f"{name}: seeds {seeds[0]}..{seeds[1]}, " +
-              (f"{switches[1]} switches, {seconds:.0f} s" if status == 0 and switches else f"FAILED\n{output}"), flush=True)
+        middle = min(seeds[0] + given.twice, seeds[1] + 1)
+        for part, more in (((seeds[0], middle - 1), ("--twice",)), ((middle, seeds[1]), ())):
+            if part[0] > part[1]:
+                continue
+            begin = time.monotonic()
+            status, output = search(given.simulator, build, name, part, more)
+            seconds = time.monotonic() - begin
+            failed += status != 0
+            switches = re.search(r"(\d+) switches\n$", output)
+            print(f"{name}: seeds {part[0]}..{part[1]}{', each twice' if more else ''}, " +
+                  (f"{switches[1]} switches, {seconds:.0f} s" if status == 0 and switches else f"FAILED\n{output}"), flush=True)
+            if status != 0:
+                break
     return 1 if failed else 0
 
 

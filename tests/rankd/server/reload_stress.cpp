@@ -6,6 +6,7 @@
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -22,16 +23,24 @@ using namespace braid::testing;
 
 namespace {
 
-/// Asks over one connection until it is over; gives what was wrong first, or nothing.
-auto ask(const changing_world& world, const std::atomic<bool>& over, std::atomic<std::size_t>& answers) -> std::string {
+/// Returns whether a reload finds an error, so that the version that was written before it must never serve.
+auto is_bad(std::size_t reload) -> bool { return reload % 4 == 3; }
+
+/// Sends requests on one connection until `over` is set. `reloaded` is the newest version of which a reload has
+/// reported that it serves. Returns a description of the first wrong answer, or an empty string.
+auto ask(const changing_world& world, const std::atomic<bool>& over, const std::atomic<int>& reloaded,
+         std::atomic<std::size_t>& answers) -> std::string {
   auto one = world.caller();
   const std::string request = request_text("POST", "/v1/rank", {}, request_to_a);
   for (int newest = 0; !over;) {
+    newest = std::max(newest, reloaded.load());
     if (!one.say(request)) return "the connection was closed";
     const auto answer = one.hear();
     if (!answer) return "the connection ended";
     if (answer->status != 200) return answer->body;
     const int mark = mark_in(answer->body);
+    if (mark > 1 && is_bad(static_cast<std::size_t>(mark) - 2))
+      return "refused " + std::to_string(mark) + " was served";
     if (mark < newest) return "after " + std::to_string(newest) + " came " + std::to_string(mark);
     newest = mark;
     ++answers;
@@ -57,22 +66,25 @@ TEST_CASE("requests under good and bad reloads all succeed, each by one version,
   world.write("c", 1);
   world.write("d", 1);
   std::atomic<bool> over = false;
+  std::atomic<int> reloaded = 1;
   std::atomic<std::size_t> answers = 0;
   std::vector<std::string> wrong(2);
   std::vector<std::thread> asking;
-  for (std::string& mine : wrong) asking.emplace_back([&] { mine = ask(world, over, answers); });
+  for (std::string& mine : wrong) asking.emplace_back([&] { mine = ask(world, over, reloaded, answers); });
 
   const std::size_t reloads = scaled(100);
   std::size_t refused = 0;
   for (std::size_t at = 0; at < reloads; ++at) {
-    const bool is_bad = at % 4 == 3;
     want_candidate(world, at);
     world.write("a", static_cast<int>(at) + 2);
-    if (is_bad) world.folder.write("b.json", "{");
+    if (is_bad(at)) world.folder.write("b.json", "{");
     const int status = world.ask("POST", "/v1/reload").status;
-    CHECK(status == (is_bad ? 422 : 200));
-    if (status != 200) ++refused;
-    if (is_bad) std::filesystem::remove(world.folder.path() / "b.json");
+    CHECK(status == (is_bad(at) ? 422 : 200));
+    if (status == 200)
+      reloaded = static_cast<int>(at) + 2;
+    else
+      ++refused;
+    if (is_bad(at)) std::filesystem::remove(world.folder.path() / "b.json");
     CHECK(world.ask("GET", "/metrics").status == 200);
   }
   over = true;

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +25,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace braid;
 
@@ -39,6 +44,22 @@ void check(bool holds, const std::string& what) {
   ++problems;
   std::printf("FAILED: %s\n", what.c_str());
 }
+
+/// Checks that a call has ended at its timeout at the latest. The clock is that of the simulated machine, which moves
+/// only if no thread can run, so the allowance can be small.
+class time_limit {
+ public:
+  explicit time_limit(duration timeout) : end_(now() + timeout + allowance) {}
+  void check_end(const std::string& call) const {
+    check(now() <= end_, call + " has ended " + std::to_string((now() - end_ + allowance) / 1ms) + " ms too late");
+  }
+
+ private:
+  static constexpr duration allowance = 50ms;
+  [[nodiscard]] static auto now() -> std::chrono::steady_clock::time_point { return std::chrono::steady_clock::now(); }
+
+  std::chrono::steady_clock::time_point end_;
+};
 
 // --- HTTP ---
 
@@ -90,11 +111,36 @@ auto run_http(loop& io) -> task<void> {
 
 constexpr int http_rounds = 40;
 
+/// The calls that the machine has served, also before its program was killed or the machine crashed.
+class served_calls {
+ public:
+  served_calls() : file_(::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
+    const int folder = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    check(file_ >= 0 && folder >= 0 && ::fsync(folder) == 0, "the file of served calls cannot be created");
+    ::close(folder);
+    std::ifstream known(name);
+    for (std::string line; std::getline(known, line);) calls_.insert(line);
+  }
+  /// Adds a call durably. Returns false if it was added before.
+  auto add(const std::string& call) -> bool {
+    const std::string line = call + "\n";
+    const bool is_written =
+        ::write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && ::fdatasync(file_) == 0;
+    check(is_written, "call " + call + " cannot be stored");
+    return calls_.insert(call).second;
+  }
+
+ private:
+  static constexpr const char* name = "served";
+  int file_;
+  std::set<std::string> calls_;
+};
+
 /// Fails if a call is served twice, because a client must not repeat a POST by itself.
-auto echo_once(http_exchange& exchange) -> task<void> {
+auto echo_once(http_exchange& exchange, served_calls& calls) -> task<void> {
   const auto body = co_await exchange.read_all();
   if (!body) co_return;
-  if (++served[*body] > 1) {
+  if (!calls.add(*body)) {
     std::printf("call %s was served twice\n", body->c_str());
     std::exit(1);
   }
@@ -103,8 +149,9 @@ auto echo_once(http_exchange& exchange) -> task<void> {
 
 /// Serves until the process is ended from outside.
 auto serve_machine(loop& io) -> task<void> {
+  served_calls calls;
   http_router routes;
-  routes.post("/echo", &echo_once);
+  routes.post("/echo", [&calls](http_exchange& exchange) { return echo_once(exchange, calls); });
   routes.get("/item/{name}", [](http_exchange& exchange) {
     exchange.reply(http_status::ok, "item " + std::string(exchange.value("name")));
   });
@@ -122,7 +169,9 @@ auto ask_machine(http_client& client, std::string host, int number) -> task<void
       const std::string body = is_post ? call + "." + std::to_string(attempt) : "";
       const std::string url = "http://" + host + (is_post ? "/echo" : "/item/" + call);
       auto asked = client.fetch({.method = is_post ? http_method::post : http_method::get, .url = url, .body = body});
+      const time_limit limit(1s);
       const auto answer = co_await with_timeout(1s, std::move(asked));
+      limit.check_end("call " + call);
       if (answer) {
         check(answer->body == (is_post ? "answer to " + body : "item " + call),
               "call " + call + " was answered by: " + answer->body);
@@ -250,7 +299,9 @@ auto ask_shards(shards& servers, int number, bool keeps) -> task<void> {
     written_key& written = keys[key];
     redis_connection& redis = *servers[static_cast<std::size_t>(number + round % 5) % servers.size()];
     arena memory;
+    const time_limit limit_of_get(300ms);
     const auto value = co_await redis.get(key, memory, 300ms);  // before the next value replaces a lost one
+    limit_of_get.check_end("GET of key " + key);
     if (value && value->has_value()) {
       const std::string text(**value);
       const std::size_t colon = text.find(':');
@@ -260,7 +311,9 @@ auto ask_shards(shards& servers, int number, bool keeps) -> task<void> {
     } else if (value) {
       check(!keeps || written.acknowledged < 0, "key " + key + " has lost its value");
     }
+    const time_limit limit_of_set(300ms);
     const auto stored = co_await redis.set(key, key + ":" + std::to_string(round), 300ms);
+    limit_of_set.check_end("SET of key " + key);
     answers += stored && value ? 1 : 0;
     check(!keeps || round < rounds - 5 || stored, "call " + std::to_string(round) + " has no answer after the faults");
     if (stored)
@@ -292,8 +345,10 @@ auto ask_cluster(redis_cluster& redis, int number) -> task<void> {
   for (int round = 0; round < cluster_rounds; ++round) {
     const std::string key = std::to_string(number) + "." + std::to_string(round % 5);
     arena memory;
+    const time_limit limit(2s);
     const auto stored = co_await redis.set(key, key + ":" + std::to_string(round), 1s);
     const auto value = co_await redis.get(key, memory, 1s);
+    limit.check_end("round " + std::to_string(round) + " of key " + key);
     answers += stored && value ? 1 : 0;
     check(round < cluster_rounds - 5 || (stored && value),
           "call " + std::to_string(round) + " has no answer after the failovers");
@@ -370,7 +425,9 @@ auto ask_ranking(http_client& client, std::string host, int user) -> task<void> 
                               .url = "http://" + host + "/v1/rank",
                               .fields = {{"content-type", "application/json"}},
                               .body = body});
+    const time_limit limit(2s);
     const auto answer = co_await with_timeout(2s, std::move(call));
+    limit.check_end("call " + std::to_string(round) + " for user " + std::to_string(user));
     const bool is_good = answer && answer->status == http_status::ok;
     answers += is_good ? 1 : 0;
     check(!is_good || read_ids(answer->body) == std::vector{best, best - 1, best - 2},
