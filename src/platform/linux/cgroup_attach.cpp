@@ -2,7 +2,7 @@
 #include <braid/thread/cgroup.hpp>
 
 #include "../system.hpp"
-#include "owned_descriptor.hpp"
+#include "../posix/owned_descriptor.hpp"
 
 #include <string>
 

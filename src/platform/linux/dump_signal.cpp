@@ -1,75 +1,21 @@
-// src/platform/linux/dump_signal.cpp: a thread that writes a dump for each SIGQUIT; the handler only posts a semaphore.
-#include "../../coro/dump_signal.hpp"
-#include "../system.hpp"
+// src/platform/linux/dump_signal.cpp: counts signals by a semaphore.
+#include "../posix/signal_count.hpp"
 
-#include <braid/coro/dump.hpp>
-
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <string>
-#include <string_view>
-
-#include <pthread.h>
 #include <semaphore.h>
-#include <unistd.h>
 
 namespace braid::detail {
 namespace {
 
 ::sem_t signals;  // one for each signal
 
-void signalled(int /*number*/) {
-  const int before = errno;
-  ::sem_post(&signals);
-  errno = before;
-}
-
-auto write_dumps(void* /*nothing*/) -> void* {
-  ::pthread_setname_np(::pthread_self(), "braid-dump");
-  while (true) {
-    while (::sem_wait(&signals) != 0) {}
-    try {
-      const std::string text = "braid: tasks of process " + std::to_string(::getpid()) + "\n" + dump().to_text();
-      static_cast<void>(write_whole(STDERR_FILENO, text));
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "braid: the tasks cannot be dumped: %s\n", error.what());
-    }
-  }
-}
-
-/// Starts the thread that handles SIGQUIT. The thread does nothing else, so it can always handle the signal.
-auto start_dump_thread() noexcept -> bool {
-  ::pthread_t made{};
-  const int error = start_without_signals(made, &write_dumps, nullptr, SIGQUIT);
-  if (error == 0) ::pthread_detach(made);
-  return error == 0;
-}
-
-/// Restores the default action of SIGQUIT in the child of a fork, which has no dump thread.
-void forget_signal_in_child() noexcept { std::signal(SIGQUIT, SIG_DFL); }
-
 }  // namespace
 
-void begin_dumps_by_signal() noexcept {
-  const char* const value = ::secure_getenv("BRAID_DUMP");
-  if (value == nullptr || value[0] == 0) return;
-  if (std::string_view(value) != "quit") {
-    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: it must be quit, got \"%s\"\n", value);
-    return;
-  }
-  ::sem_init(&signals, 0, 0);
-  if (!start_dump_thread()) {
-    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: its thread cannot be started\n");
-    return;
-  }
-  struct sigaction action{};
-  action.sa_handler = &signalled;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGQUIT, &action, nullptr);
-  ::pthread_atfork(nullptr, nullptr, &forget_signal_in_child);
+auto begin_signal_count() noexcept -> bool { return ::sem_init(&signals, 0, 0) == 0; }
+
+void count_signal() noexcept { ::sem_post(&signals); }
+
+void wait_for_signal() noexcept {
+  while (::sem_wait(&signals) != 0) {}
 }
 
 }  // namespace braid::detail

@@ -3,7 +3,7 @@
 
 #include "../../thread/thread_calls.hpp"
 #include "../system.hpp"
-#include "owned_descriptor.hpp"
+#include "../posix/owned_descriptor.hpp"
 
 #include <braid/base/detail/number_in.hpp>
 

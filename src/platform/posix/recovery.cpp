@@ -1,4 +1,4 @@
-// src/platform/linux/recovery.cpp: reads the ring file of a killed process, and encodes the records that are missing in
+// src/platform/posix/recovery.cpp: reads the ring file of a killed process, and encodes the records that are missing in
 // its trace.
 #include <braid/trace/detail/recovery.hpp>
 

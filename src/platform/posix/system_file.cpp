@@ -1,4 +1,4 @@
-// src/platform/linux/system_file.cpp: reads files of /proc and /sys with a size limit, and never blocks.
+// src/platform/posix/system_file.cpp: reads files of the system with a size limit, and never blocks.
 #include <braid/thread/detail/system_file.hpp>
 
 #include "owned_descriptor.hpp"

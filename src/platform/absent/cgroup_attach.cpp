@@ -1,4 +1,4 @@
-// src/platform/windows/cgroup_attach.cpp: refuses to move threads into cgroups, which Windows does not have.
+// src/platform/absent/cgroup_attach.cpp: refuses to move threads into cgroups, which only Linux has.
 #include <braid/thread/cgroup.hpp>
 
 #include <system_error>

@@ -1,4 +1,4 @@
-// src/platform/windows/symbols.cpp: leaves functions without names, because Windows programs contain no ELF symbols.
+// src/platform/absent/symbols.cpp: leaves functions without names on systems whose programs are no ELF files.
 #include <braid/base/detail/symbols.hpp>
 
 namespace braid::detail {
