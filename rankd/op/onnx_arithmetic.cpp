@@ -20,6 +20,26 @@ auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   return true;
 }
 
+/// exp(x - max) of some slots, with the maximum of the slots and the sum of the exponentials.
+struct shifted_exponentials {
+  std::uint32_t max = 0;
+  std::uint32_t sum = 0;
+  slot_list each;
+};
+
+auto exponentials(const onnx_call& call, const slot_list& slots, onnx_type type) -> shifted_exponentials {
+  program_builder& out = call.out();
+  const number_width width = width_of(type);
+  shifted_exponentials made;
+  made.max = slots.front();
+  for (std::size_t at = 1; at < slots.size(); ++at)
+    made.max = out.step(model_op::maximum, width, std::array{made.max, slots[at]});
+  const std::vector<slot_list> pairs{slots, slot_list(slots.size(), made.max)};
+  made.each = call.each(model_op::exponential, type, call.each(model_op::subtract, type, pairs));
+  made.sum = out.step(model_op::sum, width, made.each);
+  return made;
+}
+
 template <model_op kind>
 auto real_pair(const onnx_call& call) -> made_rows {
   const auto of = call.broadcast({0, 1});
@@ -159,18 +179,20 @@ auto make_gemm(const onnx_call& call) -> made_rows {
 
 // This section combines the columns of a row.
 
-/// Returns whether a node reduces over the columns of a row. The axes are an attribute in older operator versions, and
-/// an input in newer ones.
-auto is_by_columns(const onnx_call& call) -> bool {
+/// Returns the axes over which a node reduces. They are an attribute in older operator versions, and an input in newer
+/// ones. Returns nothing after a diagnostic.
+auto read_axes(const onnx_call& call) -> std::optional<std::vector<std::int64_t>> {
+  if (!call.is_absent(1)) return call.whole(1);
   std::vector<std::int64_t> axes = call.ints("axes");
-  if (axes.empty()) axes = call.ints("axis");
-  if (!call.is_absent(1)) {
-    const auto given = call.whole(1);
-    if (!given) return false;
-    axes = *given;
-  }
-  if (axes.size() == 1 && (axes.front() == 1 || axes.front() == -1)) return true;
-  call.refuse("bad_value", "axis", "only axis 1, the columns, is supported");
+  return axes.empty() ? call.ints("axis") : axes;
+}
+
+/// Returns whether a node reduces over the columns of a row.
+auto is_by_columns(const onnx_call& call) -> bool {
+  const auto axes = read_axes(call);
+  if (!axes) return false;
+  if (axes->size() == 1 && (axes->front() == 1 || axes->front() == -1)) return true;
+  call.refuse("bad_value", "axis", "only the axis of columns, 1, is supported");
   return false;
 }
 
@@ -182,12 +204,46 @@ auto make_reduced_sum(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, rank_of_result(call), {call.out().step(model_op::sum, width_of(of->type), of->slots)}};
 }
 
+/// Averages stacked tables to one table.
+auto averaged_tables(const onnx_call& call, const onnx_rows& of) -> made_rows {
+  const auto axes = read_axes(call);
+  if (!axes) return std::nullopt;
+  if (axes->size() != 1 || (axes->front() != 0 && axes->front() != -3) || call.integer("keepdims", 1) != 0 ||
+      refuses_type(call, of.type)) {
+    call.refuse("bad_value", "axis",
+                "a stack of tables can only be averaged over the tables, axis 0, without keepdims");
+    return std::nullopt;
+  }
+  const std::size_t columns = of.slots.size() / of.tables;
+  onnx_rows out{of.type, 2, {}};
+  for (std::size_t column = 0; column < columns; ++column) {
+    slot_list parts;
+    for (std::size_t at = column; at < of.slots.size(); at += columns) parts.push_back(of.slots[at]);
+    out.slots.push_back(call.out().step(model_op::sum, width_of(of.type), parts));
+  }
+  const std::vector<double> counts(columns, static_cast<double>(of.tables));
+  out.slots = call.with_constants(model_op::divide, out.type, out.slots, counts);
+  return out;
+}
+
 auto make_reduced_mean(const onnx_call& call) -> made_rows {
+  if (const onnx_rows* of = call.rows_or_tables(0); of != nullptr && of->tables > 0) return averaged_tables(call, *of);
   auto out = make_reduced_sum(call);
   if (!out) return std::nullopt;
   const std::array count{static_cast<double>(call.table(0)->slots.size())};
   out->slots = call.with_constants(model_op::divide, out->type, out->slots, count);
   return out;
+}
+
+/// Computes log(sum(exp(x))) of the columns as max + log(sum(exp(x - max))), which does not overflow.
+auto make_reduced_log(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr || !is_by_columns(call)) return std::nullopt;
+  const shifted_exponentials found = exponentials(call, of->slots, of->type);
+  program_builder& out = call.out();
+  const number_width width = width_of(of->type);
+  const std::uint32_t log = out.step(model_op::logarithm, width, std::array{found.sum});
+  return onnx_rows{of->type, rank_of_result(call), {out.step(model_op::add, width, std::array{log, found.max})}};
 }
 
 template <model_op kind>
@@ -249,6 +305,7 @@ constexpr std::array arithmetic_operators{
     onnx_operator{"", "Or", &flag_pair<model_op::either>},
     onnx_operator{"", "Pow", &real_pair<model_op::power>},
     onnx_operator{"", "Reciprocal", &make_reciprocal},
+    onnx_operator{"", "ReduceLogSumExp", &make_reduced_log},
     onnx_operator{"", "ReduceMax", &reduced<model_op::maximum>},
     onnx_operator{"", "ReduceMean", &make_reduced_mean},
     onnx_operator{"", "ReduceMin", &reduced<model_op::minimum>},
@@ -267,14 +324,8 @@ constexpr std::array arithmetic_operators{
 }  // namespace
 
 auto softened(const onnx_call& call, const slot_list& slots, onnx_type type) -> slot_list {
-  program_builder& out = call.out();
-  const number_width width = width_of(type);
-  std::uint32_t max = slots.front();
-  for (std::size_t at = 1; at < slots.size(); ++at)
-    max = out.step(model_op::maximum, width, std::array{max, slots[at]});
-  std::vector<slot_list> pairs{slots, slot_list(slots.size(), max)};
-  pairs[0] = call.each(model_op::exponential, type, call.each(model_op::subtract, type, pairs));
-  pairs[1].assign(slots.size(), out.step(model_op::sum, width, pairs[0]));
+  shifted_exponentials found = exponentials(call, slots, type);
+  const std::vector<slot_list> pairs{std::move(found.each), slot_list(slots.size(), found.sum)};
   return call.each(model_op::divide, type, pairs);
 }
 

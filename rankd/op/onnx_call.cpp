@@ -55,19 +55,38 @@ auto onnx_call::is_constant(std::size_t at) const -> bool {
          (scope_.numbers.contains(node_.inputs[at]) || scope_.file.constants.contains(node_.inputs[at]));
 }
 
+auto onnx_call::is_result() const -> bool {
+  return std::ranges::any_of(scope_.file.outputs, [this](const onnx_value& each) {
+    return std::ranges::find(node_.outputs, each.name) != node_.outputs.end();
+  });
+}
+
 auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
+  const onnx_rows* found = rows_or_tables(at);
+  if (found == nullptr || found->tables == 0) return found;
+  refuse("wrong_type", "input",
+         shown(node_.inputs[at]) + " is a stack of tables, but this operator needs one value for each row");
+  return nullptr;
+}
+
+auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
   if (is_absent(at)) {
     refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
     return nullptr;
   }
-  const auto found = scope_.rows.find(node_.inputs[at]);
-  if (found != scope_.rows.end()) return &found->second;
-  if (is_constant(at))
-    refuse("wrong_type", "input",
-           shown(node_.inputs[at]) + " is the same for all rows, but this operator needs a value for each row");
-  else
-    refuse("unknown_value", "input",
-           "no input of the graph, initializer or earlier node provides " + shown(node_.inputs[at]));
+  const std::string_view name = node_.inputs[at];
+  if (const auto found = scope_.rows.find(name); found != scope_.rows.end()) return &found->second;
+  if (!is_constant(at)) {
+    refuse("unknown_value", "input", "no input of the graph, initializer or earlier node provides " + shown(name));
+    return nullptr;
+  }
+  const onnx_numbers* numbers = constant(at);
+  if (numbers == nullptr) return nullptr;
+  if (numbers->dims.size() == 1 && numbers->values.size() <= max_model_keys)
+    return &scope_.rows.emplace(name, onnx_rows{numbers->type, 2, constants(numbers->values, numbers->type)})
+                .first->second;
+  refuse("wrong_type", "input",
+         shown(name) + " is the same for all rows, but this operator needs a value for each row");
   return nullptr;
 }
 

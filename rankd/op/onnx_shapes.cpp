@@ -66,9 +66,30 @@ auto joined(const onnx_call& call, onnx_type type, std::uint32_t rank) -> made_r
   return out;
 }
 
+/// Stacks the tables of all inputs.
+auto stacked(const onnx_call& call, const onnx_rows& first) -> made_rows {
+  onnx_rows out{.type = first.type, .rank = first.rank, .slots = {}};
+  for (std::size_t at = 0; at < call.inputs(); ++at) {
+    const onnx_rows* part = call.rows_or_tables(at);
+    if (part == nullptr) return std::nullopt;
+    if (part->tables == 0 || part->type != first.type ||
+        part->slots.size() * first.tables != first.slots.size() * part->tables) {
+      call.refuse("wrong_type", "input", "stacked tables must have one type and the same number of columns");
+      return std::nullopt;
+    }
+    out.tables += part->tables;
+    out.slots.insert(out.slots.end(), part->slots.begin(), part->slots.end());
+    if (out.slots.size() <= max_model_keys) continue;
+    call.refuse("too_many_items", "input", "there are more than " + std::to_string(max_model_keys) + " columns");
+    return std::nullopt;
+  }
+  return out;
+}
+
 auto make_concat(const onnx_call& call) -> made_rows {
-  const onnx_rows* first = call.rows(0);
+  const onnx_rows* first = call.rows_or_tables(0);
   if (first == nullptr) return std::nullopt;
+  if (first->tables > 0 && call.integer("axis", 0) == 0) return stacked(call, *first);
   const std::uint32_t rank = std::max(first->rank, 2U);  // encoders of one column each make three dimensions
   if (const std::int64_t axis = call.integer("axis", 0); !is_of_columns(axis, rank)) {
     call.refuse("bad_value", "axis",
@@ -140,6 +161,39 @@ auto make_gather(const onnx_call& call) -> made_rows {
   return out;
 }
 
+/// Returns integers that are an attribute in older operator versions, and an input in newer ones. Returns nothing after
+/// a diagnostic.
+auto read_integers(const onnx_call& call, std::string_view attribute, std::size_t input)
+    -> std::optional<std::vector<std::int64_t>> {
+  if (call.is_absent(input)) return call.ints(attribute);
+  return call.whole(input);
+}
+
+/// Returns a range of the columns. Positions below zero count from the end, and a range ends at the last column.
+auto make_slice(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const auto starts = read_integers(call, "starts", 1);
+  const auto ends = starts ? read_integers(call, "ends", 2) : std::nullopt;
+  const auto axes = ends ? read_integers(call, "axes", 3) : std::nullopt;
+  const auto steps = axes ? read_integers(call, "steps", 4) : std::nullopt;
+  if (!steps) return std::nullopt;
+  const bool is_plain = steps->empty() || (steps->size() == 1 && steps->front() == 1);
+  if (starts->size() != 1 || ends->size() != 1 || axes->size() != 1 || !is_of_columns(axes->front(), of->rank) ||
+      !is_plain) {
+    call.refuse("bad_value", "axes",
+                "only one range of columns, axis " + std::to_string(of->rank - 1) + ", with the step 1 is supported");
+    return std::nullopt;
+  }
+  const auto columns = static_cast<std::int64_t>(of->slots.size());
+  const auto place = [columns](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + columns : at, 0, columns);
+  };
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t at = place(starts->front()); at < place(ends->front()); ++at) numbers.push_back(at);
+  return chosen(call, *of, numbers);
+}
+
 auto refuse_shape(const onnx_call& call, const onnx_rows& rows) -> made_rows {
   call.refuse("bad_value", "input",
               "the shape must keep the rows, and " + std::to_string(rows.slots.size()) + " columns in each");
@@ -153,6 +207,12 @@ auto make_reshaped(const onnx_call& call) -> made_rows {
   onnx_rows out = *of;
   out.rank = static_cast<std::uint32_t>(shape->size());
   const auto columns = static_cast<std::int64_t>(of->slots.size());
+  if (of->rank <= 2 && *shape == std::vector<std::int64_t>{1, -1, columns}) {
+    out.tables = 1;
+    return out;
+  }
+  // The numbers of a row follow each other in an output of one column, so its rows can still be told apart.
+  if (of->rank == 2 && call.is_result() && *shape == std::vector<std::int64_t>{-1, 1}) return out;
   const bool keeps_rows = !shape->empty() && (shape->front() == -1 || (shape->front() == 0 && of->rank <= 2));
   if (shape->size() == 1 && keeps_rows && columns == 1) return out;
   if (shape->size() != 2 || !keeps_rows) return refuse_shape(call, *of);
@@ -173,9 +233,8 @@ auto make_flat(const onnx_call& call) -> made_rows {
 /// Returns the axis that is removed or inserted. It is an attribute up to operator version 12, and an input from
 /// version 13 on.
 auto read_axis(const onnx_call& call) -> std::int64_t {
-  std::vector<std::int64_t> axes = call.ints("axes");
-  if (!call.is_absent(1)) axes = call.whole(1).value_or(std::vector<std::int64_t>{});
-  return axes.size() == 1 ? axes.front() : 0;
+  const auto axes = read_integers(call, "axes", 1);
+  return axes && axes->size() == 1 ? axes->front() : 0;
 }
 
 auto make_squeezed(const onnx_call& call) -> made_rows {
@@ -207,6 +266,7 @@ constexpr std::array shapes_operators{
     onnx_operator{"", "Gather", &make_gather},
     onnx_operator{"", "Identity", &make_same},
     onnx_operator{"", "Reshape", &make_reshaped},
+    onnx_operator{"", "Slice", &make_slice},
     onnx_operator{"", "Squeeze", &make_squeezed},
     onnx_operator{"", "Unsqueeze", &make_unsqueezed},
     onnx_operator{onnx_ml, "ArrayFeatureExtractor", &make_columns},

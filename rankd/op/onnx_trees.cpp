@@ -339,11 +339,12 @@ auto base_values(const onnx_call& call) -> std::vector<double> {
 }
 
 /// Computes the scores of a classifier for two classes if the file has weights for only one output. The sum is the
-/// score of the second class.
+/// score of the second class. The score of the first class is the rest of 1 if all weights are shares, and the negative
+/// sum otherwise.
 auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   const std::string_view transform = call.text("post_transform", "NONE");
   const bool is_share = std::ranges::all_of(sums.weights, [](const auto& each) { return each.weight.value >= 0; });
-  if (is_share != (transform == "NONE") || (!is_share && transform != "LOGISTIC")) {
+  if (transform != "NONE" && (is_share || transform != "LOGISTIC")) {
     call.refuse("bad_value", "post_transform",
                 shown(transform) + " is not supported for two classes with " +
                     (is_share ? "weights that are all positive" : "weights of both signs"));
@@ -393,10 +394,8 @@ auto make_tree_classifier(const onnx_call& call) -> made_rows {
   if (labels == 2 && std::ranges::all_of(sums->weights, is_first)) return one_sided(call, std::move(*sums));
   const std::vector<double> base = base_values(call);
   if (!base.empty() && !is_long(call, "base_values", base.size(), labels)) return std::nullopt;
-  if (labels == 2 && (!base.empty() || !sums->has_all_outputs)) {
-    call.refuse(
-        "bad_value", "class_ids",
-        "a model with two classes is ambiguous, and not supported, if it has base values or leaves for only one class");
+  if (labels == 2 && !sums->has_all_outputs) {
+    call.refuse("bad_value", "class_ids", "two classes with leaves for only one class are ambiguous and not supported");
     return std::nullopt;
   }
   return transformed(call, with_base(call, std::move(*sums), base), call.text("post_transform", "NONE"));

@@ -18,11 +18,13 @@
 namespace rankd::detail {
 
 /// A tensor with one row for each row of the request. Its columns are slots. Its shape is [rows] for rank 1, [rows,
-/// columns] for rank 2, and [rows, 1, columns] for rank 3. A one-hot encoder makes rank 3.
+/// columns] for rank 2, and [rows, 1, columns] for rank 3. A one-hot encoder makes rank 3. The shape of stacked tables
+/// is [tables, rows, columns], and the slots of one table follow those of another. Ensembles average such tables.
 struct onnx_rows {
   onnx_type type = onnx_type::floats;
   std::uint32_t rank = 2;
   slot_list slots;
+  std::size_t tables = 0;  ///< 0 unless they are stacked
 };
 
 /// The values of an ONNX graph that have been defined so far, by name.
@@ -75,8 +77,14 @@ class onnx_call {
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
   [[nodiscard]] auto is_constant(std::size_t at) const -> bool;
 
-  /// Returns an input that has a row for each row of the request. Returns null after a diagnostic.
+  /// Returns whether an output of the node is an output of the graph.
+  [[nodiscard]] auto is_result() const -> bool;
+
+  /// Returns an input that has a row for each row of the request. A constant row counts as one that is the same for all
+  /// rows. Returns null after a diagnostic, also for stacked tables.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
+  /// Returns an input as `rows` does, or stacked tables.
+  [[nodiscard]] auto rows_or_tables(std::size_t at) const -> const onnx_rows*;
   /// Returns the rows of which an input is the shape. Returns null after a diagnostic.
   [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
   /// Returns the tensor of an attribute; nothing if there is no such attribute, or after a diagnostic.
