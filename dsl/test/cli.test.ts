@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 
 import type { Compiled } from "../packages/dslc/dist/plan_compilation.js";
@@ -38,7 +38,10 @@ const wrongUsage: readonly (readonly [string, string])[] = [
     "biuld",
     "there is no command `biuld`; the commands are build, check, watch, test, diff, publish, outdated, serve, bindings",
   ],
-  ["bindings --colour", "`dslc bindings` has no option --colour; its options are --out, --project, --engine, --help"],
+  [
+    "bindings --colour",
+    "`dslc bindings` has no option --colour; its options are --out, --project, --engine, --help, --version",
+  ],
   ["check --verify", "`dslc check` has no option --verify; it is an option of build"],
   ["test --out x", "`dslc test` has no option --out; it is an option of build, watch, bindings"],
   ["build --only x", "`dslc build` has no option --only; it is an option of test"],
@@ -47,7 +50,17 @@ const wrongUsage: readonly (readonly [string, string])[] = [
   ["build --out=", "the value of --out must not be empty; write `--out DIR`"],
   ["build --engine EMPTY", "the value of --engine must not be empty; write `--engine FILE`"],
   ["build --json=yes", "--json has no value, got `yes`"],
-  ["build --time-limit-ms 0", "--time-limit-ms must be an integer of at least 1, got `0`"],
+  ["build --time-limit-ms 0", "--time-limit-ms must be an integer from 1 to 86400000, got `0`"],
+  ["build --time-limit-ms 1e99", "--time-limit-ms must be an integer from 1 to 86400000, got `1e99`"],
+  ["check --time-limit-ms 86400001", "--time-limit-ms must be an integer from 1 to 86400000, got `86400001`"],
+  ["check --time-limit-ms=-1", "--time-limit-ms must be an integer from 1 to 86400000, got `-1`"],
+  ["check --memory-limit-mb NaN", "--memory-limit-mb must be an integer from 1 to 2032, got `NaN`"],
+  ["check --memory-limit-mb 1.5", "--memory-limit-mb must be an integer from 1 to 2032, got `1.5`"],
+  ["check --memory-limit-mb 2033", "--memory-limit-mb must be an integer from 1 to 2032, got `2033`"],
+  [
+    "test --memory-limit-mb 9223372036854775808",
+    "--memory-limit-mb must be an integer from 1 to 2032, got `9223372036854775808`",
+  ],
   ["diff a", "`dslc diff` needs two plans, got 1; write `dslc diff BEFORE AFTER`"],
   ["publish a", "`dslc publish` accepts no files, got `a`; it is about the whole project"],
 ];
@@ -70,9 +83,18 @@ test("the help of a command has its own options only", async () => {
     const others = named(all).filter((each) => !named(own).includes(each));
     for (const name of others) assert.match((await dslc(folder, command!, `--${name}=`)).err, /has no option/);
   }
-  assert.deepEqual(named(await helpOf("bindings")), ["out", "project", "engine", "help"]);
-  assert.match(await helpOf("diff"), /^Exit status: 0 the plans do the same, 1 they differ, 2 every error\.$/m);
+  assert.deepEqual(named(await helpOf("bindings")), ["out", "project", "engine", "help", "version"]);
+  assert.match(await helpOf("diff"), /^Exit status: 0 the plans do the same, 1 they differ, 2 an error\.$/m);
   for (const line of all.split("\n")) assert.ok(line.length <= 120, line);
+});
+
+test("the version is that of the package", async () => {
+  const { version } = JSON.parse(readFileSync(join(dirname(command), "../package.json"), "utf8")) as {
+    version: string;
+  };
+  const folder = scratchFolder(); // no project is needed
+  for (const args of [["--version"], ["build", "--version"]])
+    assert.deepEqual(await dslc(folder, ...args), { status: 0, out: `dslc ${version}\n`, err: "" });
 });
 
 test("what is wrong with a command line is one sentence", async () => {
@@ -143,7 +165,23 @@ test("what cannot be read or written is told in a line, and what was there befor
     assert.equal(wrong.status, 1);
     return wrong.err;
   };
-  assert.match(await told("build", "--out", "/dev/null"), /^dslc: \/dev\/null\/a\.json cannot be written: \S+: .*\n$/);
+  const outIsWrong = async (...args: string[]): Promise<string> => {
+    const { status, out, err } = await dslc(folder, ...args);
+    assert.deepEqual([status, out], [2, ""]);
+    return err;
+  };
+  assert.match(
+    await outIsWrong("build", "--out", "/dev/null"),
+    /^dslc: --out \/dev\/null: \/dev\/null\/a\.json cannot be written: \S+: .*; name a folder that exists or can be created\n$/,
+  );
+  assert.match(
+    await outIsWrong("bindings", "--out", "/dev/null/types.ts"),
+    /^dslc: --out \/dev\/null\/types\.ts: .* cannot be written: \S+: .*; name a file in a folder that exists or can be created\n$/,
+  );
+  assert.match(
+    await outIsWrong("bindings", "--out", "plans"),
+    /^dslc: --out plans: .*; name a file in a folder that exists or can be created\n$/,
+  );
   assert.equal(await told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts does not exist\n");
   assert.equal(
     await told("check", "plans"),

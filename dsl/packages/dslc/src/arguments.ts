@@ -1,7 +1,7 @@
 // arguments.ts: the commands and options of dslc. Two tables serve parsing, help and error messages.
 import { parseArgs } from "node:util";
 
-import { defaultLimits } from "./compile.js";
+import { defaultLimits, maxLimits } from "./compile.js";
 
 /** Arguments that are wrong. */
 export class UsageError extends Error {}
@@ -29,8 +29,18 @@ const options: readonly (readonly [name: string, value: string, of: string, abou
   ["only", "TEXT", "test", "run only tests with this text in their names"],
   ["json", "", compiling, "print diagnostics, or the differences of two plans, as JSON on standard output"],
   ["root", "DIR", compiling, "paths in artifacts are relative to this folder; default: the project"],
-  ["time-limit-ms", "N", compiling, `time that each plan may take to build; default ${defaultLimits.timeMs}`],
-  ["memory-limit-mb", "N", compiling, `memory that each plan may take; default ${defaultLimits.memoryMb}`],
+  [
+    "time-limit-ms",
+    "N",
+    compiling,
+    `processor time for building each plan, 1 to ${maxLimits.timeMs}; default ${defaultLimits.timeMs}`,
+  ],
+  [
+    "memory-limit-mb",
+    "N",
+    compiling,
+    `memory for building each plan, 1 to ${maxLimits.memoryMb}; default ${defaultLimits.memoryMb}`,
+  ],
   ["project", "DIR", "", "the folder with rankd.toml; default: at or above the first file, or here"],
   [
     "engine",
@@ -38,14 +48,16 @@ const options: readonly (readonly [name: string, value: string, of: string, abou
     "",
     "the program rankd; default: RANKD, the package @rankd/engine-linux-x64, or rankd in the path",
   ],
-  ["help", "", "", "print this text; after a command only what concerns it"],
+  ["help", "", "", "print this help; after a command, print the help of that command"],
+  ["version", "", "", "print the version of dslc"],
 ];
 
 const optionsOf = (command: string) => options.filter(([, , of]) => of === "" || of.split(" ").includes(command));
 
 const statuses: Readonly<Record<string, string>> = {
-  diff: "0 the plans do the same, 1 they differ, 2 every error",
-  outdated: "0 all uses are of the newest versions, 1 a use is older or a plan is wrong, 3 nothing was checked",
+  diff: "0 the plans do the same, 1 they differ, 2 an error",
+  outdated:
+    "0 all plans use the newest fragments, 1 a plan uses an older one or is wrong, 3 nothing was checked: no rankd",
   "": "0 success, 1 a plan is wrong or a test fails, 2 wrong usage, 3 nothing was checked: there is no rankd",
 };
 
@@ -87,14 +99,16 @@ export function parseArguments(args: readonly string[]) {
     throw new UsageError(`\`dslc ${command}\` accepts no files, got \`${files[0]!}\`; it is about the whole project`);
   if (command === "diff" && files.length !== 2)
     throw new UsageError(`\`dslc diff\` needs two plans, got ${files.length}; write \`dslc diff BEFORE AFTER\``);
-  const number = (name: string, otherwise: number): number => {
-    const value = Number(given.get(name) ?? otherwise);
-    if (Number.isInteger(value) && value >= 1) return value;
-    throw new UsageError(`--${name} must be an integer of at least 1, got \`${String(given.get(name))}\``);
+  const number = (name: string, key: keyof typeof maxLimits): number => {
+    const text = given.get(name);
+    if (text === undefined) return defaultLimits[key];
+    const value = Number(text);
+    if (/^[1-9]\d*$/.test(String(text)) && value <= maxLimits[key]) return value;
+    throw new UsageError(`--${name} must be an integer from 1 to ${maxLimits[key]}, got \`${String(text)}\``);
   };
   const limits = {
-    timeMs: number("time-limit-ms", defaultLimits.timeMs),
-    memoryMb: number("memory-limit-mb", defaultLimits.memoryMb),
+    timeMs: number("time-limit-ms", "timeMs"),
+    memoryMb: number("memory-limit-mb", "memoryMb"),
   };
   return { command, files, limits, ...(Object.fromEntries(given) as Values) };
 }

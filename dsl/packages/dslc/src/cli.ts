@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { type Arguments, helpFor, parseArguments, UsageError } from "./arguments.js";
 import { artifactsOf, writeArtifacts } from "./artifacts.js";
@@ -21,7 +22,7 @@ import { projectFault, RegistryError } from "./registry_files.js";
 import { serve } from "./serve.js";
 import { typesFolder, writeTypes } from "./types.js";
 import { watch } from "./watch.js";
-import { readText, reasonOf, removeFile, replaceFile } from "./write.js";
+import { readJson, readText, reasonOf, removeFile, replaceFile } from "./write.js";
 
 /** The exit status of a command that found nothing wrong and checked nothing. */
 const notChecked = 3;
@@ -45,6 +46,10 @@ export async function main(args: readonly string[], to: Output = standardOutput)
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
     to.out(helpFor(args[0]));
     return args.length === 0 ? 2 : 0;
+  }
+  if (args.includes("--version")) {
+    to.out(`dslc ${ownVersion()}\n`);
+    return 0;
   }
   try {
     const options = parseArguments(args);
@@ -70,6 +75,11 @@ export async function main(args: readonly string[], to: Output = standardOutput)
     reportError(error, args, to);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
+}
+
+/** The version of the package that contains this file. */
+function ownVersion(): string {
+  return (readJson(fileURLToPath(new URL("../package.json", import.meta.url))) as { version: string }).version;
 }
 
 /** Refuses a file of the command line that cannot be one of the command. */
@@ -128,8 +138,9 @@ class Command {
     const { command } = options;
     if (command === "bindings") {
       const generated = bindings(project.declared);
-      if (options.out === undefined) writeTypes(project, generated);
-      else replaceFile(options.out, generated);
+      const { out } = options;
+      if (out === undefined) writeTypes(project, generated);
+      else this.writeOut(() => replaceFile(out, generated));
       return 0;
     }
     if (command === "diff") return await this.diff();
@@ -154,6 +165,18 @@ class Command {
     const compiled = await once(files);
     if (command === "test" && engine !== undefined && !isFaulty(compiled)) return this.runTests(engine.program);
     return this.status(isStale || isFaulty(compiled));
+  }
+
+  /** Writes what --out names, if it was given. What cannot be written is then wrong usage. */
+  private writeOut(write: () => void): void {
+    const { command, out } = this.options;
+    try {
+      write();
+    } catch (error) {
+      if (out === undefined || !(error instanceof ProjectError)) throw error;
+      const advice = command === "bindings" ? "a file in a folder" : "a folder";
+      throw new UsageError(`--out ${out}: ${error.message}; name ${advice} that exists or can be created`);
+    }
   }
 
   private status(isWrong: boolean): number {
@@ -254,7 +277,7 @@ class Command {
         removeFile(file);
         this.to.err(`dslc: removed ${printable(relative("", file))}: its source ${printable(source)} is gone\n`);
       }
-      writeArtifacts(compiled, folder, isWhole ? "all" : "some");
+      this.writeOut(() => writeArtifacts(compiled, folder, isWhole ? "all" : "some"));
       if (command === "build" && good.length > 0)
         this.to.err(`dslc: wrote ${good.length} of ${compiled.length} ${kind} to ${relative("", folder) || "."}\n`);
       return false;

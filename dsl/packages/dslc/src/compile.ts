@@ -16,6 +16,9 @@ import { BadResult } from "./sandbox_result.js";
 /** What a plan may use while it is built. */
 export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
 
+/** The largest limits: a day, and what the memory of QuickJS can grow to. */
+export const maxLimits: Limits = { timeMs: 86_400_000, memoryMb: 2032 };
+
 type Pending = Compiled | Promise<Compiled>;
 
 /** Compiles plans of one project. Close it: it keeps a worker. */
