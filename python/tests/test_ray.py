@@ -1,6 +1,7 @@
 """python/tests/test_ray.py: a cluster changes nothing, whatever dies, and the command continues where it was interrupted.
 
   python python/tests/test_ray.py           # RANKD_RAY_REQUESTS=200000 for the run of docs/scale_out.md"""
+import contextlib
 import hashlib
 import io
 import os
@@ -215,6 +216,45 @@ class Cluster(ProjectTest):
         self.assertIn("[requests_unreadable]", self.run_command(out, "--in", "nowhere.parquet").stderr)
         self.assertIn("[unknown_plan]", self.run_command(out, "--plan", "nothing").stderr)
         self.assertEqual(self.run_command(out, "--actors", "0").returncode, 2)
+
+    def test_a_wrong_value_is_named_with_what_is_expected(self):
+        whole = ["batch", f"--project={self.demo}", f"--in={self.requests}", f"--out={self.scratch / 'unused'}"]
+
+        def usage_error(*words):
+            error = io.StringIO()
+            with contextlib.redirect_stderr(error), self.assertRaises(SystemExit) as ended:
+                rankd_ray.main([*whole, *words])
+            self.assertEqual(ended.exception.code, 2)
+            return error.getvalue()
+
+        for option in ("--actors", "--threads", "--block-rows"):
+            for value in ("0", "-1", "1e99", "NaN", "", "text", "9223372036854775808", "1" * 5000, "\u0663"):
+                with self.subTest(option, value=value[:20]):
+                    self.assertIn(f"argument {option}: must be an integer from 1 to 1000000, got {value!r}",
+                                  usage_error(f"{option}={value}"))
+        for option in ("--project", "--in", "--out"):
+            self.assertIn(f"argument {option}: must not be empty", usage_error(f"{option}="))
+        self.assertFalse((self.scratch / "unused").exists())
+
+    def test_files_that_are_something_else_are_refused(self):
+        file = self.scratch / "text.parquet"
+        file.write_text("text", encoding="utf-8")
+        done = self.run_command(self.scratch / "of_text", "--in", file)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("text.parquet is not a file of Parquet", done.stderr)
+        done = self.run_command(file)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("text.parquet cannot be used as a folder", done.stderr)
+        out = self.scratch / "damaged"
+        out.mkdir()
+        (out / "batch.json").write_text("{", encoding="utf-8")
+        self.assertIn("batch.json is not JSON", self.run_command(out).stderr)
+
+    def test_the_version_is_that_of_the_package(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), self.assertRaises(SystemExit) as ended:
+            rankd_ray.main(["--version"])
+        self.assertEqual((ended.exception.code, out.getvalue()), (0, f"rankd-ray {package.__version__}\n"))
 
     def test_parquet_is_read_as_lines_are(self):
         file = self.scratch / "requests.parquet"

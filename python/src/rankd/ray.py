@@ -355,7 +355,11 @@ def _parquet_blocks(file: Path, rows: int) -> Iterator[tuple[int, pa.Table]]:
     import pyarrow.parquet
 
     begin = 1
-    with pyarrow.parquet.ParquetFile(file) as source:
+    try:
+        opened = pyarrow.parquet.ParquetFile(file)
+    except pa.ArrowInvalid as error:
+        raise _error("requests_unreadable", f"{file} is not a file of Parquet: {error}", "name lines of JSON otherwise than *.parquet") from error
+    with opened as source:
         for index, batch in enumerate(source.iter_batches(batch_size=rows)):
             table = pa.Table.from_batches([batch])
             if "line" not in table.column_names:
@@ -372,7 +376,10 @@ class Output:
 
     def __init__(self, folder: Path, made_from: dict[str, Any], *, restart: bool = False) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _error("output_unwritable", f"{folder} cannot be used as a folder: {error.strerror}", "name another folder by --out") from error
         state = folder / "batch.json"
         if restart:
             for each in [*folder.glob("part-*.parquet"), *folder.glob("*.tmp")]:
@@ -380,7 +387,10 @@ class Output:
             state.unlink(missing_ok=True)
         text = json.dumps(made_from, sort_keys=True, indent=1) + "\n"
         if state.exists():
-            before = json.loads(state.read_text(encoding="utf-8"))
+            try:
+                before = json.loads(state.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise _error("resume_mismatch", f"{state} is not JSON: {error}", "--restart deletes it, and the answers beside it") from error
             changed = sorted(name for name in made_from if before.get(name) != made_from[name])
             if changed:
                 raise _error("resume_mismatch", f"the answers in {folder} were computed from different inputs: {', '.join(changed)}",
@@ -418,7 +428,7 @@ def _sha256(file: Path) -> str:
 def batch(options: argparse.Namespace) -> int:
     """Ranks a file, and returns how many requests have an error."""
     if not options.requests.is_file():
-        raise _error("requests_unreadable", f"there is no file {options.requests}")
+        raise _error("requests_unreadable", f"there is no file {options.requests}", "name a file of requests by --in")
     archive = Archive.of(options.project)
     Ranker(options.project, options.plan, options.environment, 1).close()  # what is wrong with them is said before Ray starts
     output = Output(options.out, {"version": __version__, "requests": _sha256(options.requests), "project": archive.digest,
@@ -444,13 +454,14 @@ def batch(options: argparse.Namespace) -> int:
 def main(words: list[str] | None = None) -> int:
     """The command ``rankd-ray``. Exit status: 0; 1 if a request has an error, or nothing could be ranked; 2 for wrong usage."""
     parser = argparse.ArgumentParser(prog="rankd-ray", description="Ranks a file of requests with a cluster of Ray.")
+    parser.add_argument("--version", action="version", version=f"rankd-ray {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     of = commands.add_parser("batch", help="answers a file; run it again to continue after an interruption")
-    of.add_argument("--project", type=Path, required=True, help="a folder with rankd.toml; the nodes get a copy of it")
+    of.add_argument("--project", type=_path, required=True, help="a folder with rankd.toml; the nodes get a copy of it")
     of.add_argument("--plan", help="for requests that name none")
     of.add_argument("--environment", help="dev, test or prod, in place of that of rankd.toml")
-    of.add_argument("--in", dest="requests", type=Path, required=True, help="requests: *.parquet, or lines of JSON")
-    of.add_argument("--out", type=Path, required=True, help="a folder of Parquet files with the columns line, code, answer")
+    of.add_argument("--in", dest="requests", type=_path, required=True, help="requests: *.parquet, or lines of JSON")
+    of.add_argument("--out", type=_path, required=True, help="a folder of Parquet files with the columns line, code, answer")
     of.add_argument("--actors", type=_count, default=1, help="processes that rank")
     of.add_argument("--threads", type=_count, default=1, help="of each actor, which gets as many CPUs")
     of.add_argument("--block-rows", type=_count, default=4096, help="requests that an actor gets at once")
@@ -463,15 +474,24 @@ def main(words: list[str] | None = None) -> int:
     except RankdError as error:
         print(f"rankd-ray: {error}", file=sys.stderr)
         return 1
+    except OSError as error:  # a file, or a cluster that does not answer
+        print(f"rankd-ray: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("rankd-ray: interrupted; the same command continues", file=sys.stderr)
         return 130
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 7 and 1 <= int(text) <= 1_000_000):
         raise argparse.ArgumentTypeError(f"must be an integer from 1 to 1000000, got {text!r}")
     return int(text)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
 
 
 if __name__ == "__main__":
