@@ -177,6 +177,8 @@ class reader {
       read_name(value(option, "NAME=ADDRESS"));
     } else if (option == "--trace") {
       line_.options.trace = value(option, "the name of a file");
+      if (line_.problem.empty() && line_.options.trace.empty())
+        line_.problem = "--trace must be the name of a file, got ``";
     } else if (option == "--stacks") {
       read_stacks(value(option, "`on` or `off`"));
     } else {
