@@ -11,9 +11,6 @@
 namespace rankd::detail {
 namespace {
 
-/// The maximum number of columns of a tensor, if one of its columns is read as scores.
-constexpr std::size_t max_columns = 64;
-
 /// Returns the number of scores that a tensor has for each row, from its shape; nothing if the shape does not fit the
 /// number of rows.
 auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional<std::size_t> {
@@ -66,8 +63,8 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_ran
     return called + " has " + std::to_string(tensor.count) + " values in place of " +
            std::to_string(rows.size() * *width);
   if (tensor.values.size() != tensor.count)
-    return called + " has " + std::to_string(*width) + " values for each row; at most " + std::to_string(max_columns) +
-           " are read";
+    return called + " has " + std::to_string(*width) + " values for each row; at most " +
+           std::to_string(max_score_columns) + " are read";
   if (tensor.first_wrong)
     return called + " has a value that is not a finite number, for row " +
            std::to_string(rows.begin + *tensor.first_wrong / *width);
@@ -84,13 +81,19 @@ struct named_column {
   std::optional<std::size_t> column = {};
 };
 
-auto column_in(std::string_view text) -> named_column {
+/// Returns the text between the brackets at the end of a name; nothing if the name does not end in brackets.
+auto bracketed(std::string_view text) -> std::optional<std::string_view> {
   const std::size_t open = text.rfind('[');
-  if (open == std::string_view::npos || !text.ends_with(']')) return {text};
-  const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
-  const auto column = braid::detail::number_in<std::size_t>(digits);
+  if (open == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
+  return text.substr(open + 1, text.size() - open - 2);
+}
+
+auto column_in(std::string_view text) -> named_column {
+  const auto digits = bracketed(text);
+  if (!digits) return {text};
+  const auto column = braid::detail::number_in<std::size_t>(*digits);
   if (!column) return {text};
-  return {text.substr(0, open), column};
+  return {text.substr(0, text.size() - digits->size() - 2), column};
 }
 
 /// Returns whether a call requests a column of a tensor by its position.
@@ -114,9 +117,17 @@ void tensor_in_answer::add(std::optional<double> number, std::size_t max_values)
   if (++count <= max_values) values.push_back(number.value_or(0));
 }
 
+auto is_output_name(std::string_view text) noexcept -> bool {
+  const auto column = bracketed(text);
+  if (!column) return !text.empty();
+  if (column->find_first_not_of("+-.0123456789 ") != std::string_view::npos) return true;  // the end of a name
+  const named_column named = column_in(text);
+  return named.column && *named.column < max_score_columns && !named.name.empty();
+}
+
 auto limits_of(const model_call& call, row_range rows) -> tensor_limits {
   constexpr std::size_t other_tensors = 64;  // a server may answer with more than was requested
-  const std::size_t columns = call.outputs.empty() ? call.scores : has_columns(call) ? max_columns : 1;
+  const std::size_t columns = call.outputs.empty() ? call.scores : has_columns(call) ? max_score_columns : 1;
   return {.columns = columns, .values = rows.size() * columns, .tensors = call.outputs.size() + other_tensors};
 }
 

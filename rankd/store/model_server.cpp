@@ -155,6 +155,31 @@ auto is_of_server(const store_error& error) -> bool {
   return error.value() >= grpc_base ? row_of(error.value()).is_of_server : error.value() >= 500;
 }
 
+/// Returns whether a call failed as it does if the server speaks the other protocol: it closes the connection, sends
+/// bytes of another version of HTTP, or has no such path or method.
+auto may_be_other_protocol(const std::error_code& error, bool by_grpc) -> bool {
+  using braid::http_errc;
+  constexpr std::array by_json{http_errc::bad_start_line, http_errc::bad_version, http_errc::bad_line_end};
+  constexpr std::array by_http2{http_errc::speaks_http1, http_errc::bad_frame};
+  constexpr std::array statuses_by_json{405, 415, 426, 505};
+  constexpr std::array statuses_by_grpc{400, 404, 405, 415, 501, 505};
+  const auto is_error = [&error](http_errc each) { return error == each; };
+  const auto is_status = [&error](int each) { return error.category() == models() && error.value() == each; };
+  if (error == braid::errc::closed || error == braid::errc::ended || error == http_errc::truncated ||
+      error == std::errc::connection_reset || error == std::errc::broken_pipe)
+    return true;
+  return by_grpc ? std::ranges::any_of(by_http2, is_error) || std::ranges::any_of(statuses_by_grpc, is_status)
+                 : std::ranges::any_of(by_json, is_error) || std::ranges::any_of(statuses_by_json, is_status);
+}
+
+/// Returns the end of the message for a failed call, if the option `protocol` of the endpoint may be wrong; otherwise
+/// an empty text.
+auto protocol_advice(const std::error_code& error, bool by_grpc) -> std::string_view {
+  if (!may_be_other_protocol(error, by_grpc)) return {};
+  return by_grpc ? R"(; if the server expects JSON, remove `protocol = "grpc"` from the resolver of the endpoint)"
+                 : R"(; if the server expects gRPC, write `protocol = "grpc"` into the resolver of the endpoint)";
+}
+
 /// Returns the options of a client for a model server. gRPC needs HTTP/2.
 auto client_options(const model_server_options& how, braid::resolver& names) -> braid::http_client::options {
   braid::http_client::options out{
@@ -249,11 +274,27 @@ class model_server::calling {
   bool has_ended_ = false;
 };
 
+/// The parts of a call, at most `rows_per_call` rows each, and what its senders share.
+struct model_server::parts_of_call {
+  std::size_t count = 0;
+  std::size_t next = 0;       ///< the first part that no sender has taken
+  std::size_t in_flight = 0;  ///< of this call
+  std::size_t failed = 0;     ///< the first part that has failed, if there is a failure
+  std::optional<store_error> failure = {};
+
+  void fail(std::size_t at, const store_error& error) {
+    if (failure && failed < at) return;
+    failed = at;
+    failure = error;
+  }
+};
+
 model_server::model_server(model_server_options options)
     : options_(std::move(options)),
       lookups_({.max_threads = 1, .name = "model-names"}),
       parsing_({.max_threads = 1, .name = "model-answers"}) {
   BRAID_EXPECTS(options_.connections > 0, "a model server needs at least one connection");
+  BRAID_EXPECTS(options_.max_in_flight > 0, "a model server needs at least one call in flight");
 }
 
 /// Owns the client of a loop until the loop stops.
@@ -283,15 +324,35 @@ auto model_server::ask(store_question question, braid::arena& arena) -> braid::t
   braid::scope& around = co_await braid::this_scope();
   const std::shared_ptr<client> by = find_client(around.where());
   if (by == nullptr) co_return braid::fail(braid::errc::closed);
-  std::vector<braid::task<store_result<void>>> parts;
-  for (std::size_t begin = 0; begin < what.rows; begin += what.rows_per_call) {
-    const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
-    parts.push_back(score_rows(*this, by, what, rows, values, arena));
-  }
-  auto all = braid::when_all(std::move(parts));
-  for (const store_result<void>& each : co_await std::move(all))
-    if (!each) co_return std::unexpected(each.error());
+  parts_of_call parts{.count = (what.rows + what.rows_per_call - 1) / what.rows_per_call};
+  std::vector<braid::task<void>> senders;
+  for (std::size_t at = 0; at < std::min(parts.count, options_.max_in_flight); ++at)
+    senders.push_back(send_parts(*this, by, what, parts, values, arena));
+  auto all = braid::when_all(std::move(senders));
+  co_await std::move(all);
+  if (parts.failure) co_return std::unexpected(*parts.failure);
   co_return out;
+}
+
+/// Sends one part after the other until no part is left, or a part has failed. If the loop allows no call now, and
+/// other senders of this call have one in progress, the sender ends, because these senders will send the rest.
+auto model_server::send_parts(model_server& self, std::shared_ptr<client> by, const model_call& what,
+                              parts_of_call& parts, std::span<double> into, braid::arena& arena) -> braid::task<void> {
+  const braid::scope& around = co_await braid::this_scope();
+  while (parts.next < parts.count && !parts.failure) {
+    calling one(*by, around.where().now());
+    if (one.refused() == braid::errc::full && parts.in_flight > 0) co_return;
+    const std::size_t at = parts.next++;
+    if (one.refused()) co_return parts.fail(at, one.refused());
+    const std::size_t begin = at * what.rows_per_call;
+    const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
+    ++parts.in_flight;
+    auto scoring = score_rows(self, *by, what, rows, into, arena);
+    const store_result<void> scored = co_await std::move(scoring);
+    --parts.in_flight;
+    one.ended(scored, around.where().now());
+    if (!scored) co_return parts.fail(at, scored.error());
+  }
 }
 
 /// Returns the call for some rows. `limit` is the time that is left for it.
@@ -308,16 +369,13 @@ auto model_server::make_call(const model_call& what, detail::row_range rows, bra
   return out;
 }
 
-auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, const model_call& what,
-                              detail::row_range rows, std::span<double> into, braid::arena& arena)
-    -> braid::task<store_result<void>> {
+auto model_server::score_rows(model_server& self, client& by, const model_call& what, detail::row_range rows,
+                              std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>> {
   const braid::scope& around = co_await braid::this_scope();
-  calling one(*by, around.where().now());
-  if (one.refused()) co_return braid::fail(one.refused());
   const std::size_t max_bytes = detail::max_answer_bytes(what, rows);
   const braid::duration limit = std::min(self.options_.request_timeout, around.deadline() - around.where().now());
   auto limited = braid::with_timeout(self.options_.request_timeout,
-                                     fetch(by->http(), self.make_call(what, rows, limit), max_bytes));
+                                     fetch(by.http(), self.make_call(what, rows, limit), max_bytes));
   const braid::result<bounded_answer> answer = co_await std::move(limited);
   store_result<void> ended;
   if (!answer) {
@@ -345,19 +403,23 @@ auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, co
     }
     if (!wrong.empty()) ended = model_failure(bad_answer, wrong, arena);
   }
-  one.ended(ended, around.where().now());
   co_return ended;
 }
 
 auto model_server::explain(const store_error& error) const -> store_failure {
   if (error == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
-  store_failure out{std::string(code_of(error)), "endpoint `" + options_.endpoint_id + "` at " + options_.origin +
-                                                     ": " + detail::failure_text(error)};
+  const std::string why = error == braid::errc::full
+                              ? "calls in progress on this event loop: " + std::to_string(options_.max_in_flight) +
+                                    ", as many as `max_inflight` in the policy of the endpoint allows"
+                              : detail::failure_text(error);
+  store_failure out{std::string(code_of(error)),
+                    "endpoint `" + options_.endpoint_id + "` at " + options_.origin + ": " + why};
   const bool is_ours = error.category() == models() && error.value() == bad_answer;
   if (is_ours)
     out.message += ": " + std::string(error.server_text());
   else if (options_.words == server_messages::shown && !error.server_text().empty())
     out.message += "; " + detail::server_message(error.server_text());
+  out.message += protocol_advice(error, options_.by_grpc);
   return out;
 }
 
@@ -372,10 +434,13 @@ auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_
   if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
   auto asking = braid::with_timeout(how.request_timeout, fetch(client, std::move(call), max_bytes));
   const braid::result<bounded_answer> answer = co_await std::move(asking);
-  if (!answer) co_return answer.error().message();
+  const auto with_advice = [&how](std::string text, const std::error_code& error) {
+    return text.append(protocol_advice(error, how.by_grpc));
+  };
+  if (!answer) co_return with_advice(answer.error().message(), answer.error());
   const std::string asked = how.by_grpc ? "ServerReady" : "GET " + std::string(json_path);
-  if (answer->status != braid::http_status::ok)
-    co_return "it answers " + std::to_string(static_cast<int>(answer->status)) + " to " + asked;
+  if (const int status = static_cast<int>(answer->status); answer->status != braid::http_status::ok)
+    co_return with_advice("it answers " + std::to_string(status) + " to " + asked, {status, models()});
   if (!how.by_grpc) co_return std::nullopt;
   braid::arena arena;
   const auto message = message_in(*answer, arena);

@@ -31,7 +31,7 @@ struct model_server_options {
   braid::duration connect_timeout = std::chrono::seconds(1);
   braid::duration request_timeout = std::chrono::seconds(1);  ///< from the call to the last byte of its answer
   std::size_t connections = 1;                                ///< of each loop; calls wait for one
-  std::size_t max_in_flight = 64;                             ///< calls of each loop; others fail at once
+  std::size_t max_in_flight = 64;                             ///< calls of each loop; see `ask`
   detail::circuit_breaker::options breaker = {};              ///< of each loop
   server_messages words = server_messages::hidden;
 };
@@ -43,11 +43,13 @@ struct model_server_options {
 /// model_refused, model_bad_answer, model_untrusted.
 class model_server final : public store {
  public:
-  /// Opens no connection yet. Requires at least one connection in the options.
+  /// Opens no connection yet. Requires at least one connection and one call in flight in the options.
   explicit model_server(model_server_options options);
 
-  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If several calls fail,
-  /// the error is that of the first of them.
+  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If these are more than
+  /// `max_in_flight` allows, the rest is sent when others of them have ended. If calls for other questions use up the
+  /// limit, so that no call of this question is allowed, it fails with model_overloaded. After a failure no further
+  /// call begins; if several calls fail, the error is that of the first of them.
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
@@ -55,12 +57,15 @@ class model_server final : public store {
  private:
   class client;
   class calling;
+  struct parts_of_call;
 
   auto find_client(braid::home& home) -> std::shared_ptr<client>;
   static auto keep_client(model_server& owner, braid::loop& loop) -> braid::task<void>;
   [[nodiscard]] auto make_call(const model_call& call, detail::row_range rows, braid::duration limit) const
       -> braid::http_client::call;
-  static auto score_rows(model_server& self, std::shared_ptr<client> by, const model_call& call, detail::row_range rows,
+  static auto send_parts(model_server& self, std::shared_ptr<client> by, const model_call& call, parts_of_call& parts,
+                         std::span<double> into, braid::arena& arena) -> braid::task<void>;
+  static auto score_rows(model_server& self, client& by, const model_call& call, detail::row_range rows,
                          std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;

@@ -54,7 +54,8 @@ auto redis_failure_code(std::error_code error) noexcept -> std::string_view {
 
 auto failure_text(std::error_code error) -> std::string {
   if (error == braid::errc::deadline_exceeded)
-    return "there was no answer within connect_timeout_ms or request_timeout_ms of the endpoint's policy";
+    return "connecting took longer than connect_timeout_ms, or the answer took longer than request_timeout_ms, of its "
+           "policy";
   return error.message();
 }
 

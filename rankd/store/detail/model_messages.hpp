@@ -19,6 +19,13 @@ struct row_range {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - begin; }
 };
 
+/// The maximum number of columns that a tensor of an answer may have, if one of them is read as scores.
+inline constexpr std::size_t max_score_columns = 64;
+
+/// Returns whether a text can name a tensor of an answer, or one of its columns, as `probabilities[1]`. Returns false
+/// if the text is empty, or if its brackets contain a number that no column can have.
+[[nodiscard]] auto is_output_name(std::string_view text) noexcept -> bool;
+
 /// Returns the path for the inference of a model, such as `/v2/models/ctr/versions/3/infer`.
 auto inference_path(std::string_view model, std::string_view version) -> std::string;
 

@@ -149,6 +149,10 @@ TEST_CASE("what a plan says of a remote model is checked when it is loaded") {
   CHECK((said(params_of("[4001]", "[1001]")) == lines{"wrong_key_type /nodes/2/params/inputs/0"}));
   CHECK((said(params_of("[1]", "[1501]")) == lines{"wrong_key_type /nodes/2/params/out_keys/0"}));
   CHECK((said(params_of("[1]", "[1001]", R"(,"outputs":["a","b"])")) == lines{"wrong_length /nodes/2/params/outputs"}));
+  CHECK((said(params_of("[1]", "[1001,2001]", R"(,"outputs":["a[1]","a[-1]"])")) ==
+         lines{"bad_value /nodes/2/params/outputs/1"}));
+  CHECK((said(params_of("[1]", "[1001,2001]", R"(,"outputs":["a[64]",""])")) ==
+         lines{"bad_value /nodes/2/params/outputs/0", "bad_value /nodes/2/params/outputs/1"}));
   CHECK((said(params_of("[1]", "[1001]", R"(,"tensor":"")")) == lines{"bad_value /nodes/2/params/tensor"}));
   CHECK((said(params_of("[1]", "[1001]", R"(,"version":"../x")")) == lines{"bad_name /nodes/2/params/version"}));
   CHECK((said(R"({"endpoint":"ep_0002","model":"a/b","inputs":[1],"out_keys":[1001]})") ==

@@ -163,6 +163,9 @@ auto answer_with(std::string message, std::string status = "0") -> std::function
   };
 }
 
+constexpr std::string_view advice =
+    R"(; if the server expects JSON, remove `protocol = "grpc"` from the resolver of the endpoint)";
+
 /// An answer that is a status only.
 auto refuse_with(std::string status, std::string message = {}, http_status by_http = http_status::ok)
     -> std::function<void(http_exchange&)> {
@@ -386,7 +389,21 @@ TEST_CASE("a server of HTTP/1 is named as such") {
   if (!braid::testing::can_speak_http2()) return;
   grpc_scene old(nullptr, {.http2 = {.enabled = false}});
   CHECK(old.ask(old.add(old.options()), two_rows()) == "model_bad_answer");
-  CHECK(old.last.contains("the server uses HTTP/1"));
+  CHECK(old.last.contains("the server answers by HTTP/1"));
+  CHECK(old.last.ends_with(advice));
+  CHECK(old.ready(old.options()).ends_with(advice));
+}
+
+TEST_CASE("a server of JSON that speaks HTTP/2 is named as such, and other refusals are not taken for that") {
+  if (!braid::testing::can_speak_http2()) return;
+  grpc_scene at(refuse_with("", "", http_status::not_found));
+  CHECK(at.ask(at.add(at.options()), two_rows()) == "model_refused");
+  CHECK(at.last.ends_with(advice));
+  for (const http_status other : {http_status::unauthorized, http_status::service_unavailable}) {
+    at.answer = refuse_with("", "", other);
+    static_cast<void>(at.ask(at.add(at.options()), two_rows()));
+    CHECK_FALSE(at.last.contains("protocol"));
+  }
 }
 
 TEST_CASE("failures of the server open the breaker, and refusals do not") {
@@ -416,5 +433,5 @@ TEST_CASE("a server says by gRPC whether it is ready") {
   at.answer = refuse_with("12");
   CHECK(at.ready(at.options()) == "the server answers with gRPC status 12 (UNIMPLEMENTED) to ServerReady");
   at.answer = refuse_with("", "", http_status::not_found);
-  CHECK(at.ready(at.options()) == "it answers 404 to ServerReady");
+  CHECK(at.ready(at.options()).starts_with("it answers 404 to ServerReady; if the server expects JSON, "));
 }

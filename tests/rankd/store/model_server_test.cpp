@@ -5,6 +5,7 @@
 
 #include <tests/rankd/store/asking.hpp>
 #include <tests/support/http_scene.hpp>
+#include <tests/support/scripted_server.hpp>
 #include <tests/support/system_threads.hpp>
 
 #include <braid/base/arena.hpp>
@@ -356,15 +357,115 @@ TEST_CASE("a server that does not answer costs the time of a call, and one that 
   CHECK(at.ask(absent, call_of()) == "model_unreachable");
 }
 
-TEST_CASE("calls beyond the bound fail at once, and the others go on") {
+TEST_CASE("a question with more calls than the bound allows sends the rest later, in its order") {
+  constexpr std::array<double, 5> values{1, 2, 3, 4, 5};
+  const std::array inputs{model_input{.name = "price", .values = std::span<const double>(values)}};
+  const model_call each{.model = "ctr", .inputs = inputs, .rows = 5, .rows_per_call = 1};
   model_scene at(&sums);
+  model_server_options options = at.options();
+  options.connections = 4;
+  options.max_in_flight = 2;
+  options.breaker.failures = 0;
+  model_server& server = at.add(options);
+  CHECK(at.ask(server, each) == "1.0 2.0 3.0 4.0 5.0");
+  CHECK(at.bodies.size() == 5);
+  at.bodies.clear();
+  at.answer = answer_with("", http_status::not_found);  // after a failure no further call begins
+  CHECK(at.ask(server, each) == "model_refused");
+  CHECK(at.bodies.size() == 2);
+  at.bodies.clear();
+  at.answer = [](http_exchange& exchange, const json& asked) {
+    if (asked["inputs"][0]["data"][0] == 4.0) return exchange.reply(http_status::bad_gateway, "text/plain", "");
+    sums(exchange, asked);
+  };
+  CHECK(at.ask(server, each) == "model_unreachable");
+}
+
+TEST_CASE("calls of other questions that use up the bound fail a question at once") {
+  model_scene at(nullptr);
   model_server_options options = at.options();
   options.max_in_flight = 1;
   model_server& server = at.add(options);
+  auto ask = [](model_server& of, const model_call& what, braid::arena& memory) -> braid::task<void> {
+    auto asking = ask_store(of, what, memory);
+    static_cast<void>(co_await std::move(asking));
+  };
+  const model_call other = call_of();
+  at.scene->here.io().spawn(ask(server, other, at.memory));
+  REQUIRE(at.scene->here.run_until([&] { return !at.bodies.empty(); }));
   model_call each = call_of();
   each.rows_per_call = 1;
   CHECK(at.ask(server, each) == "model_overloaded");
-  CHECK(at.ask(server, call_of()) == "4.5 -2.0");
+  CHECK(
+      at.last.ends_with("calls in progress on this event loop: 1, as many as `max_inflight` in the policy of the "
+                        "endpoint allows"));
+  CHECK(at.bodies.size() == 1);
+}
+
+TEST_CASE("a question that gets only some of the calls sends all its parts by them") {
+  constexpr std::array<double, 3> values{1, 2, 3};
+  const std::array inputs{model_input{.name = "price", .values = std::span<const double>(values)}};
+  const model_call each{.model = "ctr", .inputs = inputs, .rows = 3, .rows_per_call = 1};
+  model_scene at(nullptr);
+  model_server_options options = at.options();
+  options.connections = 2;
+  options.max_in_flight = 2;
+  options.request_timeout = 1h;
+  model_server& server = at.add(options);
+  auto ask = [](model_server& of, const model_call& what, braid::arena& memory) -> braid::task<void> {
+    auto asking = ask_store(of, what, memory);
+    static_cast<void>(co_await std::move(asking));
+  };
+  const model_call other = call_of();
+  at.scene->here.io().spawn(ask(server, other, at.memory));  // stays unanswered
+  REQUIRE(at.scene->here.run_until([&] { return !at.bodies.empty(); }));
+  at.answer = &sums;
+  CHECK(at.ask(server, each) == "1.0 2.0 3.0");
+  CHECK(at.bodies.size() == 4);
+}
+
+TEST_CASE("a server that may speak gRPC only is named as such") {
+  model_scene at(&sums);
+  const std::string_view advice =
+      R"(; if the server expects gRPC, write `protocol = "grpc"` into the resolver of the endpoint)";
+  const std::string_view settings("\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64", 15);  // the first frame of a server of HTTP/2
+  for (const std::string_view sent : {settings, std::string_view()}) {
+    CAPTURE(sent.size());
+    braid::testing::scripted_server peer(braid::testing::scripted_server::place::port);
+    model_server_options options = at.options();
+    options.origin = "http://127.0.0.1:" + std::to_string(peer.port());
+    model_server& server = at.add(options);
+    std::optional<std::string> why;
+    auto ask = [](model_server& of, braid::arena& memory, std::optional<std::string>& into) -> braid::task<void> {
+      auto asking = ask_store(of, call_of(), memory);
+      const auto got = co_await std::move(asking);
+      into = got ? "scores" : of.explain(got.error()).message;
+    };
+    at.scene->here.io().spawn(ask(server, at.memory, why));
+    REQUIRE(at.scene->here.run_until([&] { return peer.accept(); }));
+    REQUIRE(at.scene->here.run_until([&] { return !peer.received().empty(); }));
+    peer.send(sent);
+    peer.hang_up();
+    REQUIRE(at.scene->here.run_until([&] { return why.has_value(); }));
+    CHECK(why->ends_with(advice));
+  }
+  model_server& server = at.add(at.options());
+  at.answer = answer_with("", http_status::unsupported_media_type);
+  CHECK(at.ask(server, call_of()) == "model_refused");
+  CHECK(at.last.ends_with(advice));
+  for (const http_status other : {http_status::not_found, http_status::unauthorized, http_status::bad_gateway}) {
+    at.answer = answer_with("", other);
+    static_cast<void>(at.ask(server, call_of()));
+    CHECK_FALSE(at.last.contains("protocol"));
+  }
+}
+
+TEST_CASE("a name of an output has a column from 0 to 63 or none") {
+  for (const std::string_view fine : {"y", "y[0]", "y[63]", "y[x]", "[0", "0]", "a[1][2]", "StatefulPartitionedCall:0"})
+    CHECK_MESSAGE(rankd::detail::is_output_name(fine), fine);
+  for (const std::string_view wrong :
+       {"", "[0]", "y[-1]", "y[]", "y[ ]", "y[64]", "y[+1]", "y[1.5]", "y[ 1]", "y[99999999999999999999]", "a[1][-2]"})
+    CHECK_MESSAGE(!rankd::detail::is_output_name(wrong), wrong);
 }
 
 TEST_CASE("a server that fails again and again is left alone for a moment, and asked once then") {

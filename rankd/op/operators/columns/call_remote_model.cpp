@@ -6,6 +6,7 @@
 #include <rankd/op/detail/stored_columns.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/store/detail/model_messages.hpp>
 
 #include <algorithm>
 #include <array>
@@ -227,6 +228,20 @@ void check_missing(const plan_param& param, const remote_params& params, braid::
                     "write a 64-bit integer", problems);
 }
 
+/// Reports the items of `outputs` that can name no tensor and no column.
+void check_outputs(const plan_param& param, braid::diagnostics& problems) {
+  for (std::size_t at = 0; at < param.names.size(); ++at)
+    if (const std::string& name = param.names[at]; !is_output_name(name))
+      problems.add({.code = "bad_value",
+                    .pointer = braid::json_pointer(param.pointer, at),
+                    .message = quote_name(name) +
+                               " is not a tensor or a column of one; a name must not be empty, and " +
+                               "columns are numbered from 0 to " + std::to_string(max_score_columns - 1),
+                    .hint = R"(write the name of a tensor, or a column of it, such as "probabilities[1]")",
+                    .node = {},
+                    .source = {}});
+}
+
 auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& problems) -> std::string {
   const plan_param* const param = node.find_param(name);
   if (param == nullptr) return {};
@@ -252,6 +267,7 @@ auto bind_remote(const plan_node& node, const bind_context& context) -> braid::c
       params.scores.push_back({.key_id = key->key_id, .name = key->name, .is_nullable = key->nullable});
   if (const plan_param* const outputs = node.find_param("outputs")) {
     params.outputs = outputs->names;
+    check_outputs(*outputs, problems);
     check_same_length(*outputs, outputs->names.size(), out_keys, out_keys.key_ids.size(), problems);
   }
   if (const plan_param* const missing = node.find_param("missing")) {
