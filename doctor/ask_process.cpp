@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <ios>
+#include <limits>
 #include <string>
 
 #include <sys/socket.h>
@@ -93,6 +94,13 @@ auto silent_problem(int process) -> std::string {
            "yet, or is stopped";
   return "process " + number +
          " does not answer: start it with BRAID_TOP=1, and run braid-doctor as the same user or as root";
+}
+
+auto unexpected_word(const std::string& word, bool has_process) -> std::string {
+  if (word.starts_with("--")) return "unknown option `" + word + "`";
+  if (has_process) return "only one process can be named, got `" + word + "` as well";
+  return "the number of a process must be an integer from 1 to " + std::to_string(std::numeric_limits<int>::max()) +
+         ", got `" + word + "`";
 }
 
 auto process_number(std::string_view word) -> std::optional<int> {

@@ -47,6 +47,10 @@ auto silent_problem(int process) -> std::string;
 /// environment.
 auto runs_with_top(int process) -> bool;
 
+/// Returns the problem with a word of a command line that is neither a known option nor the number of a process.
+/// `has_process` is true if a process has been named already.
+auto unexpected_word(const std::string& word, bool has_process) -> std::string;
+
 /// Parses the number of a process. Returns nothing if the word is not a number.
 auto process_number(std::string_view word) -> std::optional<int>;
 

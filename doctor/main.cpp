@@ -69,18 +69,19 @@ auto read(const std::vector<std::string>& words) -> command_line {
     if (*word == "--json") {
       line.wanted = request::json;
     } else if (*word == "--root") {
-      if (++word == words.end()) return nonsense("--root needs a folder");
+      if (++word == words.end()) return nonsense("--root needs a value: a folder");
       line.root = *word;
     } else if (*word == "--help" || *word == "-h") {
       return {request::help, "/", {}};
     } else if (*word == "--version") {
       return {request::version, "/", {}};
     } else {
-      return nonsense("unknown option " + *word);
+      return nonsense("unknown option or command `" + *word + "`");
     }
   }
   std::error_code ignored;
-  if (!fs::is_directory(line.root, ignored)) return nonsense("--root: " + line.root.string() + " is not a folder");
+  if (!fs::is_directory(line.root, ignored))
+    return nonsense("--root must be a folder, got `" + line.root.string() + "`");
   return line;
 }
 

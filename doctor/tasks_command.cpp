@@ -50,7 +50,7 @@ auto read(std::span<const std::string> words, tasks_options& options) -> std::op
     } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
     } else {
-      return "\"" + word + "\" is neither an option nor a process id";
+      return unexpected_word(word, options.process.has_value());
     }
   }
   if (options.process.has_value() == !options.core.empty()) return "expected a process id, or a core file after --core";

@@ -38,13 +38,15 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
     if (word == "--once") {
       options.is_once = true;
     } else if (word == "--interval") {
-      const auto interval = ++at < words.size() ? detail::duration_in(words[at]) : std::nullopt;
-      if (!interval || *interval < 10ms || *interval > 1h) return "--interval must be a time from 10ms to 3600s";
+      if (++at == words.size()) return "--interval needs a value: a time from 10ms to 3600s";
+      const auto interval = detail::duration_in(words[at]);
+      if (!interval || *interval < 10ms || *interval > 1h)
+        return "--interval must be a time from 10ms to 3600s, got `" + words[at] + "`";
       options.interval = *interval;
     } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
     } else {
-      return "\"" + word + "\" is neither an option nor a process id";
+      return unexpected_word(word, options.process.has_value());
     }
   }
   if (!options.process) return "expected a process id";

@@ -268,10 +268,31 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
   }
 }
 
+TEST_CASE("a wrong value is named with what is expected in its place") {
+  const std::string number = "the number of a process must be an integer from 1 to 2147483647, got `";
+  const std::string interval = "--interval must be a time from 10ms to 3600s, got `";
+  for (const std::string& wrong : {"0", "-1", "1e99", "NaN", "", "text", "9223372036854775808"}) {
+    CAPTURE(wrong);
+    CHECK(doctor({"tasks", wrong}).err == "braid-doctor: tasks: " + number + wrong + "`; try --help\n");
+    const process_end end = doctor({"top", wrong});
+    CHECK(end.status == 2);
+    CHECK(end.err == "braid-doctor: top: " + number + wrong + "`; try --help\n");
+    CHECK(doctor({"top", "1", "--interval", wrong}).err ==
+          "braid-doctor: top: " + interval + wrong + "`; try --help\n");
+  }
+  for (const std::string& wrong : {"9ms", "3601s", "1e99s", "5000000000ms"})
+    CHECK(doctor({"top", "1", "--interval", wrong}).err ==
+          "braid-doctor: top: " + interval + wrong + "`; try --help\n");
+  CHECK(has(doctor({"top", "1", "--interval"}).err, "--interval needs a value: a time from 10ms to 3600s; "));
+  CHECK(has(doctor({"top", "1", "2"}).err, "only one process can be named, got `2` as well; "));
+  CHECK(has(doctor({"tasks", "--onse"}).err, "unknown option `--onse`; "));
+}
+
 TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
   CHECK(doctor({"a\x1b[2J\n\xc2\x9b\xff\xc3\xa9"}).err ==
-        "braid-doctor: unknown option a\\x1b[2J\\x0a\\xc2\\x9b\\xff\xc3\xa9; try --help\n");
-  CHECK(doctor({"--root", "/no\x07thing"}).err == "braid-doctor: --root: /no\\x07thing is not a folder; try --help\n");
+        "braid-doctor: unknown option or command `a\\x1b[2J\\x0a\\xc2\\x9b\\xff\xc3\xa9`; try --help\n");
+  CHECK(doctor({"--root", "/no\x07thing"}).err ==
+        "braid-doctor: --root must be a folder, got `/no\\x07thing`; try --help\n");
 }
 
 TEST_CASE("help and version are on standard output") {
