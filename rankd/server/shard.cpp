@@ -167,6 +167,9 @@ void shard::begin_stop(braid::duration grace) {
 auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text {
   refusal_message words = make_message(refusal, context_.options().http.limits);
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
+  if (refusal.status == braid::http_status::not_found && refusal.request != nullptr)
+    if (const std::string_view how = find_switch(*context_.shared, refusal.request->target); !how.empty())
+      words.message = "this server has no endpoint at this path; to have it, start " + std::string(how);
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   context_.metrics.count_answer(endpoint::other, refusal.status);
   if (!is_grpc_type(refusal.content_type)) return {.type = std::string(json_type), .body = std::move(answer.body)};

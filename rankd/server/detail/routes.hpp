@@ -44,6 +44,10 @@ struct route {
 /// Returns all endpoints, even those that this server does not serve.
 [[nodiscard]] auto all_routes() -> std::span<const route>;
 
+/// Returns how to start a server that has an endpoint at this target, as "`rankd serve` with --ui", if this server does
+/// not serve it. Returns an empty text if no server has such an endpoint.
+[[nodiscard]] auto find_switch(const serve_shared& shared, std::string_view target) -> std::string_view;
+
 /// Returns true if the client has access to an endpoint. Otherwise answers the request and returns false.
 auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool;
 

@@ -26,6 +26,34 @@ auto may_change_plans(const serve_shared& shared) -> bool {
   return has_versions(shared) && shared.options.clients_change_plans;
 }
 
+/// A condition for endpoints, and how to start a server that fulfils it.
+struct endpoint_switch {
+  bool (*is_on)(const serve_shared& shared);
+  std::string_view how;
+};
+
+constexpr endpoint_switch switches[] = {
+    {has_page, "`rankd serve` with --ui, or `rankd studio`"},
+    {has_drafts, "`rankd studio` in a project with the compiler dslc"},
+    {has_traffic, "`rankd studio` with --traffic FILE"},
+    {may_change_plans, "`rankd serve` with --allow-changes and --token-file FILE"},
+};
+
+/// Returns whether a path, without its query, has the form of a route such as `/v1/plans/{name}/versions`.
+auto has_form(std::string_view path, std::string_view form) -> bool {
+  const auto next_segment = [](std::string_view& text) {
+    const std::string_view segment = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(text.size(), segment.size() + 1));
+    return segment;
+  };
+  while (!path.empty() && !form.empty()) {
+    const std::string_view expected = next_segment(form);
+    const std::string_view got = next_segment(path);
+    if (expected.starts_with('{') ? got.empty() : got != expected) return false;
+  }
+  return path.empty() && form.empty();
+}
+
 constexpr route_limit trace_limit{name_of(endpoint::trace), 1};  // a trace is in memory as a whole
 constexpr route_limit answers_limit{name_of(endpoint::diff_answers), 4};
 constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
@@ -104,6 +132,16 @@ constexpr right rights[] = {
 auto all_routes() -> std::span<const route> {
   static const std::vector<route> all = with_page_files();
   return all;
+}
+
+auto find_switch(const serve_shared& shared, std::string_view target) -> std::string_view {
+  const std::string_view path = target.substr(0, target.find('?'));
+  for (const route& each : all_routes()) {
+    if (each.is_served == nullptr || each.is_served(shared) || !has_form(path, each.path)) continue;
+    const auto* const found = std::ranges::find(switches, each.is_served, &endpoint_switch::is_on);
+    if (found != std::end(switches)) return found->how;
+  }
+  return {};
 }
 
 auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool {

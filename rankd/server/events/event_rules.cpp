@@ -187,8 +187,10 @@ class rule_reader {
     out.key = std::move(*parsed);
   }
 
-  /// Checks that the event type has the field that a rule names. Does nothing if the type declares no fields.
+  /// Checks that the event type has the field that a rule names. If the type declares no fields, accepts any name.
   void check_field(std::string_view where, const std::string& name, field_use use) {
+    if (name.empty())
+      return row_->report(where, "bad_value", "`" + std::string(where) + "` must name a field of the event, got ``");
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
     if (found == type_->fields->end())
@@ -254,14 +256,14 @@ auto event_rules::load(const std::filesystem::path& folder, const registries& de
     for_each_row(top, "event", from.problems, [&](object_reader& row) {
       event_type& made = types.emplace_back();
       made.name = detail::read_name(row);
-      events.claim(row, "name", made.name);
+      if (!made.name.empty()) events.claim(row, "name", made.name);
       made.fields = read_fields(row, from.problems);
     });
     if (!types.empty()) out.types_ = std::move(types);
     for (const step_kind& each : step_kinds())
       for_each_row(top, each.table, from.problems, [&](object_reader& row) {
         event_rule made = rule_reader(row, out, declared).read(each.kind);
-        if (made.kind == rule_kind::counter) {
+        if (made.kind == rule_kind::counter && !made.name.empty()) {
           counters.claim(row, "name", made.name);
           if (made.half_life_s != 0) counters.claim(row, "name", made.time_field());
         }

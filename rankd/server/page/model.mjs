@@ -73,7 +73,7 @@ export function literalOf(type, text, name) {
   const word = text.trim();
   if (word === 'null') return word;
   const fits = { bool: /^(true|false)$/, int: /^-?(0|[1-9]\d*)$/, float: /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/ };
-  if (!fits[type]?.test(word)) throw new Error(`${name} wants ${type}, not “${text}”`);
+  if (!fits[type]?.test(word)) throw new Error(`${name} must be of type ${type}, got “${text}”`);
   return word;
 }
 
@@ -86,7 +86,7 @@ export function requestText(plan, form) {
   const user = (form.user ?? '').trim();
   if (user !== '') {
     const isId = plan.request.id_type === 'string' || /^\d+$/.test(user);
-    if (!isId) throw new Error(`user_id must be an integer, got “${user}”`);
+    if (!isId) throw new Error(`user_id must be a whole number, got “${user}”`);
     members.push(['user_id', JSON.stringify(user)]);
   }
   for (const source of ['context', 'param_overrides']) {

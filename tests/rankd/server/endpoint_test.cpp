@@ -4,6 +4,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/server/detail/routes.hpp>
 #include <rankd/server/endpoints/openapi.hpp>
+#include <tests/rankd/server/serve_world.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -21,6 +22,7 @@ using nlohmann::json;
 using rankd::detail::access;
 using rankd::detail::all_routes;
 using rankd::detail::route;
+using rankd::testing::serve_world;
 
 namespace {
 
@@ -90,4 +92,26 @@ TEST_CASE("whatever changes sources or what serves needs the right to edit") {
     else if (each.which != endpoint::page)
       CHECK_MESSAGE((each.needs == access::edit) == (each.limit.name == "drafts"), each.path);
   }
+}
+
+TEST_CASE("an endpoint that is not switched on is answered with the option for it") {
+  serve_world world;
+  const auto message = [&world](const std::string& method, const std::string& target) {
+    const auto answer = world.ask(method, target);
+    const json error = json::parse(answer.body).at("error");
+    CHECK(answer.status == 404);
+    CHECK(error.at("code") == "unknown_path");
+    return error.at("message").get<std::string>();
+  };
+  const std::string start = "this server has no endpoint at this path; to have it, start ";
+  const std::string changes = start + "`rankd serve` with --allow-changes and --token-file FILE";
+  CHECK(message("POST", "/v1/reload") == changes);
+  CHECK(message("POST", "/v1/reload?x=/") == changes);
+  CHECK(message("GET", "/v1/reload") == changes);
+  CHECK(message("POST", "/v1/plans/ten/versions/2/pin") == changes);
+  CHECK(message("GET", "/ui") == start + "`rankd serve` with --ui, or `rankd studio`");
+  CHECK(message("GET", "/v1/traffic") == start + "`rankd studio` with --traffic FILE");
+  CHECK(message("GET", "/v1/plans/ten/source") == start + "`rankd studio` in a project with the compiler dslc");
+  for (const std::string other : {"/", "/v1/reload/x", "/v1/plans//source", "/v1/plan/ten/source", "/v1"})
+    CHECK(message("POST", other) == "there is no endpoint at this path");
 }

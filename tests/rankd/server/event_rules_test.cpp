@@ -191,3 +191,20 @@ TEST_CASE("rules of one key agree on its kind, its end, and the meaning of its f
                  rule("list", item + "max_items = 2\nwindow_s = 5\n")) == "bad_value /list/1/window_s\n");
   CHECK(problems(rule("list", item + "max_items = 1\nidle_s = 5\n") + rule("list", item + "max_items = 2\n")).empty());
 }
+
+TEST_CASE("a rule whose field has no name is refused, and wrong names are not reported as repeated") {
+  const auto rule = [](const std::string& kind, const std::string& more) {
+    return "[[" + kind + "]]\nevent = \"view\"\nendpoint = \"ep_0001\"\nkey = \"a:{user_id}\"\n" + more;
+  };
+  const std::string view = "[[event]]\nname = \"view\"\n";  // declares no fields
+  const auto problems = [](const std::string& all) { return find_problems(rules_of(all)); };
+  CHECK(problems(view + rule("list", "value = \"\"\nmax_items = 1\n")) == "bad_value /list/0/value\n");
+  CHECK(problems(view + rule("counter", "name = \"c\"\nby = \"\"\n")) == "bad_value /counter/0/by\n");
+  CHECK(problems(view + rule("sorted_set", "value = \"item_id\"\nscore = \"\"\nmax_items = 1\n")) ==
+        "bad_value /sorted_set/0/score\n");
+  CHECK(problems(view + rule("list", "value = \"any\"\nmax_items = 1\n")).empty());
+  CHECK(problems("[[event]]\nname = \"a b\"\n[[event]]\nname = 5\n") ==
+        "bad_name /event/0/name\nwrong_type /event/1/name\n");
+  CHECK(problems(view + rule("counter", "name = \"a b\"\n") + rule("counter", "name = 5\n")) ==
+        "bad_name /counter/0/name\nwrong_type /counter/1/name\n");
+}

@@ -91,11 +91,11 @@ test('where ids are strings, any text is one, and goes as a string', () => {
 
 test('texts that are no values are refused by name', () => {
   const refused = (form, why) => assert.throws(() => model.requestText(plan, form), why);
-  refused({ user: 'me' }, /user_id must be an integer, got “me”/);
-  refused({ params: { page_size: '1.5' } }, /page_size wants int/);
-  refused({ params: { page_size: '1}' } }, /page_size wants int/);
-  refused({ params: { new_model: 'yes' } }, /new_model wants bool/);
-  refused({ params: { weight: 'NaN' } }, /weight wants float/);
+  refused({ user: 'me' }, /user_id must be a whole number, got “me”/);
+  refused({ params: { page_size: '1.5' } }, /page_size must be of type int/);
+  refused({ params: { page_size: '1}' } }, /page_size must be of type int/);
+  refused({ params: { new_model: 'yes' } }, /new_model must be of type bool/);
+  refused({ params: { weight: 'NaN' } }, /weight must be of type float/);
   refused({ ids: '42, x' }, /“x” is no id/);
   refused({ ids: Array.from({ length: 101 }, (_, at) => at).join() }, /at most 100/);
   refused({ candidates: '[{' }, SyntaxError);
