@@ -101,6 +101,21 @@ TEST_CASE("the example finds what is like a product, and keeps what is alike apa
     CHECK(node.value("looked_at", 0) == (node.at("node") == "near" ? 8 : 0));
 }
 
+TEST_CASE("the vector of a user finds products, and a user without a vector finds none") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  const auto find = [&project](const std::string& user) {
+    return rankd_in(project.path(), {"rank"}, R"({"plan":"for_user","request_id":"r","user_id":)" + user + "}");
+  };
+  CHECK(list_ids(json::parse(find("7").out).at("candidates")) == "107 106");
+  const process_end unknown = find("8");
+  CHECK(unknown.status == 0);
+  CHECK(json::parse(unknown.out).at("candidates").empty());
+  project.write("data/users.ndjson", "{\"hash\":\"taste:8\",\"fields\":{\"name\":\"Eve\"}}\n");
+  fs::remove_all(project.path() / "store");
+  CHECK(json::parse(find("8").out).at("candidates").empty());  // a hash without the field
+}
+
 TEST_CASE("the example finds the same with ids that are strings") {
   const string_id_project project;
   CHECK(project.build().out == "wrote 8 vectors of 4 dimensions (832 bytes) to vectors/products.rvec\n");
