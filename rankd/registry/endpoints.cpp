@@ -27,6 +27,7 @@ constexpr int_range inflight_range{.min = 1, .max = 1'000'000};
 constexpr int_range timeout_range{.min = 1, .max = 3'600'000};
 constexpr int_range connections_range{.min = 1, .max = 1024};
 constexpr int_range failures_range{.min = 0, .max = 1000};
+constexpr int_range merge_range{.min = 0, .max = 10'000'000};
 
 auto read_endpoint_id(object_reader& row) -> std::string {
   const std::string* id = row.text("endpoint_id", presence::required);
@@ -131,12 +132,40 @@ void read_resolver(object_reader& row, std::optional<kind_type> kind, std::strin
   in.refuse_unknown_fields();
 }
 
+/// Reads the list of changes to a file of vectors. `check_changes` checks the endpoint.
+auto read_changes(const nlohmann::json& value, std::string pointer, braid::diagnostics& problems)
+    -> vector_changes_policy {
+  object_reader in(value, std::move(pointer), problems);
+  vector_changes_policy out;
+  const auto read = [&in](std::string_view field, std::string& into) {
+    const std::string* text = in.text(field, presence::required);
+    if (text == nullptr) return;
+    into = *text;
+    if (text->empty()) in.report(field, "bad_value", "`" + std::string(field) + "` must not be empty");
+  };
+  read("endpoint", out.endpoint_id);
+  read("set", out.set);
+  read("key", out.key);
+  read("field", out.field);
+  const std::size_t hole = out.key.find("{id}");
+  const auto braces = std::ranges::count_if(out.key, [](char c) { return c == '{' || c == '}'; });
+  if (!out.key.empty() && (hole == std::string::npos || braces != 2))
+    in.report("key", "bad_value", quote_name(out.key) + " must contain `{id}` once, and no other braces",
+              "write the key template of the plan that reads the vectors, such as `product:{id}`");
+  if (const auto n = in.integer("merge_at", presence::optional, merge_range))
+    out.merge_at = static_cast<std::uint32_t>(*n);
+  in.refuse_unknown_fields();
+  return out;
+}
+
 void read_policy(object_reader& row, kind_type kind, endpoint_entry::policy_type& out, braid::diagnostics& problems) {
   const nlohmann::json* value = row.object("policy", presence::optional);
   if (value == nullptr) return;
   object_reader in(*value, row.pointer_of("policy"), problems);
   if (kind == kind_type::vectors) {  // a file has no connections
     out.metric = static_cast<vector_metric>(in.choice("metric", presence::optional, metric_names).value_or(0));
+    if (const nlohmann::json* changes = in.object("changes", presence::optional))
+      out.changes = read_changes(*changes, in.pointer_of("changes"), problems);
     return in.refuse_unknown_fields();
   }
   if (const auto n = in.integer("max_inflight", presence::optional, inflight_range))
@@ -154,6 +183,27 @@ void read_policy(object_reader& row, kind_type kind, endpoint_entry::policy_type
       out.breaker_rest = std::chrono::milliseconds(*n);
   }
   in.refuse_unknown_fields();
+}
+
+/// Reports lists of changes that are not in an embedded store. Only such a store can be changed by a server.
+void check_changes(const std::vector<endpoint_entry>& all, braid::diagnostics& problems) {
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (!all[at].policy.changes) continue;
+    const std::string& id = all[at].policy.changes->endpoint_id;
+    const auto found = std::ranges::find(all, id, &endpoint_entry::endpoint_id);
+    if (id.empty() || (found != all.end() && std::holds_alternative<embedded_resolver>(found->resolver))) continue;
+    const bool is_unknown = found == all.end();
+    problems.add({.code = is_unknown ? "unknown_endpoint" : "wrong_resolver",
+                  .pointer = braid::json_pointer("/endpoint", at) + "/policy/changes/endpoint",
+                  .message = is_unknown
+                                 ? "no endpoint has the id " + quote_name(id)
+                                 : "the endpoint " + quote_name(id) + " (" + found->name +
+                                       ") is not an embedded store; servers merge changes from such a store only",
+                  .hint = is_unknown ? "name the endpoint of the store that has the set"
+                                     : "remove `changes`, and merge with `rankd vectors merge`",
+                  .node = {},
+                  .source = {}});
+  }
 }
 
 }  // namespace
@@ -183,7 +233,26 @@ auto read_endpoints(section& section, std::string_view environment) -> std::vect
     read_policy(row, entry.kind, entry.policy, section.problems);
     out.push_back(std::move(entry));
   });
+  check_changes(out, section.problems);
   return out;
+}
+
+void check_change_fields(const std::vector<endpoint_entry>& endpoints, const std::vector<key_entry>& keys,
+                         section& section) {
+  for (std::size_t at = 0; at < endpoints.size(); ++at) {
+    const auto& changes = endpoints[at].policy.changes;
+    if (!changes || changes->field.empty()) continue;
+    const auto found = std::ranges::find(keys, changes->field, &key_entry::name);
+    if (found != keys.end() && found->dimensions > 0) continue;
+    section.problems.add({.code = found == keys.end() ? "unknown_key" : "wrong_key_type",
+                          .pointer = braid::json_pointer("/endpoint", at) + "/policy/changes/field",
+                          .message = found == keys.end()
+                                         ? "no key is called " + quote_name(changes->field)
+                                         : "the key " + quote_name(changes->field) + " is not of type vector",
+                          .hint = "name the key of type vector under which plans read the field",
+                          .node = {},
+                          .source = {}});
+  }
 }
 
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,

@@ -329,6 +329,7 @@ auto registries::load(const std::filesystem::path& folder, std::string_view envi
   out.params_ = read_params(sections[1]);
   out.capabilities_ = read_capabilities(sections[2]);
   out.endpoints_ = detail::read_endpoints(sections[endpoints_at], environment);
+  detail::check_change_fields(out.endpoints_, out.keys_, sections[endpoints_at]);
   check_other_environments(folder, environment, out.endpoints_, sections);
 
   braid::diagnostics problems;

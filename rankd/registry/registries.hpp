@@ -120,6 +120,18 @@ enum class vector_metric : std::uint8_t { dot, cosine, l2 };
 
 auto to_string(vector_metric metric) noexcept -> std::string_view;
 
+/// A list of changed vectors in an embedded store: ids in a set, and the vectors in hashes. A server merges these
+/// vectors into a file.
+struct vector_changes_policy {
+  std::string endpoint_id;        ///< of the store
+  std::string set;                ///< the key of the set of ids
+  std::string key;                ///< of the hash with the vector of an id: a text that contains `{id}` once
+  std::string field;              ///< the field of the vector in the hash: the name of a key of type vector
+  std::uint32_t merge_at = 1000;  ///< the number of ids in the set from which on a server merges; 0: never
+
+  auto operator==(const vector_changes_policy&) const -> bool = default;
+};
+
 /// The limits on the use of an endpoint.
 struct endpoint_policy {
   std::uint32_t max_inflight = 64;
@@ -128,7 +140,8 @@ struct endpoint_policy {
   std::uint32_t connections = 1;
   vector_metric metric = vector_metric::dot;  ///< of kind vectors alone
   std::uint32_t breaker_failures = 5;         ///< in a row, after which a server of kind http is left alone; 0: never
-  std::chrono::milliseconds breaker_rest{1000};  ///< for so long
+  std::chrono::milliseconds breaker_rest{1000};       ///< for so long
+  std::optional<vector_changes_policy> changes = {};  ///< of kind vectors alone; nothing: servers do not merge
 
   auto operator==(const endpoint_policy&) const -> bool = default;
 };

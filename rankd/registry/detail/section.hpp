@@ -65,6 +65,11 @@ auto read_status(object_reader& row) -> lifecycle;
 /// Returns the endpoints of one environment.
 auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
+/// Reports in `section` every list of changed vectors whose field is not a key of type vector. Requires the endpoints
+/// in the order of the section.
+void check_change_fields(const std::vector<endpoint_entry>& endpoints, const std::vector<key_entry>& keys,
+                         section& section);
+
 /// Returns the digest of each entry of a registry. Requires a valid document. The digest of an endpoint covers only the
 /// fields that all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;

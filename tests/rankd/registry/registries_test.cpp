@@ -272,6 +272,27 @@ TEST_CASE("an endpoint of kind redis may be a cluster, which is found by one of 
         lines{"endpoints.test.toml bad_value /endpoint/0/resolver/reads"});
 }
 
+TEST_CASE("a file of vectors may name the list of its changes, which an embedded store has") {
+  files with = good_files();
+  with["keys.toml"] +=
+      "[[key]]\nkey_id = 10\nname = \"embedding\"\ntype = \"vector\"\ndimensions = 2\nnullable = true\n";
+  const auto changes_with = [&with](std::string_view more) {
+    with["endpoints.test.toml"] =
+        replaced(good_files()["endpoints.test.toml"],
+                 "kind = \"http\"\nresolver = { type = \"static\", host = \"localhost\", port = 80 }",
+                 "kind = \"vectors\"\nresolver = { type = \"file\", path = \"v.rvec\" }\npolicy = { metric = \"l2\"" +
+                     std::string(more) + " }");
+    const auto read = load(with);
+    REQUIRE_MESSAGE(read, read.error().to_text());
+    return read->find_endpoint("ep_0002")->policy.changes;
+  };
+  const std::string list =
+      R"(, changes = { endpoint = "ep_0001", set = "changed", key = "p:{id}", field = "embedding")";
+  CHECK_FALSE(changes_with("").has_value());
+  CHECK(changes_with(list + " }") == vector_changes_policy{"ep_0001", "changed", "p:{id}", "embedding", 1000});
+  CHECK(changes_with(list + ", merge_at = 0 }")->merge_at == 0);
+}
+
 TEST_CASE("production does not embed what claims to be Redis") {
   files all = good_files();
   all["endpoints.prod.toml"] = all["endpoints.test.toml"];
