@@ -50,6 +50,7 @@ class followed_store::generation_store final : public store {
   [[nodiscard]] auto generation() const noexcept -> std::uint64_t override { return state_.generation; }
   [[nodiscard]] auto state() const noexcept -> const generation_state& { return state_; }
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return data_.manifest(); }
+  [[nodiscard]] auto data() const noexcept -> const embedded_store& { return data_; }
 
  private:
   embedded_store data_;
@@ -136,6 +137,12 @@ auto followed_store::scrub(std::uint64_t max_bytes) -> scrub_step { return curre
 auto followed_store::damage() const -> std::string { return current()->damage(); }
 
 auto followed_store::pinned() -> std::shared_ptr<store> { return current(); }
+
+auto followed_store::data() const -> std::shared_ptr<const embedded_store> {
+  std::shared_ptr<generation_store> now = current();
+  const embedded_store* const data = &now->data();
+  return {std::move(now), data};
+}
 
 auto followed_store::state() const noexcept -> generation_state { return current()->state(); }
 

@@ -63,6 +63,8 @@ class followed_store final : public store {
     return version_.load(braid::acquire);  // edge store.generation: observe, the generation is in place before
   }
   [[nodiscard]] auto state() const noexcept -> generation_state;
+  /// Returns the data of the current generation. The data stays open as long as the result exists.
+  [[nodiscard]] auto data() const -> std::shared_ptr<const embedded_store>;
   [[nodiscard]] auto folder() const noexcept -> const std::filesystem::path& { return folder_; }
 
  private:

@@ -530,16 +530,17 @@ auto vector_file::nearest(std::string_view vector, const nearest_options& option
 }
 
 void vector_file::for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const {
+  for (const list_entry& list : lists_)
+    for (std::uint64_t slot = list.first; slot < list.first + list.count; ++slot) visit(ids_[slot], read_slot(slot));
+}
+
+auto vector_file::read_slot(std::uint64_t slot) const -> std::string {
   std::string bytes;
   const std::uint32_t size = dimensions();
-  for (const list_entry& list : lists_) {
-    for (std::uint64_t slot = list.first; slot < list.first + list.count; ++slot) {
-      bytes.clear();
-      for (std::uint32_t at = 0; at < size; ++at)
-        static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size)]));
-      visit(ids_[slot], bytes);
-    }
-  }
+  bytes.reserve(size * sizeof(float));
+  for (std::uint32_t at = 0; at < size; ++at)
+    static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size)]));
+  return bytes;
 }
 
 }  // namespace rankd

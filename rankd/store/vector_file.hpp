@@ -125,6 +125,8 @@ class vector_file {
   /// binary search.
   [[nodiscard]] auto find_slot(std::int64_t id) const noexcept -> std::optional<std::uint64_t>;
   [[nodiscard]] auto find_slot(std::string_view id) const noexcept -> std::optional<std::uint64_t>;
+  /// Returns the vector in a slot, as bytes. Requires a slot of a vector, such as `find_slot` returns.
+  [[nodiscard]] auto read_slot(std::uint64_t slot) const -> std::string;
   /// Returns the number of slots, which is a multiple of `vector_block`.
   [[nodiscard]] auto slots() const noexcept -> std::uint64_t { return ids_.size(); }
 

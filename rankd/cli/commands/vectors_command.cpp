@@ -12,7 +12,9 @@
 #include <rankd/registry/row_id.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_build.hpp>
+#include <rankd/store/vector_claims.hpp>
 #include <rankd/store/vector_file.hpp>
+#include <rankd/store/vector_merge.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +23,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -67,22 +70,27 @@ auto in_lists(std::uint64_t lists) -> std::string { return lists == 0 ? "" : " i
 
 namespace {
 
+/// Writes a file, and returns the sentence that describes it.
+auto write_built(const merged_vectors& built, std::uint32_t dimensions, const fs::path& out)
+    -> braid::checked<std::string> {
+  if (auto written = write(out, built.bytes); !written) return std::unexpected(std::move(written.error()));
+  return "wrote " + counted(built.vectors, "vector") + " of " + counted(dimensions, "dimension") +
+         in_lists(built.lists) + " (" + std::to_string(built.bytes.size()) + " bytes) to " + printable(out.string());
+}
+
 /// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
 auto build_file(vector_table table, const vector_lists& lists, const fs::path& out) -> braid::checked<std::string> {
-  const std::size_t count = table.size();
   const std::uint32_t dimensions = table.dimensions;
-  if (count > detail::max_vectors / vector_block)
+  merged_vectors built{.bytes = {}, .vectors = table.size(), .lists = lists.count};
+  if (built.vectors > detail::max_vectors / vector_block)
     return refused("too_many_vectors",
                    "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors", {});
-  std::string bytes;
   {
     progress_bar bar("making lists");
-    bytes = vector_file_bytes(std::move(table), lists,
-                              [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+    built.bytes = vector_file_bytes(std::move(table), lists,
+                                    [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
   }
-  if (auto written = write(out, bytes); !written) return std::unexpected(std::move(written.error()));
-  return "wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") + in_lists(lists.count) +
-         " (" + std::to_string(bytes.size()) + " bytes) to " + printable(out.string());
+  return write_built(built, dimensions, out);
 }
 
 /// Returns an error if the file to write is one of the files to read.
@@ -92,6 +100,22 @@ auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) ->
     if (fs::equivalent(each, out, error))
       return make_diagnostic("out_is_input", printable(out.string()) + " is one of the files to read",
                              "name another file by --out");
+  return {};
+}
+
+/// Locks a file against merges of a server, if a server has it in use. A server that merged at the same time would lose
+/// its changes, because the command would replace the server's file by one without them.
+auto lock_merge(const fs::path& file, std::optional<vector_claims>& into) -> braid::checked<void> {
+  std::error_code error;
+  if (!fs::exists(file.string() + ".lock", error)) return {};
+  auto opened = vector_claims::open(file);
+  const auto locked = opened ? opened->try_lock() : braid::result<bool>(braid::fail(opened.error()));
+  if (!locked)
+    return refused("vectors_not_locked", "the lock file cannot be used: " + locked.error().message(), {},
+                   file.string() + ".lock");
+  if (!*locked)
+    return refused("vectors_busy", "a server is merging changes into this file", "try again when it has ended", file);
+  into.emplace(std::move(*opened));
   return {};
 }
 
@@ -122,19 +146,23 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
 
 auto vectors_merge_command(const vectors_merge_options& options) -> exit_status {
   if (const auto problems = find_overwritten(options.data, options.out); !problems.empty()) return report(problems);
+  const fs::path& out = options.out.empty() ? options.file : options.out;
+  std::optional<vector_claims> alone;  // until the file is replaced
+  if (auto locked = lock_merge(out, alone); !locked) return report(locked.error());
   const auto base = vector_file::open(options.file);
   if (!base) return report(base.error());
   auto changes = read_vector_changes(options.data, **base);
   if (!changes) return report(changes.error());
   const std::size_t changed = changes->changed.size();
   const std::size_t deleted = changes->deleted.size();
-  vector_table table = apply_changes(**base, std::move(*changes));
-  if (table.size() == 0)
-    return report(make_diagnostic("no_vectors", "the changes would delete all vectors", "delete the endpoint instead"));
-  // A file keeps its lists, unless there are fewer vectors than lists.
-  const auto lists = static_cast<std::uint32_t>(std::min<std::size_t>((*base)->lists(), table.size()));
-  const auto written = build_file(std::move(table), {.count = lists, .seed = (*base)->seed()},
-                                  options.out.empty() ? options.file : options.out);
+  braid::checked<merged_vectors> merged;
+  {
+    progress_bar bar("making lists");
+    merged = merge_vectors(**base, std::move(*changes),
+                           [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+  }
+  if (!merged) return report(merged.error());
+  const auto written = write_built(*merged, (*base)->dimensions(), out);
   if (!written) return report(written.error());
   print("merged " + counted(changed, "vector") + " and " + counted(deleted, "deletion") + ", " + *written + "\n");
   return exit_status::fine;
