@@ -35,6 +35,7 @@ class event_log;
 class event_rules;
 class record_writer;
 class store_follower;
+class vector_merger;
 
 /// Stores for plans that run as shadows.
 struct shadow_stores {
@@ -65,6 +66,7 @@ struct serve_context {
   /// Writers of records, with the ids of their endpoints. If empty, no records are accepted.
   std::vector<std::pair<std::string, record_writer*>> records = {};
   const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
+  const vector_merger* merger = nullptr;     ///< of files of vectors; null: no server merges into them
   redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
   /// Files and folders of recorded traffic. The page compares plans on this traffic.

@@ -1,6 +1,7 @@
 // rankd/cli/commands/serve_command.cpp: rankd serve: serves plans over HTTP until a signal arrives.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/serve/project_compiler.hpp>
+#include <rankd/cli/serve/served_stores.hpp>
 #include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/serve/service_manager.hpp>
@@ -25,6 +26,7 @@
 #include <rankd/server/records/record_writer.hpp>
 #include <rankd/server/store_follower.hpp>
 #include <rankd/server/store_scrubber.hpp>
+#include <rankd/server/vector_merger.hpp>
 #include <rankd/server/traffic/traffic_images.hpp>
 #include <rankd/server/traffic/traffic_writer.hpp>
 #include <rankd/store/counted_store.hpp>
@@ -210,39 +212,6 @@ void remove_record(const serve_command_options& options) {
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
 }
 
-/// Returns the embedded stores of a workspace, with the ids of their endpoints.
-auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std::vector<store_scrubber::target> {
-  std::vector<store_scrubber::target> found;
-  for (std::size_t at = 0; at < stores.owned.size(); ++at)
-    if (const endpoint_entry& each = workspace.declared.endpoints()[at];
-        stores.owned[at] && std::holds_alternative<embedded_resolver>(each.resolver))
-      found.push_back({.endpoint_id = each.endpoint_id, .reads = stores.owned[at].get()});
-  return found;
-}
-
-/// Returns the embedded stores that can switch to new generations.
-auto list_followed(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target> {
-  std::vector<store_follower::target> found;
-  for (const store_scrubber::target& each : list_scrubbed(workspace, stores))
-    if (followed_store* const follows = each.reads->followed()) found.push_back({each.endpoint_id, follows});
-  return found;
-}
-
-/// Opens stores for candidate plans. Each Redis gets separate connections, so that no served request waits for a
-/// candidate. Embedded stores have no connections, and are shared.
-auto open_shadow_stores(const workspace& workspace, const open_stores& served) -> braid::checked<shadow_stores> {
-  shadow_stores out;
-  for (std::size_t at = 0; at < served.owned.size(); ++at) {
-    const endpoint_entry& endpoint = workspace.declared.endpoints()[at];
-    out.all.push_back(served.owned[at].get());
-    if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
-    auto made = open_store(endpoint, workspace.where.root, server_messages::hidden);
-    if (!made) return std::unexpected(std::move(made.error()));
-    out.all.back() = out.own.emplace_back(std::move(*made)).get();
-  }
-  return out;
-}
-
 /// Reports settings for plans that the project does not have.
 auto strangers_in(const workspace& workspace, const reload_report& loaded) -> braid::diagnostics {
   std::vector<std::string> plans = loaded.added;
@@ -362,7 +331,8 @@ class service {
   /// Opens all parts. Errors: those of the first part that fails to open.
   auto open() -> braid::checked<void> {
     constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
-                               &service::open_outputs, &service::start_events, &service::connect_reloads};
+                               &service::open_outputs, &service::start_events, &service::connect_reloads,
+                               &service::start_merges};
     for (const auto step : steps)
       if (auto done = (this->*step)(); !done) return done;
     return {};
@@ -464,6 +434,13 @@ class service {
     return {};
   }
 
+  auto start_merges() -> braid::checked<void> {
+    merger_.emplace(list_merged(*workspace_, list_followed(*workspace_, *stores_)), *library_, context_.log);
+    auto started = merger_->start();
+    if (!started) remove_record(*options_);
+    return started;
+  }
+
   /// Passes pointers to all open parts to the server's context.
   void give_parts() {
     context_.declared = &workspace_->declared;
@@ -481,6 +458,7 @@ class service {
     context_.drafts = drafts_.get();
     context_.scrubber = &*scrubber_;
     context_.follower = &*follower_;
+    context_.merger = &*merger_;
     context_.spans = spans_.get();
     events_->give(context_);
     context_.on_end = [this] { loop_->stop(); };
@@ -541,6 +519,7 @@ class service {
       stopping = true;
       notify_service_manager("STOPPING=1");
       if (drafts_ != nullptr) drafts_->close();
+      merger_->cancel();
       server_->announce_stop();
       loop_->spawn(stop_later());
     }
@@ -577,6 +556,7 @@ class service {
   std::unique_ptr<traffic_writer> traffic_;
   std::unique_ptr<draft_plans> drafts_;
   std::optional<plan_changes> changes_;
+  std::optional<vector_merger> merger_;
   std::unique_ptr<braid::loop> loop_;  // of this thread
   std::unique_ptr<rank_server> server_;
   braid::diagnostics problems_;  // why it did not start

@@ -123,6 +123,82 @@ auto plan_library::try_artifact(std::string text, const std::string& name) -> br
   return std::unexpected(std::move(problems));
 }
 
+/// Binds a version again with the files of vectors that are there now. All other parts stay the same.
+auto plan_library::bind_vectors(const version_ptr& old, vector_folder& vectors) -> braid::checked<bound_plan> {
+  const bound_plan& now = old->plan;
+  model_folder models(options_.models, *now.declared, options_.read);
+  auto bound = bind_plan(plan(*now.stated), *now.declared, now.budget, &models, &vectors);
+  if (!bound) return bound;
+  if (bound->models != now.models)
+    return refused("needs_reload", "models of plan `" + now.name + "` have changed as well",
+                   "reload the plans: send SIGHUP, or call POST /v1/reload");
+  bound->declared = now.declared;
+  bound->experiments = now.experiments;
+  bound->warnings = now.warnings;
+  if (now.substitute != nullptr)
+    if (auto problems = add_substitute(*bound, now.substitute); !problems.empty())
+      return std::unexpected(std::move(problems));
+  return bound;
+}
+
+auto plan_library::reload_vectors() -> braid::checked<reload_report> {
+  const std::scoped_lock alone(reloads_);
+  std::vector<version_ptr> newest;
+  {
+    const std::scoped_lock lock(changes_);
+    for (const auto& [name, here] : histories_) newest.push_back(here.kept.back());
+  }
+  vector_folder vectors(options_.root);
+  std::vector<version_ptr> found;
+  reload_report report;
+  braid::diagnostics problems;
+  for (const version_ptr& each : newest) {
+    if (has_vectors(each->plan, *each->plan.declared, vectors)) {
+      report.unchanged.push_back(each->plan.name);
+      continue;
+    }
+    auto bound = bind_vectors(each, vectors);
+    if (bound)
+      found.push_back(made_version(std::move(*bound)));
+    else
+      problems.append(std::move(bound.error()));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  if (found.empty()) return report;
+  const std::scoped_lock lock(changes_);
+  version_histories next = histories_;
+  for (version_ptr& each : found) {
+    const std::string& name = each->plan.name;
+    report.changed.push_back(name);
+    last_numbers_[name] = each->number;
+    keep(next.find(name)->second, std::move(each));
+  }
+  renew_fallbacks(next);
+  publish(std::move(next), left_out_);
+  return report;
+}
+
+auto plan_library::vectors_in_use(std::string_view endpoint_id) const -> std::vector<std::string> {
+  std::vector<std::string> out;
+  const auto add = [&](const bound_plan& plan) {
+    for (const model_digest& each : plan.vectors)
+      if (each.name == endpoint_id && std::ranges::find(out, each.sha256) == out.end()) out.push_back(each.sha256);
+  };
+  const std::scoped_lock lock(changes_);
+  std::size_t stored = 0;
+  for (const auto& [name, here] : histories_) {
+    stored += here.kept.size();
+    for (const version_ptr& version : here.kept) {
+      const plan_version_info info = info_of(here, version);
+      if (!info.serves && info.users == 0) continue;
+      add(version->plan);
+      if (version->plan.substitute != nullptr) add(*version->plan.substitute);
+    }
+  }
+  if (versions_in_memory() > stored) out.emplace_back();
+  return out;
+}
+
 /// Returns whether any of the given plans has an earlier version that continues to serve.
 auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
   const std::scoped_lock lock(changes_);

@@ -93,6 +93,16 @@ class plan_library {
               std::shared_ptr<const registries> declared = nullptr, const plan_name_check& also = {})
       -> braid::checked<reload_report>;
 
+  /// Binds the newest version of each plan again whose files of vectors have changed, and publishes all of them at
+  /// once. Nothing else of the project is read again. If anything has errors, nothing changes. A plan whose models have
+  /// changed, too, is left for the next `reload`, because a model takes effect only then. Blocks: on the disk, and for
+  /// a reload. Errors: of the files of vectors; needs_reload.
+  auto reload_vectors() -> braid::checked<reload_report>;
+
+  /// Returns the digests of the files of an endpoint that requests may use: the files of the serving versions, and of
+  /// versions with users. Contains an empty text if a version that is no longer stored still has users.
+  [[nodiscard]] auto vectors_in_use(std::string_view endpoint_id) const -> std::vector<std::string>;
+
   /// Binds the text of an artifact as a reload would now, with the registries, budgets and experiments of the last
   /// reload. The result is not stored and has no version number. Its fallback plan, if any, is the version that serves.
   /// Blocks: on the disk, and for a reload. Errors: everything that is wrong with the artifact.
@@ -166,6 +176,7 @@ class plan_library {
   using bound_images = std::map<std::string_view, bound_image>;
 
   auto bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder;
+  auto bind_vectors(const version_ptr& old, vector_folder& vectors) -> braid::checked<bound_plan>;
   auto bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image>;
   auto add_substitute_to(bound_image of, plan_handle found, const artifact_image& image) -> braid::checked<version_ptr>;
   auto substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const

@@ -10,6 +10,7 @@
 #include <rankd/server/metrics/exposition.hpp>
 #include <rankd/server/records/record_writer.hpp>
 #include <rankd/server/store_follower.hpp>
+#include <rankd/server/vector_merger.hpp>
 
 #include <braid/runtime/default_runtime.hpp>
 
@@ -159,6 +160,29 @@ void write_generations(exposition& out, const serve_shared& shared) {
   for (const auto& each : all) {
     out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.changes));
     out.sample({{"endpoint", each.endpoint_id}, {"result", "refused"}}, static_cast<double>(each.refused));
+  }
+}
+
+/// Writes the metrics of the files of vectors that have a list of changes.
+void write_merges(exposition& out, const serve_shared& shared) {
+  if (shared.context.merger == nullptr) return;
+  const std::vector<merge_counts> all = shared.context.merger->counts();
+  if (all.empty()) return;
+  const auto family = [&](std::string_view metric, kind what, std::string_view help, const auto& value) {
+    out.family(metric, what, help);
+    for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(value(each)));
+  };
+  family("rankd_vectors_generation", kind::gauge, "Files of vectors that this process has served one after the other.",
+         [](const merge_counts& of) { return of.generation; });
+  family("rankd_vectors_listed", kind::gauge, "Ids in the list of changes to a file of vectors.",
+         [](const merge_counts& of) { return of.listed; });
+  family("rankd_vectors_merge_seconds_total", kind::counter, "Time that this process has spent in merges.",
+         [](const merge_counts& of) { return std::chrono::duration<double>(of.merging).count(); });
+  out.family("rankd_vectors_merges_total", kind::counter,
+             "Merges of changes into a file of vectors, by result: `done`, or `failed` for each failed attempt.");
+  for (const auto& each : all) {
+    out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.merges));
+    out.sample({{"endpoint", each.endpoint_id}, {"result", "failed"}}, static_cast<double>(each.failures));
   }
 }
 
@@ -351,11 +375,10 @@ void write_process(exposition& out, const serve_shared& /*shared*/) { write_proc
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
 /// All metrics of a server, in the order of its answer.
-constexpr metric_writer writers[] = {write_loops,       write_plans,      write_endpoints, write_scrub,
-                                     write_generations, write_records,    write_cache,     write_late_nodes,
-                                     write_lost_lines,  write_spans,      write_traffic,   write_shadows,
-                                     write_lines,       write_reopenings, write_events,    write_counters,
-                                     write_reloads,     write_runtimes,   write_process};
+constexpr metric_writer writers[] = {write_loops,  write_plans,    write_endpoints, write_scrub,      write_generations,
+                                     write_merges, write_records,  write_cache,     write_late_nodes, write_lost_lines,
+                                     write_spans,  write_traffic,  write_shadows,   write_lines,      write_reopenings,
+                                     write_events, write_counters, write_reloads,   write_runtimes,   write_process};
 
 }  // namespace
 
