@@ -27,6 +27,9 @@ from typing import Any
 
 Found = tuple[list[list[int]], float]
 
+M = 16
+EF_CONSTRUCTION = 200
+
 
 def make_data(np: Any, count: int, dimensions: int, queries: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(1)
@@ -115,13 +118,13 @@ def hnsw_searches(hnswlib: Any, data: Any, asked: argparse.Namespace, report: Ca
                   queries: Any) -> dict[str, Callable[[], Found]]:
     def build() -> Any:
         index = hnswlib.Index(space="l2", dim=asked.dimensions)
-        index.init_index(max_elements=len(data), M=16, ef_construction=200, random_seed=1)
+        index.init_index(max_elements=len(data), M=M, ef_construction=EF_CONSTRUCTION, random_seed=1)
         index.set_num_threads(1)
         index.add_items(data)
         return index
 
     index, seconds = timed_build(build)
-    report("hnswlib, M 16, ef_construction 200", seconds)
+    report(f"hnswlib, M {M}, ef_construction {EF_CONSTRUCTION}", seconds)
 
     def search(ef: int) -> Found:
         index.set_ef(ef)
@@ -135,10 +138,15 @@ def rankd_searches(asked: argparse.Namespace, report: Callable[[str, float], Non
     ours = Rankd(asked.rankd, folder)
     report("rankd, reading NDJSON, no lists", ours.build("flat"))
     report("rankd, reading NDJSON, lists", ours.build("lists", "--lists", str(asked.lists), "--seed", "1"))
+    report(f"rankd, reading NDJSON, hnsw, m {M}, ef_construction {EF_CONSTRUCTION}",
+           ours.build("hnsw", "--index", "hnsw", "--metric", "l2", "--m", str(M),
+                      "--ef-construction", str(EF_CONSTRUCTION), "--seed", "1"))
     out: dict[str, Callable[[], Found]] = {"rankd, exact": lambda: ours.search("flat", "l2", asked.count)}
     for probe in asked.probe:
         out[f"rankd, {probe} of {asked.lists} lists"] = lambda probe=probe: ours.search(
             "lists", "l2", asked.count, "--probe", str(probe))
+    for ef in asked.ef:
+        out[f"rankd, hnsw, ef {ef}"] = lambda ef=ef: ours.search("hnsw", "l2", asked.count, "--ef-search", str(ef))
     return out
 
 

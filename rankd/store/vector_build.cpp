@@ -3,6 +3,7 @@
 
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/crc32c.hpp>
+#include <rankd/store/detail/graph_build.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_file.hpp>
 
@@ -187,7 +188,7 @@ class file_maker {
     float* const values = part<float>(vector_part::values);
     const std::span<const float> vector = table_.at(row);
     for (std::uint64_t at = 0; at < vector.size(); ++at) {
-      values[place_in_blocks(slot, at, table_.dimensions)] = vector[at];
+      values[place_in_blocks(slot, at, table_.dimensions, header_.block)] = vector[at];
       square += static_cast<double>(vector[at]) * static_cast<double>(vector[at]);
     }
     part<double>(vector_part::squares)[slot] = square;
@@ -235,6 +236,22 @@ auto sorted_by_id(vector_table table) -> vector_table {
   return out;
 }
 
+/// Returns the header of a file of these vectors, for the caller to complete.
+auto make_header(const vector_table& table) -> vector_header {
+  vector_header header{.version = table.texts.empty() ? detail::version_of_numbers : detail::version_of_texts,
+                       .dimensions = table.dimensions,
+                       .count = table.size(),
+                       .block = vector_block};
+  std::ranges::copy(detail::vector_magic, header.magic.begin());
+  for (const std::string& each : table.texts) header.text_bytes += sizeof(std::uint64_t) + each.size();
+  return header;
+}
+
+/// Returns the number of slots that so many vectors of a list fill.
+auto slots_for(std::size_t vectors) -> std::uint64_t {
+  return (vectors + vector_block - 1) / vector_block * vector_block;
+}
+
 }  // namespace
 
 auto apply_changes(const vector_file& base, vector_changes changes) -> vector_table {
@@ -251,7 +268,7 @@ auto apply_changes(const vector_file& base, vector_changes changes) -> vector_ta
   vector_table out = std::move(changes.changed);
   base.for_each([&](std::int64_t id, std::string_view vector) {
     const std::uint64_t slot = *(has_texts ? base.find_slot(base.text(id)) : base.find_slot(id));
-    if ((kept.block(slot / vector_block) >> slot % vector_block & 1U) == 0) return;
+    if (!kept.allows(slot)) return;
     if (has_texts) out.texts.emplace_back(base.text(id));
     out.ids.push_back(has_texts ? static_cast<std::int64_t>(out.ids.size()) : id);
     for (std::size_t at = 0; at < base.dimensions(); ++at) out.numbers.push_back(vector_item(vector, at));
@@ -273,15 +290,10 @@ auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const v
   }
   std::vector<std::vector<std::size_t>> rows(std::max<std::size_t>(lists.count, 1));
   for (std::size_t row = 0; row < table.size(); ++row) rows[list_index[row]].push_back(row);
-  vector_header header{.version = table.texts.empty() ? detail::version_of_numbers : detail::version_of_texts,
-                       .dimensions = table.dimensions,
-                       .count = table.size(),
-                       .lists = lists.count,
-                       .block = vector_block,
-                       .seed = lists.count == 0 ? 0 : lists.seed};
-  std::ranges::copy(detail::vector_magic, header.magic.begin());
-  for (const std::string& each : table.texts) header.text_bytes += sizeof(std::uint64_t) + each.size();
-  for (const auto& list : rows) header.slots += (list.size() + vector_block - 1) / vector_block * vector_block;
+  vector_header header = make_header(table);
+  header.lists = lists.count;
+  header.seed = lists.count == 0 ? 0 : lists.seed;
+  for (const auto& list : rows) header.slots += slots_for(list.size());
 
   file_maker out(header, table);
   std::ranges::copy(centres, out.part<float>(vector_part::centroids));
@@ -292,8 +304,31 @@ auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const v
     entry[0] = slot;
     entry[1] = rows[list].size();
     for (std::size_t at = 0; at < rows[list].size(); ++at) out.add(slot + at, rows[list][at]);
-    slot += (rows[list].size() + vector_block - 1) / vector_block * vector_block;
+    slot += slots_for(rows[list].size());
   }
+  return std::move(out).finish();
+}
+
+auto vector_file_bytes(vector_table unsorted, const vector_graph& graph, const vector_progress& progress)
+    -> std::string {
+  BRAID_EXPECTS(unsorted.size() != 0 && graph.m >= min_m && graph.m <= max_m,
+                "a graph has at least one node, and from 2 to 128 links for each");
+  const vector_table table = sorted_by_id(std::move(unsorted));
+  const detail::built_graph built = detail::build_graph(table, graph, progress);
+  vector_header header = make_header(table);
+  header.version = detail::version_of_graphs;
+  header.slots = slots_for(table.size());
+  header.block = 1;
+  header.seed = graph.seed;
+  header.m = graph.m;
+  header.ef_construction = graph.ef_construction;
+  header.metric = static_cast<std::uint32_t>(graph.metric);
+
+  file_maker out(header, table);
+  out.add_texts();
+  out.part<std::uint64_t>(vector_part::lists)[1] = table.size();
+  for (std::size_t node = 0; node < built.rows.size(); ++node) out.add(node, built.rows[node]);
+  std::ranges::copy(built.links, out.part<std::uint32_t>(vector_part::links));
   return std::move(out).finish();
 }
 

@@ -1,7 +1,9 @@
-// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, clustered into lists if requested.
+// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, clustered into lists or
+// linked by a graph if requested.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
+#include <rankd/store/vector_graph.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -69,6 +71,12 @@ struct vector_lists {
 /// some hundred vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the
 /// distances from each vector to all lists; all workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
+    -> std::string;
+
+/// Returns the bytes of a file with these vectors and a graph that links near vectors. Requires that all vectors have
+/// distinct ids, and at least one vector. The same vectors in any order produce the same bytes on every machine. Cost:
+/// a search of width `ef_construction` for each vector; all workers take part. Memory: the vectors twice, and the file.
+auto vector_file_bytes(vector_table table, const vector_graph& graph, const vector_progress& progress = {})
     -> std::string;
 
 }  // namespace rankd

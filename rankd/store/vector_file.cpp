@@ -1,4 +1,4 @@
-// rankd/store/vector_file.cpp: checks a file of vectors, and searches its blocks with a heap of the nearest vectors.
+// rankd/store/vector_file.cpp: checks a file of vectors, and finds vectors by their ids.
 #include <rankd/store/vector_file.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -73,15 +73,23 @@ auto has_room_for_texts(const vector_header& header) noexcept -> bool {
          header.text_bytes <= header.count * detail::max_text_bytes;
 }
 
+auto has_possible_graph(const vector_header& header) noexcept -> bool {
+  return header.block == 1 && header.lists == 0 && header.count >= 1 && header.slots < header.count + vector_block &&
+         header.m >= min_m && header.m <= max_m && header.ef_construction >= 1 &&
+         header.ef_construction <= max_ef_construction &&
+         header.metric <= static_cast<std::uint32_t>(vector_metric::l2);
+}
+
 /// Checks only the header; the other parts are checked once the file is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
-    return refused("vectors_foreign", "this is not a vector file", std::string(build_again), file);
-  if (header.version > detail::version_of_texts)
-    return refused("vectors_newer", "the vector file has a format that this version does not know",
-                   "use the version of rankd that wrote the file, or build the file again", file);
-  if (make_checksum(header) != header.checksum) return corrupt("the header does not match its checksum", file);
-  const bool is_possible = header.version >= detail::version_of_numbers && header.block == vector_block &&
+    return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
+  if (header.version > detail::version_of_graphs)
+    return refused("vectors_newer", "the file of vectors has a format that this version does not know",
+                   "use the version of rankd that made it, or make it again", file);
+  if (make_checksum(header) != header.checksum) return corrupt("the checksum of its header does not match", file);
+  const bool is_possible = header.version >= detail::version_of_numbers &&
+                           (header.has_graph() ? has_possible_graph(header) : header.block == vector_block) &&
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
                            header.count <= header.slots && header.lists <= detail::max_lists &&
@@ -115,195 +123,7 @@ auto too_short(const fs::path& file) {
   return refused("vectors_foreign", "this is not a vector file: it is too short", std::string(build_again), file);
 }
 
-/// Orders by nearness; if two vectors are equally near, the lower id is first.
-auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
-  return a.score > b.score || (a.score == b.score && a.id < b.id);
-}
-
-/// A heap of the nearest vectors so far, with the farthest of them on top.
-class nearest_heap {
- public:
-  explicit nearest_heap(std::size_t count) : count_(count) {}
-
-  void add(const neighbour& each) {
-    if (neighbours_.size() < count_) {
-      if (std::isnan(each.score)) return;
-      neighbours_.push_back(each);
-    } else {
-      if (!is_nearer(each, neighbours_.front())) return;
-      std::ranges::pop_heap(neighbours_, is_nearer);
-      neighbours_.back() = each;
-    }
-    std::ranges::push_heap(neighbours_, is_nearer);
-  }
-
-  [[nodiscard]] auto all() && -> std::vector<neighbour> { return std::move(neighbours_); }
-
- private:
-  std::size_t count_;
-  std::vector<neighbour> neighbours_;
-};
-
-/// The query in the form that the kernels read.
-struct prepared_query {
-  std::vector<double> numbers;
-  double square = 0;  ///< its dot product with itself
-
-  explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
-    numbers.reserve(vector_size(vector));
-    for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
-  }
-
-  /// Computes the scores of a block of vectors. `squares` are the squared lengths of these vectors.
-  void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
-    const vector_kernels& with = vector_kernels_here();
-    const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
-    kernel(block, numbers.data(), numbers.size(), out.data());
-    if (metric == vector_metric::l2)
-      for (double& each : out) each = -each;
-    if (metric == vector_metric::cosine)
-      for (std::size_t at = 0; at < out.size(); ++at) out[at] = measure_cosine(out[at], square, squares[at]);
-  }
-};
-
 }  // namespace
-
-void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
-                   std::span<double> scores) {
-  const prepared_query prepared(query);
-  const std::size_t dimensions = prepared.numbers.size();
-  std::vector<float> block(dimensions * vector_block);
-  std::array<double, vector_block> squares{};
-  block_scores found{};
-  for (std::size_t first = 0; first < vectors.size(); first += vector_block) {
-    const std::size_t count = std::min<std::size_t>(vector_block, vectors.size() - first);
-    for (std::size_t place = 0; place < count; ++place) {
-      const std::string_view vector = vectors[first + place];
-      squares[place] = dot_product(vector, vector);
-      for (std::size_t at = 0; at < dimensions; ++at)
-        block[detail::place_in_blocks(place, at, dimensions)] = vector_item(vector, at);
-    }
-    prepared.score(block.data(), squares.data(), metric, found);
-    std::ranges::copy_n(found.begin(), static_cast<std::ptrdiff_t>(count),
-                        scores.begin() + static_cast<std::ptrdiff_t>(first));
-  }
-}
-
-/// A search over ranges of slots, split into pieces that workers may share.
-class vector_file::search {
- public:
-  search(const vector_file& file, std::string_view vector, const nearest_options& options)
-      : file_(file), options_(options), query_(vector) {
-    for (const std::uint32_t list : chosen_lists()) add_pieces(file.lists_[list]);
-    if (options_.allowed != nullptr && is_whole()) looked_at_ = options_.allowed->size();
-  }
-
-  auto run() -> nearest_found {
-    const auto stopped = [this] { return options_.stop != nullptr && options_.stop->requested(); };
-    if (!options_.is_shared || pieces_.size() < 2) {
-      nearest_heap heap(options_.count);
-      for (const piece& each : pieces_)
-        if (!stopped()) look_through(each, heap);
-      return found(std::move(heap).all());
-    }
-    std::vector<std::vector<neighbour>> of_pieces(pieces_.size());
-    braid::parallel_for(std::size_t{0}, pieces_.size(),
-                        [&](std::size_t at) {
-                          if (stopped()) return;
-                          nearest_heap heap(options_.count);
-                          look_through(pieces_[at], heap);
-                          of_pieces[at] = std::move(heap).all();
-                        },
-                        {.grain = 1});
-    nearest_heap heap(options_.count);
-    for (const auto& all : of_pieces)
-      for (const neighbour& each : all) heap.add(each);
-    return found(std::move(heap).all());
-  }
-
- private:
-  static constexpr std::uint64_t piece_slots = 16'384;
-
-  struct piece {
-    std::uint64_t first = 0;  ///< a slot
-    std::uint64_t count = 0;
-  };
-
-  /// Returns whether all lists are searched.
-  [[nodiscard]] auto is_whole() const noexcept -> bool {
-    return options_.lists == 0 || options_.lists >= file_.lists();
-  }
-
-  /// Returns the nearest lists, or all lists, in the order of the file.
-  [[nodiscard]] auto chosen_lists() -> std::vector<std::uint32_t> {
-    std::vector<std::uint32_t> chosen;
-    const std::uint32_t lists = file_.lists();
-    if (is_whole()) {
-      for (std::uint32_t list = 0; list < file_.lists_.size(); ++list) chosen.push_back(list);
-      return chosen;
-    }
-    nearest_heap heap(options_.allowed != nullptr ? lists : options_.lists);
-    block_scores scores{};
-    for (std::uint32_t first = 0; first < lists; first += vector_block) {
-      const float* block = file_.centroids_ + std::uint64_t{first} * file_.dimensions();
-      query_.score(block, file_.centroid_squares_.data() + first, options_.metric, scores);
-      for (std::uint32_t at = 0; at < vector_block && first + at < lists; ++at) heap.add({scores[at], first + at});
-    }
-    std::vector<neighbour> nearest = std::move(heap).all();
-    if (options_.allowed != nullptr) leave_out_needless(nearest);
-    for (const neighbour& each : nearest) chosen.push_back(static_cast<std::uint32_t>(each.id));
-    std::ranges::sort(chosen);
-    return chosen;
-  }
-
-  /// Keeps the nearest lists until they contain as many allowed vectors as the lists of a search without a filter
-  /// contain on average. Keeps all lists with allowed vectors if there are not more.
-  void leave_out_needless(std::vector<neighbour>& lists) {
-    std::ranges::sort(lists, is_nearer);
-    const std::uint64_t wanted = std::min(options_.allowed->size(), file_.size() * options_.lists / file_.lists());
-    std::size_t kept = 0;
-    while (kept < lists.size() && (kept < options_.lists || looked_at_ < wanted))
-      looked_at_ += count_allowed(file_.lists_[static_cast<std::size_t>(lists[kept++].id)]);
-    lists.resize(kept);
-  }
-
-  [[nodiscard]] auto count_allowed(const list_entry& list) const -> std::uint64_t {
-    std::uint64_t count = 0;
-    for (std::uint64_t at = 0; at < list.count; at += vector_block)
-      count += static_cast<std::uint64_t>(std::popcount(options_.allowed->block((list.first + at) / vector_block)));
-    return count;
-  }
-
-  void add_pieces(const list_entry& list) {
-    if (options_.allowed == nullptr) looked_at_ += list.count;
-    for (std::uint64_t at = 0; at < list.count; at += piece_slots)
-      pieces_.push_back({list.first + at, std::min(piece_slots, list.count - at)});
-  }
-
-  void look_through(const piece& where, nearest_heap& heap) const {
-    block_scores scores{};
-    for (std::uint64_t at = 0; at < where.count; at += vector_block) {
-      const std::uint64_t slot = where.first + at;
-      const std::uint32_t allowed = options_.allowed == nullptr ? ~0U : options_.allowed->block(slot / vector_block);
-      if (allowed == 0) continue;
-      query_.score(file_.values_ + slot * file_.dimensions(), file_.squares_.data() + slot, options_.metric, scores);
-      const std::uint64_t places = std::min<std::uint64_t>(vector_block, where.count - at);
-      for (std::uint64_t place = 0; place < places; ++place)
-        if ((allowed >> place & 1U) != 0) heap.add({scores[place], file_.ids_[slot + place]});
-    }
-  }
-
-  [[nodiscard]] auto found(std::vector<neighbour> all) const -> nearest_found {
-    std::ranges::sort(all, is_nearer);
-    return {.all = std::move(all), .looked_at = looked_at_};
-  }
-
-  const vector_file& file_;
-  nearest_options options_;
-  prepared_query query_;
-  std::vector<piece> pieces_;
-  std::uint64_t looked_at_ = 0;
-};
 
 auto vector_file::open(const fs::path& file) -> braid::checked<std::shared_ptr<const vector_file>> {
   auto opened = open_to_read(file);
@@ -366,6 +186,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   squares_ = items(vector_part::squares, static_cast<const double*>(nullptr));
   const auto values = items(vector_part::values, static_cast<const float*>(nullptr));
   values_ = values.data();
+  links_ = items(vector_part::links, static_cast<const std::uint32_t*>(nullptr));
   if (header.has_texts()) {
     text_ends_ = items(vector_part::texts, static_cast<const std::uint64_t*>(nullptr)).first(header.count);
     texts_ = reinterpret_cast<const char*>(text_ends_.data() + text_ends_.size());
@@ -381,6 +202,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   if (std::string wrong = check_lists(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   if (std::string wrong = check_texts(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   if (std::string wrong = order_slots(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
+  if (std::string wrong = check_links(); !wrong.empty()) return corrupt(std::move(wrong), name).error();
   for (std::uint32_t list = 0; list < header.lists; ++list) {
     double square = 0;
     for (std::uint32_t at = 0; at < header.dimensions; ++at) {
@@ -399,10 +221,10 @@ auto vector_file::check_lists() const -> std::string {
   std::uint64_t slots = 0;
   std::uint64_t count = 0;
   for (const list_entry& each : lists_) {
-    if (each.first != slots || each.count > header.slots - slots) return "the lists do not match the header";
-    if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
-        ids_.subspan(slots, each.count).end())
-      return "the ids of a list are not in ascending order";
+    if (each.first != slots || each.count > header.slots - slots) return "its lists do not match its header";
+    if (!has_rows() && std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
+                           ids_.subspan(slots, each.count).end())
+      return "the ids of a list do not ascend";
     slots += (each.count + vector_block - 1) / vector_block * vector_block;
     count += each.count;
   }
@@ -435,10 +257,26 @@ auto vector_file::check_texts() const -> std::string {
   return "";
 }
 
-/// Orders the slots of a file with several lists by their ids. Returns what is wrong with the ids; empty if they are
-/// right.
+/// Returns what is wrong with the links of the graph; empty if they are right, or if there is no graph.
+auto vector_file::check_links() const -> std::string {
+  if (!has_rows()) return "";
+  const detail::graph_layers layers(size(), graph()->m);
+  for (std::size_t layer = 0; layer <= layers.top(); ++layer)
+    for (std::uint64_t node = 0; node < layers.size(layer); ++node) {
+      const auto links = links_.subspan(layers.first_link(layer, node), layers.max_links(layer));
+      const auto end = std::ranges::find(links, detail::no_link);
+      if (!std::all_of(links.begin(), end, [&](std::uint32_t to) { return to < layers.size(layer) && to != node; }))
+        return "a link of its graph does not lead to another vector of the layer";
+      if (!std::all_of(end, links.end(), [](std::uint32_t to) { return to == detail::no_link; }))
+        return "the links of a vector in its graph have a gap";
+    }
+  return "";
+}
+
+/// Orders the slots of a file by their ids if they do not have this order: if it has several lists or a graph. Returns
+/// what is wrong with the ids; empty if they are right.
 auto vector_file::order_slots() -> std::string {
-  if (lists_.size() < 2) return "";
+  if (lists_.size() < 2 && !has_rows()) return "";
   for (const list_entry& list : lists_)
     for (std::uint64_t at = 0; at < list.count; ++at)
       slots_by_id_.push_back(static_cast<std::uint32_t>(list.first + at));
@@ -516,18 +354,15 @@ auto vector_file::dimensions() const noexcept -> std::uint32_t { return read_hea
 auto vector_file::size() const noexcept -> std::uint64_t { return read_header(bytes_).count; }
 auto vector_file::lists() const noexcept -> std::uint32_t { return read_header(bytes_).lists; }
 auto vector_file::seed() const noexcept -> std::uint64_t { return read_header(bytes_).seed; }
+auto vector_file::graph() const noexcept -> std::optional<vector_graph> {
+  const vector_header header = read_header(bytes_);
+  if (!header.has_graph()) return std::nullopt;
+  return vector_graph{.m = header.m,
+                      .ef_construction = header.ef_construction,
+                      .metric = static_cast<vector_metric>(header.metric),
+                      .seed = header.seed};
+}
 auto vector_file::digest() const -> std::string { return digest_text(read_header(bytes_)); }
-
-auto vector_file::looked_at(std::size_t lists) const noexcept -> std::uint64_t {
-  const std::uint32_t all = this->lists();
-  if (lists == 0 || lists >= all) return size();
-  return size() * lists / all + all;
-}
-
-auto vector_file::nearest(std::string_view vector, const nearest_options& options) const -> nearest_found {
-  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query must have as many dimensions as the vectors of the file");
-  return search(*this, vector, options).run();
-}
 
 void vector_file::for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const {
   for (const list_entry& list : lists_)
@@ -537,10 +372,15 @@ void vector_file::for_each(const std::function<void(std::int64_t, std::string_vi
 auto vector_file::read_slot(std::uint64_t slot) const -> std::string {
   std::string bytes;
   const std::uint32_t size = dimensions();
-  bytes.reserve(size * sizeof(float));
-  for (std::uint32_t at = 0; at < size; ++at)
-    static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size)]));
-  return bytes;
+  const std::uint32_t block = read_header(bytes_).block;
+  for (const list_entry& list : lists_) {
+    for (std::uint64_t slot = list.first; slot < list.first + list.count; ++slot) {
+      bytes.clear();
+      for (std::uint32_t at = 0; at < size; ++at)
+        static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size, block)]));
+      visit(ids_[slot], bytes);
+    }
+  }
 }
 
 }  // namespace rankd

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/store/vector_graph.hpp>
+#include <rankd/store/vector_kernels.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/sync/stop_flag.hpp>
@@ -52,6 +54,10 @@ class vector_filter {
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
   /// Returns the allowed vectors of a block: a bit for each of its slots.
   [[nodiscard]] auto block(std::uint64_t block) const noexcept -> std::uint16_t { return blocks_[block]; }
+  /// Returns whether the vector of a slot is allowed.
+  [[nodiscard]] auto allows(std::uint64_t slot) const noexcept -> bool {
+    return (blocks_[slot / vector_block] >> slot % vector_block & 1U) != 0;
+  }
 
  private:
   vector_filter(const vector_file& file, std::vector<std::uint16_t> blocks, std::uint64_t size)
@@ -67,6 +73,10 @@ struct nearest_options {
   vector_metric metric = vector_metric::dot;
   std::size_t count = 10;  ///< at least 1
   std::size_t lists = 0;   ///< the number of nearest lists to search; 0: all, so that the result is exact
+  /// The width of a search of the graph: how many of the nearest vectors it follows, at least `count`. 0: the result is
+  /// exact. Without effect in a file without a graph. The search is exact as well if that compares fewer vectors,
+  /// because the file is small or few vectors are allowed.
+  std::size_t ef_search = 0;
   /// The vectors that may be found; null: all. A search of some lists then goes on to further lists until it has
   /// compared as many allowed vectors as the lists have on average. So it is exact if there are not more.
   const vector_filter* allowed = nullptr;
@@ -85,8 +95,8 @@ struct nearest_found {
 void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
                    std::span<double> scores);
 
-/// An open file of vectors of equal length, grouped into lists and stored in blocks of `vector_block`. Format:
-/// docs/vectors.md. Immutable. Threads: any.
+/// An open file of vectors of equal length. They are grouped into lists and stored in blocks of `vector_block`, or
+/// linked by a graph and stored one after the other. Format: docs/vectors.md. Immutable. Threads: any.
 /// Lifetime: an open file that is replaced by rename keeps its contents; a file that is overwritten in place does not.
 class vector_file {
  public:
@@ -113,6 +123,8 @@ class vector_file {
   /// Returns the number of lists; zero if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
+  /// Returns the settings of the graph; nothing if the file has no graph.
+  [[nodiscard]] auto graph() const noexcept -> std::optional<vector_graph>;
   /// Returns the type of the ids: integers or strings.
   [[nodiscard]] auto id_type() const noexcept -> value_type;
   /// Returns the id that a `neighbour` of this file stands for. Requires ids that are strings. Lifetime: the file's.
@@ -130,9 +142,9 @@ class vector_file {
   /// Returns the number of slots, which is a multiple of `vector_block`.
   [[nodiscard]] auto slots() const noexcept -> std::uint64_t { return ids_.size(); }
 
-  /// Returns the number of vectors that a search of `lists` lists examines. The number is approximate, unless the
-  /// search covers all lists.
-  [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
+  /// Returns the number of vectors that a search examines. The number is approximate, unless the search covers all
+  /// vectors.
+  [[nodiscard]] auto looked_at(const nearest_options& options) const noexcept -> std::uint64_t;
 
   /// Returns the vectors nearest to a query vector, which is passed as bytes. The same file, query and options return
   /// the same bits on every machine, with one worker or several. Requires a query of `dimensions` finite numbers. Cost:
@@ -148,11 +160,18 @@ class vector_file {
     std::uint64_t count = 0;
   };
   class search;
+  class row_scorer;
+  class graph_query;
   friend class vector_filter;
 
   explicit vector_file(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
   [[nodiscard]] auto complete(const std::filesystem::path& name) -> braid::diagnostics;
   [[nodiscard]] auto check_lists() const -> std::string;
+  [[nodiscard]] auto check_links() const -> std::string;
+  [[nodiscard]] auto search_graph(std::string_view vector, const nearest_options& options) const -> nearest_found;
+  [[nodiscard]] auto is_graph_faster(const nearest_options& options) const noexcept -> bool;
+  /// Returns whether the vectors are stored one after the other, not in blocks.
+  [[nodiscard]] auto has_rows() const noexcept -> bool { return !links_.empty(); }
   auto order_slots() -> std::string;
   [[nodiscard]] auto slot_of(std::uint64_t rank) const noexcept -> std::uint64_t {
     return slots_by_id_.empty() ? rank : slots_by_id_[rank];
@@ -165,7 +184,8 @@ class vector_file {
   const float* centroids_ = nullptr;  ///< in blocks
   std::span<const std::int64_t> ids_;
   std::span<const double> squares_;           ///< the dot product of each vector with itself
-  const float* values_ = nullptr;             ///< in blocks
+  const float* values_ = nullptr;             ///< in blocks, or as rows
+  std::span<const std::uint32_t> links_;      ///< of the graph, in the order of graph_layers; empty without a graph
   std::span<const std::uint64_t> text_ends_;  ///< for each id; empty if ids are integers
   const char* texts_ = nullptr;               ///< of the ids, one after the other
   std::vector<double> centroid_squares_;

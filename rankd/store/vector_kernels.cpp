@@ -87,7 +87,49 @@ void squared_distance(const float* block, const double* query, std::size_t dimen
   sums<squared_difference>(block, query, dimensions, out);
 }
 
-constexpr vector_kernels table{.dot = &dot, .squared_distance = &squared_distance};
+void interleave_one(const float* row, std::size_t first, std::size_t dimensions, float* block) {
+  for (std::size_t at = first; at < dimensions; ++at) block[at * 16] = row[at];
+}
+
+#if HWY_TARGET == HWY_SCALAR
+void interleave(const float* const* rows, std::size_t count, std::size_t dimensions, float* block) {
+  for (std::size_t row = 0; row < count; ++row) interleave_one(rows[row], 0, dimensions, block + row);
+}
+#else
+/// Transposes four numbers of four vectors at a time. If fewer than four vectors are left, the last one is repeated.
+void interleave(const float* const* rows, std::size_t count, std::size_t dimensions, float* block) {
+  const hn::CappedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> pairs;
+  for (std::size_t first = 0; first < count; first += 4) {
+    const float* a = rows[first];
+    const float* b = rows[first + 1 < count ? first + 1 : count - 1];
+    const float* c = rows[first + 2 < count ? first + 2 : count - 1];
+    const float* e = rows[first + 3 < count ? first + 3 : count - 1];
+    float* out = block + first;
+    std::size_t at = 0;
+    for (; at + 4 <= dimensions; at += 4) {
+      const auto row_a = hn::LoadU(d, a + at);
+      const auto row_b = hn::LoadU(d, b + at);
+      const auto row_c = hn::LoadU(d, c + at);
+      const auto row_e = hn::LoadU(d, e + at);
+      const auto low_ab = hn::BitCast(pairs, hn::InterleaveLower(d, row_a, row_b));
+      const auto low_ce = hn::BitCast(pairs, hn::InterleaveLower(d, row_c, row_e));
+      const auto high_ab = hn::BitCast(pairs, hn::InterleaveUpper(d, row_a, row_b));
+      const auto high_ce = hn::BitCast(pairs, hn::InterleaveUpper(d, row_c, row_e));
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low_ab, low_ce)), d, out + at * 16);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low_ab, low_ce)), d, out + (at + 1) * 16);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high_ab, high_ce)), d, out + (at + 2) * 16);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high_ab, high_ce)), d, out + (at + 3) * 16);
+    }
+    interleave_one(a, at, dimensions, out);
+    interleave_one(b, at, dimensions, out + 1);
+    interleave_one(c, at, dimensions, out + 2);
+    interleave_one(e, at, dimensions, out + 3);
+  }
+}
+#endif
+
+constexpr vector_kernels table{.dot = &dot, .squared_distance = &squared_distance, .interleave = &interleave};
 
 auto named_vector_table() -> const vector_kernels* { return &table; }
 

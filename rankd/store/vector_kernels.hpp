@@ -21,6 +21,10 @@ struct vector_kernels {
 
   kernel dot;
   kernel squared_distance;
+
+  /// Copies vectors that are stored one after the other into a block, at its first places. Some of the places behind
+  /// them are overwritten. Requires 1 to `vector_block` rows.
+  void (*interleave)(const float* const* rows, std::size_t count, std::size_t dimensions, float* block);
 };
 
 /// Returns the kernels for the best instruction set of this machine. Threads: any.

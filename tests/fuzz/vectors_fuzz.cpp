@@ -22,9 +22,13 @@ using namespace rankd;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> words{
-    "RANKDVEC",         std::string_view("\x01\0\0\0", 4),   std::string_view("\x10\0\0\0", 4),
-    "\xff\xff\xff\xff", std::string_view("\0\0\x80\x7f", 4), std::string_view("\0\0\0\0", 4)};
+constexpr std::array<std::string_view, 7> words{"RANKDVEC",
+                                                std::string_view("\x01\0\0\0", 4),
+                                                std::string_view("\x10\0\0\0", 4),
+                                                std::string_view("\x03\0\0\0", 4),
+                                                "\xff\xff\xff\xff",
+                                                std::string_view("\0\0\x80\x7f", 4),
+                                                std::string_view("\0\0\0\0", 4)};
 
 /// The checksums that the bytes would have, where their header says what lies in them.
 auto with_checksums(std::string bytes) -> std::string {
@@ -33,7 +37,8 @@ auto with_checksums(std::string bytes) -> std::string {
   std::memcpy(&header, bytes.data(), sizeof(header));
   const bool is_small =
       header.slots < 1 << 20 && header.lists < 1 << 16 && header.dimensions < 1 << 13 && header.text_bytes < 1 << 24;
-  if (!is_small) return bytes;
+  const bool has_layers = header.count < 1 << 20 && header.m >= min_m && header.m <= max_m;
+  if (!is_small || (header.has_graph() && !has_layers)) return bytes;
   const detail::vector_layout layout(header);
   if (layout.bytes > bytes.size()) return bytes;
   const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
@@ -50,11 +55,13 @@ void search(const vector_file& in) {
   for (std::uint32_t at = 0; at < in.dimensions(); ++at)
     BRAID_EXPECTS(append_vector_item(query, 1.0 - at), "small numbers are float32");
   for (const vector_metric metric : {vector_metric::dot, vector_metric::cosine, vector_metric::l2}) {
-    const nearest_found found = in.nearest(query, {.metric = metric, .count = 5, .lists = 2});
-    BRAID_EXPECTS(found.all.size() <= 5, "there are at most as many as were asked for");
-    for (const neighbour& each : found.all) {
-      BRAID_EXPECTS(!std::isnan(each.score), "a score is a number");
-      if (in.id_type() == value_type::string) BRAID_EXPECTS(is_text_id(in.text(each.id)), "a text is an id");
+    for (const std::size_t ef_search : {0U, 2U}) {
+      const nearest_found found = in.nearest(query, {.metric = metric, .count = 5, .lists = 2, .ef_search = ef_search});
+      BRAID_EXPECTS(found.all.size() <= 5, "there are at most as many as were asked for");
+      for (const neighbour& each : found.all) {
+        BRAID_EXPECTS(!std::isnan(each.score), "a score is a number");
+        if (in.id_type() == value_type::string) BRAID_EXPECTS(is_text_id(in.text(each.id)), "a text is an id");
+      }
     }
   }
   vector_filter some = vector_filter::all(in);

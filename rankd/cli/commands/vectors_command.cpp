@@ -26,7 +26,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -47,6 +49,9 @@ auto write(const fs::path& file, const std::string& bytes) -> braid::checked<voi
   return {};
 }
 
+/// The name of the index that is a graph.
+constexpr std::string_view hnsw = "hnsw";
+
 /// The names of metrics, in the order of vector_metric.
 const std::array<std::string, 3> metric_names{std::string(to_string(vector_metric::dot)),
                                               std::string(to_string(vector_metric::cosine)),
@@ -64,7 +69,27 @@ auto id_of(const vector_file& file, std::int64_t id) -> row_id {
   return std::string(file.text(id));
 }
 
-auto in_lists(std::uint64_t lists) -> std::string { return lists == 0 ? "" : " in " + counted(lists, "list"); }
+auto parse_metric(const std::string& name) -> vector_metric {
+  return static_cast<vector_metric>(std::ranges::find(metric_names, name) - metric_names.begin());
+}
+
+/// The index of a file: lists, of which there may be none, or a graph.
+using vector_index = std::variant<vector_lists, vector_graph>;
+
+/// Returns the index that a file has.
+auto index_of(const vector_file& file) -> vector_index {
+  if (const auto graph = file.graph()) return *graph;
+  return vector_lists{.count = file.lists(), .seed = file.seed()};
+}
+
+/// Returns the part of a sentence that says how the vectors of a file are indexed.
+auto describe(const vector_index& index) -> std::string {
+  if (const auto* const lists = std::get_if<vector_lists>(&index))
+    return lists->count == 0 ? "" : " in " + counted(lists->count, "list");
+  const auto& graph = std::get<vector_graph>(index);
+  return " in a graph (hnsw, m " + std::to_string(graph.m) + ", ef_construction " +
+         std::to_string(graph.ef_construction) + ", metric " + std::string(to_string(graph.metric)) + ")";
+}
 
 }  // namespace
 
@@ -79,18 +104,31 @@ auto write_built(const merged_vectors& built, std::uint32_t dimensions, const fs
 }
 
 /// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
-auto build_file(vector_table table, const vector_lists& lists, const fs::path& out) -> braid::checked<std::string> {
+auto build_file(vector_table table, const vector_index& index, const fs::path& out) -> braid::checked<std::string> {
+  const std::size_t count = table.size();
   const std::uint32_t dimensions = table.dimensions;
   merged_vectors built{.bytes = {}, .vectors = table.size(), .lists = lists.count};
   if (built.vectors > detail::max_vectors / vector_block)
     return refused("too_many_vectors",
                    "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors", {});
   {
-    progress_bar bar("making lists");
-    built.bytes = vector_file_bytes(std::move(table), lists,
-                                    [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+    progress_bar bar(std::holds_alternative<vector_graph>(index) ? "making the graph" : "making lists");
+    const auto show = [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); };
+    bytes = std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, show); }, index);
   }
-  return write_built(built, dimensions, out);
+  if (auto written = write(out, bytes); !written) return std::unexpected(std::move(written.error()));
+  return "wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") + describe(index) + " (" +
+         std::to_string(bytes.size()) + " bytes) to " + printable(out.string());
+}
+
+/// Returns the index that a build makes.
+auto chosen_index(const vectors_build_options& options) -> vector_index {
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  if (options.index.empty()) return vector_lists{.count = static_cast<std::uint32_t>(options.lists), .seed = seed};
+  return vector_graph{.m = static_cast<std::uint32_t>(options.m),
+                      .ef_construction = static_cast<std::uint32_t>(options.ef_construction),
+                      .metric = parse_metric(options.metric),
+                      .seed = seed};
 }
 
 /// Returns an error if the file to write is one of the files to read.
@@ -131,14 +169,10 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
   }
   if (!table) return report(table.error());
   if (const std::size_t count = table->size(); static_cast<std::uint64_t>(options.lists) > count)
-    return report(make_diagnostic("too_many_lists",
-                                  "--lists must be at most the number of vectors, " + std::to_string(count) + ", got " +
-                                      std::to_string(options.lists),
-                                  "use about the square root of the number of vectors"));
-  const auto written =
-      build_file(std::move(*table),
-                 {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
-                 options.out);
+    return report(make_diagnostic(
+        "too_many_lists", "there are " + counted(count, "vector") + " for " + std::to_string(options.lists) + " lists",
+        "about the square root of the number of vectors is usual"));
+  const auto written = build_file(std::move(*table), chosen_index(options), options.out);
   if (!written) return report(written.error());
   print(*written + "\n");
   return exit_status::fine;
@@ -155,14 +189,14 @@ auto vectors_merge_command(const vectors_merge_options& options) -> exit_status 
   if (!changes) return report(changes.error());
   const std::size_t changed = changes->changed.size();
   const std::size_t deleted = changes->deleted.size();
-  braid::checked<merged_vectors> merged;
-  {
-    progress_bar bar("making lists");
-    merged = merge_vectors(**base, std::move(*changes),
-                           [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
-  }
-  if (!merged) return report(merged.error());
-  const auto written = write_built(*merged, (*base)->dimensions(), out);
+  vector_table table = apply_changes(**base, std::move(*changes));
+  if (table.size() == 0)
+    return report(make_diagnostic("no_vectors", "no vector would be left", "delete the endpoint instead"));
+  // A file keeps its index. If there are fewer vectors than lists, the number of lists becomes that of the vectors.
+  vector_index index = index_of(**base);
+  if (auto* const lists = std::get_if<vector_lists>(&index))
+    lists->count = static_cast<std::uint32_t>(std::min<std::size_t>(lists->count, table.size()));
+  const auto written = build_file(std::move(table), index, options.out.empty() ? options.file : options.out);
   if (!written) return report(written.error());
   print("merged " + counted(changed, "vector") + " and " + counted(deleted, "deletion") + ", " + *written + "\n");
   return exit_status::fine;
@@ -173,20 +207,25 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
   if (!opened) return report(opened.error(), options.form);
   const vector_file& in = **opened;
   if (options.form == output_form::programs) {
-    const nlohmann::ordered_json out = {{"vectors", in.size()},
-                                        {"dimensions", in.dimensions()},
-                                        {"ids", to_string(in.id_type())},
-                                        {"lists", in.lists()},
-                                        {"seed", in.seed()},
-                                        {"bytes", in.bytes()},
-                                        {"digest", in.digest()}};
+    nlohmann::ordered_json out = {{"vectors", in.size()},
+                                  {"dimensions", in.dimensions()},
+                                  {"ids", to_string(in.id_type())},
+                                  {"lists", in.lists()},
+                                  {"seed", in.seed()},
+                                  {"bytes", in.bytes()},
+                                  {"digest", in.digest()}};
+    if (const auto graph = in.graph())
+      out["graph"] = {{"index", hnsw},
+                      {"m", graph->m},
+                      {"ef_construction", graph->ef_construction},
+                      {"metric", to_string(graph->metric)}};
     print(out.dump() + "\n");
     return exit_status::fine;
   }
   print(counted(in.size(), "vector") + " of " + counted(in.dimensions(), "dimension") +
-        (in.id_type() == value_type::string ? ", ids are strings" : "") + in_lists(in.lists()) +
-        (in.lists() == 0 ? "" : ", seed " + std::to_string(in.seed())) + ", " + std::to_string(in.bytes()) +
-        " bytes\ndigest " + in.digest() + "\n");
+        (in.id_type() == value_type::string ? ", ids are strings" : "") + describe(index_of(in)) +
+        (in.lists() == 0 && !in.graph() ? "" : ", seed " + std::to_string(in.seed())) + ", " +
+        std::to_string(in.bytes()) + " bytes\ndigest " + in.digest() + "\n");
   return exit_status::fine;
 }
 
@@ -238,10 +277,15 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
   const vector_file& in = **opened;
   const auto queries = read_vectors(std::vector{options.queries}, in.dimensions());
   if (!queries) return report(queries.error());
-  const auto metric = std::ranges::find(metric_names, options.metric) - metric_names.begin();
-  const nearest_options how{.metric = static_cast<vector_metric>(metric),
+  const nearest_options how{.metric = parse_metric(options.metric),
                             .count = static_cast<std::size_t>(options.count),
-                            .lists = static_cast<std::size_t>(options.probe)};
+                            .lists = static_cast<std::size_t>(options.probe),
+                            .ef_search = static_cast<std::size_t>(options.ef_search)};
+  if (const auto graph = in.graph(); graph && options.ef_search != 0 && graph->metric != how.metric)
+    return report(make_diagnostic("metric_differs",
+                                  "the graph in " + printable(options.file.string()) + " was made for the metric " +
+                                      std::string(to_string(graph->metric)) + ", but --metric is " + options.metric,
+                                  "search by this metric, or build the file with --metric " + options.metric));
   search_totals all;
   for (std::size_t row = 0; row < queries->size(); ++row) {
     const std::span<const float> numbers = queries->at(row);
@@ -260,12 +304,14 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
   return exit_status::fine;
 }
 
-void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("vectors", "Create vector files for nearest-neighbor search in plans");
-  command->require_subcommand(1);
+namespace {
 
-  auto* build = command->add_subcommand(
-      "build", R"(Create a vector file from NDJSON lines such as {"id": 7, "vector": [0.5, -1]})");
+auto is_metric() -> CLI::IsMember {
+  return CLI::IsMember(std::vector<std::string>(metric_names.begin(), metric_names.end()));
+}
+
+void add_build(CLI::App& command, std::function<exit_status()>& chosen) {
+  auto* build = command.add_subcommand("build", R"(Make a file from NDJSON: {"id": 7, "vector": [0.5, -1]} lines)");
   auto made = std::make_shared<vectors_build_options>();
   build->add_option("data", made->data, "NDJSON files")->required()->check(check_not_empty)->type_name("DATA");
   build->add_option("--out", made->out, "File to write; an existing file is replaced atomically")
@@ -274,13 +320,42 @@ void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
       ->type_name("FILE");
   build->add_option("--dimensions", made->dimensions, "Length of each vector; default: the length of the first vector")
       ->check(whole_number(1, max_dimensions));
+  auto* lists =
+      build
+          ->add_option(
+              "--lists", made->lists,
+              "Number of lists that group near vectors, so that a search can read only some lists; default: no lists")
+          ->check(whole_number(1, detail::max_lists));
+  auto* index = build
+                    ->add_option("--index", made->index,
+                                 "hnsw: a graph that links near vectors, for fast approximate searches; default: none")
+                    ->check(CLI::IsMember(std::vector{std::string(hnsw)}))
+                    ->excludes(lists);
+  build->add_option("--m", made->m, "Links of each vector in the graph, twice as many in its lowest layer; default: 16")
+      ->check(whole_number(min_m, max_m))
+      ->needs(index);
   build
-      ->add_option("--lists", made->lists,
-                   "Number of lists that group similar vectors, so that a search can skip lists; default: no lists")
-      ->check(whole_number(1, detail::max_lists));
-  build->add_option("--seed", made->seed, "Seed for the lists; default: 1")
+      ->add_option("--ef-construction", made->ef_construction,
+                   "Width of the search for these links: more takes longer, and finds better links; default: 200")
+      ->check(whole_number(1, max_ef_construction))
+      ->needs(index);
+  build
+      ->add_option("--metric", made->metric,
+                   "Metric of the graph, that of the endpoint: dot, cosine or l2; default: dot")
+      ->check(is_metric())
+      ->needs(index);
+  build->add_option("--seed", made->seed, "Seed for the lists or the graph; default: 1")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   build->callback([made, &chosen] { chosen = [made] { return vectors_build_command(*made); }; });
+}
+
+}  // namespace
+
+void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("vectors", "Make files of vectors for nearest-neighbor search in plans");
+  command->require_subcommand(1);
+
+  add_build(*command, chosen);
 
   auto* merge = command->add_subcommand(
       "merge", R"(Change vectors by lines as for `build`, and delete vectors by lines such as {"delete": 7})");
@@ -303,12 +378,14 @@ void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("DATA");
-  search->add_option("--count", asked->count, "Number of neighbors for each query; default: 10")
-      ->check(whole_number(1, 100'000));
-  search->add_option("--metric", asked->metric, "Similarity measure: dot, cosine or l2; default: dot")
-      ->check(CLI::IsMember(std::vector<std::string>(metric_names.begin(), metric_names.end())));
-  search->add_option("--probe", asked->probe, "Number of lists to search; default: all")
+  search->add_option("--count", asked->count, "Neighbors for each query; default: 10")->check(whole_number(1, 100'000));
+  search->add_option("--metric", asked->metric, "dot, cosine or l2; default: dot")->check(is_metric());
+  search->add_option("--probe", asked->probe, "Lists to search; default: all")
       ->check(whole_number(1, detail::max_lists));
+  search
+      ->add_option("--ef-search", asked->ef_search,
+                   "Width of the search of a graph: more takes longer, and finds more; default: search exactly")
+      ->check(whole_number(1, 100'000));
   search->add_flag("--recall", asked->has_recall, "Also compare each result with an exact search");
   search->callback([asked, &chosen] { chosen = [asked] { return vectors_search_command(*asked); }; });
 

@@ -69,7 +69,7 @@ auto write_vectors(const fs::path& root, const endpoint_entry& endpoint, const s
     table.error().set_source("the vectors of " + endpoint.endpoint_id);
     return std::unexpected(std::move(table.error()));
   }
-  return write(root / "files" / path, vector_file_bytes(std::move(*table), {}));
+  return write(root / "files" / path, vector_file_bytes(std::move(*table), vector_lists{}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
+#include <rankd/store/detail/graph_layers.hpp>
 #include <rankd/store/vector_kernels.hpp>
 
 #include <array>
@@ -16,12 +17,13 @@ inline constexpr std::string_view vector_magic = "RANKDVEC";
 inline constexpr std::uint64_t vector_align = 64;
 
 /// The parts of a file after its header, in this order. Each part begins at a multiple of `vector_align`.
-enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values, texts };
-inline constexpr std::size_t vector_parts = 6;
+enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values, texts, links };
+inline constexpr std::size_t vector_parts = 7;
 
 /// The versions of the format. Files with integer ids have the first, so that their bytes are those of earlier files.
 inline constexpr std::uint32_t version_of_numbers = 1;
 inline constexpr std::uint32_t version_of_texts = 2;
+inline constexpr std::uint32_t version_of_graphs = 3;  // ids are strings if there are texts
 
 struct vector_header {
   std::array<char, 8> magic{};
@@ -30,18 +32,26 @@ struct vector_header {
   std::uint64_t count = 0;                   ///< of vectors
   std::uint64_t slots = 0;                   ///< of vectors and of the padding in the last block of each list
   std::uint32_t lists = 0;                   ///< 0: they are not in lists, and the table has one row for all of them
-  std::uint32_t block = 0;                   ///< vector_block
-  std::uint64_t seed = 0;                    ///< that the lists were made with
+  std::uint32_t block = 0;                   ///< vector_block, or 1 in a file with a graph
+  std::uint64_t seed = 0;                    ///< that the lists or the graph were made with
   std::array<std::uint32_t, 5> checksums{};  ///< CRC-32C of each part before the texts
   std::uint32_t checksum = 0;                ///< of this header, with 0 in this place
   std::uint32_t texts_checksum = 0;          ///< CRC-32C of the texts; 0 if ids are integers
   std::uint32_t zero = 0;
-  std::uint64_t text_bytes = 0;              ///< of the part with the texts; 0 if ids are integers
-  std::array<std::uint32_t, 10> reserved{};  ///< zeros
+  std::uint64_t text_bytes = 0;             ///< of the part with the texts; 0 if ids are integers
+  std::uint32_t m = 0;                      ///< of the graph; 0 if there is no graph, as in the next three fields
+  std::uint32_t ef_construction = 0;        ///< of the graph
+  std::uint32_t metric = 0;                 ///< that the graph was made for, a vector_metric
+  std::uint32_t links_checksum = 0;         ///< CRC-32C of the links of the graph
+  std::array<std::uint32_t, 6> reserved{};  ///< zeros
 
-  [[nodiscard]] constexpr auto has_texts() const noexcept -> bool { return version == version_of_texts; }
+  [[nodiscard]] constexpr auto has_graph() const noexcept -> bool { return version == version_of_graphs; }
+  [[nodiscard]] constexpr auto has_texts() const noexcept -> bool {
+    return version == version_of_texts || (has_graph() && text_bytes != 0);
+  }
   [[nodiscard]] constexpr auto checksum_of(std::size_t part) noexcept -> std::uint32_t& {
-    return part < checksums.size() ? checksums[part] : texts_checksum;
+    if (part < checksums.size()) return checksums[part];
+    return part == checksums.size() ? texts_checksum : links_checksum;
   }
 };
 static_assert(std::is_trivially_copyable_v<vector_header> && sizeof(vector_header) == 128);
@@ -66,7 +76,8 @@ struct vector_layout {
                                                         of.slots * sizeof(std::int64_t),
                                                         of.slots * sizeof(double),
                                                         of.slots * vector_bytes,
-                                                        of.text_bytes};
+                                                        of.text_bytes,
+                                                        link_bytes(of)};
     bytes = sizeof(vector_header);
     for (std::size_t at = 0; at < vector_parts; ++at) {
       parts[at] = {.begin = bytes, .bytes = sizes[at]};
@@ -75,6 +86,11 @@ struct vector_layout {
   }
   [[nodiscard]] constexpr auto of(vector_part part) const noexcept -> vector_span {
     return parts[static_cast<std::size_t>(part)];
+  }
+
+ private:
+  [[nodiscard]] static constexpr auto link_bytes(const vector_header& of) noexcept -> std::uint64_t {
+    return of.has_graph() ? graph_layers(of.count, of.m).all_links() * sizeof(std::uint32_t) : 0;
   }
 };
 
@@ -85,10 +101,10 @@ inline constexpr std::uint32_t max_lists = 65'536;
 /// The maximum bytes of a text in the part of texts, with its end.
 inline constexpr std::uint64_t max_text_bytes = sizeof(std::uint64_t) + max_id_bytes;
 
-/// Returns the position in the blocks of number `at` of the vector in slot `slot`.
-[[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions) noexcept
-    -> std::uint64_t {
-  return slot / vector_block * vector_block * dimensions + at * vector_block + slot % vector_block;
+/// Returns the position of number `at` of the vector in slot `slot`, in blocks of `block` vectors.
+[[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions,
+                                             std::uint64_t block = vector_block) noexcept -> std::uint64_t {
+  return slot / block * block * dimensions + at * block + slot % block;
 }
 
 }  // namespace rankd::detail

@@ -8,11 +8,15 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <braid/base/random.hpp>
+
 #include <csignal>
 #include <filesystem>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -310,4 +314,153 @@ TEST_CASE("a search prints the nearest of each query, and what it took") {
   const process_end some = rankd_in(
       project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "8", "--probe", "2", "--recall"});
   CHECK(has(some.err, "recall 1.0000"));
+}
+
+namespace {
+
+/// Returns lines with the vectors of ids from 1.
+auto random_lines(int count) -> std::string {
+  braid::random_source random(5);
+  std::string out;
+  for (int id = 1; id <= count; ++id) {
+    json vector = json::array();
+    for (int at = 0; at < 4; ++at) vector.push_back(static_cast<double>(random.below(1'000)) / 500 - 1);
+    out += json{{"id", id}, {"vector", vector}}.dump() + "\n";
+  }
+  return out;
+}
+
+/// The example with a larger file that has a graph, and the plan `wide`, which searches the graph.
+class graph_project : public similar_project {
+ public:
+  graph_project() {
+    write("many.ndjson", random_lines(700));
+    const std::string nodes = R"([{"node_id":"seen","op":"core::candidates","inputs":[]},)"
+                              R"({"node_id":"known","op":"core::hash","inputs":["seen"],)"
+                              R"("params":{"endpoint":"ep_0001","key":"product:{id}","keys":[3]}},)"
+                              R"({"node_id":"near","op":"core::nearest","inputs":["known"],"params":)"
+                              R"({"endpoint":"ep_0002","query":3,"count":9,"out_key":4,"ef_search":20}}])";
+    write("plans/wide.json", R"({"schema_version":1,"plan_name":"wide","outputs":["near"],)"
+                             R"("capabilities_required":["cap.rfc.0009.vectors.v1"],"nodes":)" +
+                                 nodes + "}");
+  }
+
+  [[nodiscard]] auto build_graph(const std::string& metric = "cosine") const -> process_end {
+    return rankd_in(path(), {"vectors", "build", "many.ndjson", "--out", "vectors/products.rvec", "--index", "hnsw",
+                             "--m", "6", "--ef-construction", "50", "--metric", metric});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a plan that searches a graph has the same answer from rank, batch, a server and a replay") {
+  const graph_project project;
+  const process_end built = project.build_graph();
+  CHECK(built.status == 0);
+  CHECK(
+      built.out.starts_with("wrote 700 vectors of 4 dimensions in a graph (hnsw, m 6, ef_construction 50, "
+                            "metric cosine) ("));
+  const std::string request =
+      R"({"plan":"wide","request_id":"r","candidates":[{"id":101},{"id":105}],"output_keys":["likeness"]})";
+  json asked = json::parse(request);
+  asked["explain"] = true;
+  const json explained = json::parse(rankd_in(project.path(), {"rank"}, asked.dump()).out).at("explain");
+  for (const json& node : explained.at("nodes"))
+    if (node.at("node") == "near") CHECK((node.at("looked_at") > 18 && node.at("looked_at") < 700));
+
+  const json answer = json::parse(rankd_in(project.path(), {"rank"}, request).out).at("candidates");
+  CHECK(answer.size() == 18);
+  CHECK(json::parse(rankd_in(project.path(), {"batch"}, request + "\n").out).at("candidates") == answer);
+  const fs::path file = project.path() / "t.rec";
+  {
+    running_server server(project.path(), {"--record", file.string(), "--loops", "1"});
+    CHECK(json::parse(ask(server, "/v1/rank", request).body).at("candidates") == answer);
+    server.signal(SIGTERM);
+    CHECK(server.wait() == 0);
+  }
+  CHECK(
+      has(rankd_in("/", {"replay", file.string(), "--vectors", project.path().string()}).out, "1 request: 1 equal\n"));
+
+  // A build of the same vectors in another order makes the same file, and another seed another one.
+  const auto digest = [&] {
+    return json::parse(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"}).out)
+        .at("digest");
+  };
+  const json before = digest();
+  std::vector<std::string> lines;
+  std::istringstream in(random_lines(700));
+  for (std::string line; std::getline(in, line);) lines.insert(lines.begin(), line + "\n");
+  std::string turned;
+  for (const std::string& line : lines) turned += line;
+  project.write("many.ndjson", turned);
+  REQUIRE(project.build_graph().status == 0);
+  CHECK(digest() == before);
+}
+
+TEST_CASE("a graph is shown, searched and kept by a merge") {
+  const graph_project project;
+  REQUIRE(project.build_graph("l2").status == 0);
+  const auto show = [&](const std::string& file) {
+    return json::parse(rankd_in(project.path(), {"vectors", "show", file, "--json"}).out);
+  };
+  const json shown = show("vectors/products.rvec");
+  CHECK(shown.at("lists") == 0);
+  CHECK(shown.at("seed") == 1);
+  CHECK(shown.at("graph") == json{{"index", "hnsw"}, {"m", 6}, {"ef_construction", 50}, {"metric", "l2"}});
+  CHECK(has(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec"}).out,
+            "in a graph (hnsw, m 6, ef_construction 50, metric l2), seed 1, "));
+
+  project.write("q.ndjson", "{\"id\":1,\"vector\":[0.1,0.2,0.3,0.4]}\n");
+  const auto search = [&](const std::string& metric, std::vector<std::string> more) {
+    std::vector<std::string> words{"vectors",  "search", "vectors/products.rvec", "--queries", "q.ndjson",
+                                   "--metric", metric};
+    words.insert(words.end(), more.begin(), more.end());
+    return rankd_in(project.path(), words);
+  };
+  const process_end exact = search("l2", {});
+  CHECK(has(exact.err, " 700 vectors looked at"));
+  const process_end wide = search("l2", {"--ef-search", "50", "--recall"});
+  CHECK(wide.out == exact.out);
+  CHECK(has(wide.err, "recall 1.0000"));
+  CHECK_FALSE(has(wide.err, " 700 vectors looked at"));
+  const process_end other = search("cosine", {"--ef-search", "50"});
+  CHECK(other.status == 1);
+  CHECK(has(other.err, "was made for the metric l2, but --metric is cosine"));
+  CHECK(has(other.err, "[metric_differs]"));
+  CHECK(search("cosine", {}).status == 0);  // an exact search serves every metric
+
+  project.write("changes.ndjson", "{\"delete\":5}\n{\"delete\":1005}\n{\"id\":701,\"vector\":[0.1,0.2,0.3,0.4]}\n");
+  const process_end merged = rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "changes.ndjson"});
+  CHECK(merged.out.starts_with("merged 1 vector and 2 deletions, wrote 700 vectors of 4 dimensions in a graph ("));
+  CHECK(show("vectors/products.rvec").at("graph") == shown.at("graph"));
+  CHECK(has(search("l2", {"--ef-search", "50"}).out, "\"nearest\":[[701,0],"));
+}
+
+TEST_CASE("a plan that searches a graph of another metric is refused, and wrong options of a graph are refused") {
+  const graph_project project;
+  REQUIRE(project.build_graph("l2").status == 0);
+  const process_end refused = rankd_in(project.path(), {"validate"});
+  CHECK(has(refused.out, "[metric_differs]"));
+  CHECK(has(refused.out,
+            "the graph in the file of `product_vectors` was made for the metric l2, but the endpoint has "
+            "the metric cosine"));
+  CHECK(has(refused.out, "build the file with --index hnsw --metric cosine"));
+  CHECK_FALSE(has(refused.out, "similar: "));  // a plan without `ef_search` searches exactly
+  REQUIRE(project.build().status == 0);
+  CHECK(rankd_in(project.path(), {"validate"}).status == 0);  // a file without a graph is searched exactly
+
+  const auto build = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"vectors", "build", "many.ndjson", "--out", "other.rvec"};
+    words.insert(words.end(), more.begin(), more.end());
+    return rankd_in(project.path(), words).status;
+  };
+  CHECK(build({"--index", "ivf"}) == 2);
+  CHECK(build({"--index", "hnsw", "--lists", "3"}) == 2);
+  CHECK(build({"--m", "8"}) == 2);
+  CHECK(build({"--metric", "l2"}) == 2);
+  CHECK(build({"--index", "hnsw", "--m", "1"}) == 2);
+  CHECK(build({"--index", "hnsw", "--m", "129"}) == 2);
+  CHECK(build({"--index", "hnsw", "--ef-construction", "0"}) == 2);
+  CHECK(build({"--index", "hnsw", "--metric", "l1"}) == 2);
+  CHECK_FALSE(fs::exists(project.path() / "other.rvec"));
 }

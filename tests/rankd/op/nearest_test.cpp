@@ -11,6 +11,7 @@
 
 #include <braid/base/random.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -91,6 +92,16 @@ TEST_CASE("nearest looks at some of the lists where that is wanted") {
   CHECK((ids_of(one) == std::vector<std::int64_t>{1, 3, 5}));
   CHECK(bench.looked_at == 3);
   CHECK(bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":9,"probe":2})", rows).size() == 6);
+}
+
+TEST_CASE("nearest searches a file without a graph exactly, though the plan has a width for graphs") {
+  vector_bench bench;
+  const std::string x = bytes_of({2, 0, 0, 0});
+  const row_set rows = bench.rows_with({70}, {x});
+  const std::string options = R"({"endpoint":"ep_0004","query":4001,"count":9,"ef_search":1)";
+  CHECK(bench.run_op("core::nearest", options + "}", rows).size() == 6);
+  CHECK(bench.looked_at == 6);
+  CHECK(bench.run_op("core::nearest", options + R"(,"probe":1})", rows).size() == 3);
 }
 
 TEST_CASE("nearest finds only ids that another node has, and none of a third") {
@@ -198,6 +209,14 @@ TEST_CASE("products of a block have the same bits whatever instructions the mach
       CHECK(found == dot);
       vector_kernels_here().squared_distance(block.data(), query.data(), dimensions, found.data());
       CHECK(found == distance);
+      std::array<const float*, vector_block> rows{};
+      for (std::size_t place = 0; place < vector_block; ++place) rows[place] = block.data() + place * dimensions;
+      std::vector<float> turned(block.size());
+      vector_kernels_here().interleave(rows.data(), vector_block, dimensions, turned.data());
+      std::size_t right = 0;
+      for (std::size_t at = 0; at < turned.size(); ++at)
+        right += turned[at] == rows[at % vector_block][at / vector_block] ? 1 : 0;
+      CHECK(right == turned.size());
     }
   }
 }

@@ -98,7 +98,11 @@ TEST_CASE("a diagnostic names the line and its file, and too many of them end th
 
 TEST_CASE("a file after changes is the file that a build of the remaining vectors makes") {
   for (const bool has_texts : {false, true})
-    for (const std::uint32_t lists : {0U, 7U}) {
+    for (const int index : {0, 1, 2}) {
+      const auto build = [index](vector_table table) {
+        if (index == 2) return vector_file_bytes(std::move(table), vector_graph{.m = 4, .ef_construction = 20});
+        return vector_file_bytes(std::move(table), {.count = index == 0 ? 0U : 7U});
+      };
       const auto id = [has_texts](int number) {
         return has_texts ? "\"item:" + std::to_string(number) + "\"" : std::to_string(number);
       };
@@ -113,20 +117,19 @@ TEST_CASE("a file after changes is the file that a build of the remaining vector
         if (row % 5 == 1 || (row >= 180 && row % 5 != 0)) changes += other;
         if (row % 5 != 0) left += row % 5 == 1 || row >= 180 ? other : line;
       }
-      const std::string bytes = vector_file_bytes(read(old).value(), {.count = lists});
+      const std::string bytes = build(read(old).value());
       const aligned_bytes aligned(bytes);
       const auto base = vector_file::parse(aligned.view(), "test").value();
       const scratch_folder folder;
       folder.write("c.ndjson", changes);
       auto read_changes = read_vector_changes(std::vector{folder.path() / "c.ndjson"}, *base).value();
       CHECK(read_changes.deleted.size() == 40);
-      CHECK(vector_file_bytes(apply_changes(*base, std::move(read_changes)), {.count = lists}) ==
-            vector_file_bytes(read(left).value(), {.count = lists}));
+      CHECK(build(apply_changes(*base, std::move(read_changes))) == build(read(left).value()));
     }
 }
 
 TEST_CASE("every way to be wrong in a line of changes has its code and its pointer") {
-  const std::string bytes = vector_file_bytes(read(R"({"id":7,"vector":[0.5,-1]})").value(), {});
+  const std::string bytes = vector_file_bytes(read(R"({"id":7,"vector":[0.5,-1]})").value(), vector_lists{});
   const aligned_bytes aligned(bytes);
   const auto base = vector_file::parse(aligned.view(), "test").value();
   const auto wrong_change = [&](const std::string& text) {
@@ -159,12 +162,13 @@ TEST_CASE("progress ends at the number of steps that it announced") {
   }
   std::uint64_t last = 0;
   std::uint64_t all = 0;
-  static_cast<void>(
-      vector_file_bytes(std::move(table), {.count = 4, .seed = 1}, [&](std::uint64_t done, std::uint64_t total) {
-        CHECK(done > last);
-        last = done;
-        all = total;
-      }));
+  const vector_progress progress = [&](std::uint64_t done, std::uint64_t total) {
+    CHECK(done > last);
+    last = done;
+    all = total;
+  };
+  SUBCASE("of lists") { static_cast<void>(vector_file_bytes(table, {.count = 4, .seed = 1}, progress)); }
+  SUBCASE("of a graph") { static_cast<void>(vector_file_bytes(table, vector_graph{.m = 4}, progress)); }
   CHECK(last == all);
   CHECK(all != 0);
 }

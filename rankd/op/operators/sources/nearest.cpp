@@ -75,13 +75,14 @@ struct nearest_params {
   std::optional<std::uint32_t> out_key;
   option_value<std::int64_t> count;
   std::optional<option_value<std::int64_t>> probe;
+  std::optional<option_value<std::int64_t>> ef_search;
   std::size_t only = 0;     ///< the input with the ids that may be found; 0: all ids may be found
   std::size_t except = 0;   ///< the input with the ids that are left out; 0: no id is left out
   std::size_t changes = 0;  ///< the input with vectors that replace those of the file; 0: no vectors
 
   [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double {
     constexpr double number_ns = 0.15;
-    const auto numbers = static_cast<double>(from->looked_at(lists(params))) * from->dimensions();
+    const auto numbers = static_cast<double>(from->looked_at(options(params))) * from->dimensions();
     return 500 + static_cast<double>(rows) * number_ns * numbers;
   }
 
@@ -93,7 +94,8 @@ struct nearest_params {
   template <typename Id>
   [[nodiscard]] auto search(node_context& context) const -> op_result<row_set> {
     const std::vector<std::string_view> queries = list_queries(context.inputs[0]);
-    const auto wanted = static_cast<std::size_t>(count.in(context.params));
+    nearest_options how = options(context.params);
+    const std::size_t wanted = how.count;
     const changed_vectors<Id> changed = list_changed<Id>(context.inputs);
     const std::optional<vector_filter> allowed = make_filter(context.inputs, changed);
     const std::uint64_t searched = (allowed ? allowed->size() : from->size()) + changed.vectors.size();
@@ -102,12 +104,9 @@ struct nearest_params {
       return std::unexpected(op_error{"too_many_rows", "for " + std::to_string(queries.size()) + " rows there are " +
                                                            std::to_string(most) + " nearest"});
     if (!context.may_make(most, most * (sizeof(std::int64_t) + sizeof(double)))) return over_budget();
-    const nearest_options how{.metric = metric,
-                              .count = wanted,
-                              .lists = lists(context.params),
-                              .allowed = allowed ? &*allowed : nullptr,
-                              .is_shared = context.rows_of_part != evaluate_options::one_part,
-                              .stop = context.stop};
+    how.allowed = allowed ? &*allowed : nullptr;
+    how.is_shared = context.rows_of_part != evaluate_options::one_part;
+    how.stop = context.stop;
     std::vector<found_id<Id>> all;
     all.reserve(most);
     for (const std::string_view query : queries) {
@@ -189,8 +188,12 @@ struct nearest_params {
     return allowed;
   }
 
-  [[nodiscard]] auto lists(std::span<const scalar> params) const noexcept -> std::size_t {
-    return probe ? static_cast<std::size_t>(probe->in(params)) : 0;
+  /// Returns the options that do not depend on the inputs.
+  [[nodiscard]] auto options(std::span<const scalar> params) const noexcept -> nearest_options {
+    return {.metric = metric,
+            .count = static_cast<std::size_t>(count.in(params)),
+            .lists = probe ? static_cast<std::size_t>(probe->in(params)) : 0,
+            .ef_search = ef_search ? static_cast<std::size_t>(ef_search->in(params)) : 0};
   }
 
   /// Returns the vectors of the rows that have a vector.
@@ -221,6 +224,11 @@ constexpr std::array nearest_shape{
                 .kind = param_kind::int64,
                 .need = presence::nullable,
                 .range = {.min = 1, .max = max_lists},
+                .bindable = true},
+    param_shape{.name = "ef_search",
+                .kind = param_kind::int64,
+                .need = presence::nullable,
+                .range = {.min = 1, .max = max_nearest},
                 .bindable = true},
     param_shape{.name = "only", .kind = param_kind::node_ref, .need = presence::nullable},
     param_shape{.name = "except", .kind = param_kind::node_ref, .need = presence::nullable},
@@ -288,6 +296,22 @@ void check_ids(const plan_param& param, const vector_file& file, const endpoint_
                 .source = {}});
 }
 
+/// Reports metric_differs if a plan searches a graph that was made for another metric, because it would miss near
+/// vectors.
+void check_metric(const plan_param& param, const vector_file& file, const endpoint_entry& endpoint,
+                  braid::diagnostics& problems) {
+  const auto graph = file.graph();
+  if (!graph || graph->metric == endpoint.policy.metric) return;
+  const std::string wanted(to_string(endpoint.policy.metric));
+  problems.add({.code = "metric_differs",
+                .pointer = param.pointer,
+                .message = "the graph in the file of `" + endpoint.name + "` was made for the metric " +
+                           std::string(to_string(graph->metric)) + ", but the endpoint has the metric " + wanted,
+                .hint = "build the file with --index hnsw --metric " + wanted,
+                .node = {},
+                .source = {}});
+}
+
 auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const plan_param& named = *node.find_param("endpoint");
@@ -309,12 +333,15 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
                   .node = {},
                   .source = {}});
   if (params.from != nullptr) check_ids(named, *params.from, *endpoint, context, problems);
+  const plan_param* ef_search = node.find_param("ef_search");
+  if (params.from != nullptr && ef_search != nullptr) check_metric(*ef_search, *params.from, *endpoint, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   params.metric = endpoint->policy.metric;
   params.query_key = key->key_id;
   params.count = {*node.find_param("count"), context.declared};
   if (const plan_param* probe = node.find_param("probe"))
     params.probe = option_value<std::int64_t>(*probe, context.declared);
+  if (ef_search != nullptr) params.ef_search = option_value<std::int64_t>(*ef_search, context.declared);
   // The inputs of a node are its input, then the nodes that options name, in the order of the shape.
   std::size_t inputs = nearest_inputs;
   if (node.find_param("only") != nullptr) params.only = inputs++;

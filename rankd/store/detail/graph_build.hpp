@@ -1,0 +1,24 @@
+// rankd/store/detail/graph_build.hpp: builds a hierarchical graph (HNSW) over vectors.
+#pragma once
+
+#include <rankd/store/vector_build.hpp>
+#include <rankd/store/vector_graph.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace rankd::detail {
+
+struct built_graph {
+  std::vector<std::uint32_t> rows;   ///< the row of the table that each node stands for
+  std::vector<std::uint32_t> links;  ///< in the order of graph_layers, as a file stores them
+};
+
+/// Builds a graph over the vectors of a table. The same table and settings make the same graph on every machine, with
+/// any number of workers: nodes are inserted in batches, whose size depends only on the number of nodes before. The
+/// nodes of a batch search the graph without the others of the batch. Requires at least one vector. Cost: for each
+/// vector, a search of width `ef_construction`; all workers take part.
+auto build_graph(const vector_table& table, const vector_graph& settings, const vector_progress& progress)
+    -> built_graph;
+
+}  // namespace rankd::detail

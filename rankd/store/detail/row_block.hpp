@@ -1,0 +1,43 @@
+// rankd/store/detail/row_block.hpp: gathers some vectors that are stored one after the other into a block.
+#pragma once
+
+#include <rankd/store/vector_kernels.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rankd::detail {
+
+/// A block of `vector_block` vectors, which is filled with other vectors again and again.
+/// Threads: one at a time. Lifetime: the rows outlive it.
+class row_block {
+ public:
+  row_block(const float* rows, std::size_t dimensions)
+      : rows_(rows), dimensions_(dimensions), block_(dimensions * vector_block) {}
+
+  /// Copies vectors into the first places of the block, and returns the block. Requires 1 to `vector_block` vectors.
+  /// Lifetime: until the next call.
+  auto gather(std::span<const std::uint32_t> numbers) -> const float* {
+    std::array<const float*, vector_block> rows{};
+    for (std::size_t at = 0; at < numbers.size(); ++at) {
+      rows[at] = rows_ + std::size_t{numbers[at]} * dimensions_;
+      // The first cache lines of all vectors are fetched at the same time. The processor then fetches the next ones.
+      __builtin_prefetch(rows[at]);
+      if (dimensions_ > line) __builtin_prefetch(rows[at] + line);
+    }
+    vector_kernels_here().interleave(rows.data(), numbers.size(), dimensions_, block_.data());
+    return block_.data();
+  }
+
+ private:
+  static constexpr std::size_t line = 16;  // floats of a cache line
+
+  const float* rows_;
+  std::size_t dimensions_;
+  std::vector<float> block_;
+};
+
+}  // namespace rankd::detail
