@@ -37,6 +37,7 @@
 namespace {
 
 using rankd::check_filled_store;
+using rankd::check_folder;
 using rankd::check_not_empty;
 using rankd::check_server_url;
 using rankd::check_store;
@@ -144,8 +145,10 @@ void add_batch(CLI::App& app, action& chosen) {
       ->add_option_function<std::string>(
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
-          "Answer only part I of N; the concatenated answers of all parts equal the answers of one batch")
-      ->check([](const std::string& text) { return parse_shard(text) ? "" : "must be I/N with 1 <= I <= N"; })
+          "Answer only the I-th of N parts; the answers of all parts, concatenated, equal those of one batch")
+      ->check([](const std::string& text) {
+        return parse_shard(text) ? "" : "must be I/N with 1 <= I <= N, got `" + text + "`";
+      })
       ->needs(in)
       ->type_name("I/N");
   auto* resume = command
@@ -253,10 +256,9 @@ void add_load(CLI::App& app, action& chosen) {
   command->add_flag("--strict", options->strict,
                     "Treat warnings as errors: after a warning, the store stays unchanged");
   command
-      ->add_option(
-          "--watch", options->watched,
-          "Load each *.ndjson file that appears in this folder, then move it to the subfolder `done` or `failed`")
-      ->check(CLI::ExistingDirectory)
+      ->add_option("--watch", options->watched,
+                   "Load each *.ndjson file that appears in this folder, and move it to `done` or `failed` there")
+      ->check(check_folder)
       ->excludes("data")
       ->excludes("--replace")
       ->type_name("DIR");
@@ -463,21 +465,58 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
+/// Returns the last of the commands that the command line names, as `rank` or `vectors build`.
+auto chosen_command(const CLI::App* app) -> const CLI::App& {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+/// Returns a sentence about an option that the command does not have.
+auto describe_unknown_option(const CLI::App& command, const std::string& word) -> std::string {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> options;
+  for (const CLI::Option* each : command.get_options())
+    if (const std::string& option = each->get_name(); option.starts_with('-')) options.push_back(option);
+  const std::string near = braid::did_you_mean(name, {options.begin(), options.end()});
+  return "there is no option `" + name + "`" + (near.empty() ? "" : "; " + near);
+}
+
+/// Returns a sentence about the first word of the command line that has no meaning there.
+auto describe_unknown(const CLI::App& command, const std::string& word) -> std::string {
+  if (!command_names(command).empty()) return "there is no command or option `" + word + "`" + hint_for(command, word);
+  return word.starts_with('-') ? describe_unknown_option(command, word)
+                               : "the argument `" + word + "` is not expected here";
+}
+
+/// Returns a sentence about an option that has no value, or too many. CLI11 writes `NAME: 1 required TYPE missing`, or
+/// `NAME: At Most 1 required but received 2`.
+auto describe_mismatch(std::string what) -> std::string {
+  constexpr std::string_view required = " required ";
+  constexpr std::string_view missing = " missing";
+  constexpr std::string_view at_most = ": At Most 1 required but received ";
+  if (const std::size_t at = what.find(at_most); at != std::string::npos)
+    return what.substr(0, at) + ": may have one value, got " + what.substr(at + at_most.size());
+  const std::size_t colon = what.find(": ");
+  const std::size_t type = what.find(required);
+  if (colon == std::string::npos || type == std::string::npos || !what.ends_with(missing)) return what;
+  const std::size_t begin = type + required.size();
+  return what.substr(0, colon) + ": the value is missing; expected " +
+         what.substr(begin, what.size() - missing.size() - begin);
+}
+
 /// Returns a message for an error in the command line, with unprintable characters escaped. If there is a word in place
 /// of a command, but no command has this name, the message contains the word.
 auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
+  const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
+  const CLI::App& used = chosen_command(app);
   std::string what = error.what();
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
-    const CLI::App* used = app;
-    while (!used->get_subcommands().empty()) used = used->get_subcommands().front();
-    const auto unknown = app->remaining(true);
-    if (!unknown.empty() && !command_names(*used).empty())
-      what = "there is no command or option `" + unknown.front() + "`" + hint_for(*used, unknown.front());
-    else if (!unknown.empty())
-      what = "there is no command or option `" + unknown.front() + "`";
-    else if (!command_names(*used).empty())
-      what = "a command is missing" + hint_for(*used, "");
-  }
+  if (const auto unknown = app->remaining(true);
+      !unknown.empty() && (is(CLI::ExitCodes::RequiredError) || is(CLI::ExitCodes::ExtrasError)))
+    what = describe_unknown(used, unknown.front());
+  else if (is(CLI::ExitCodes::RequiredError) && !command_names(used).empty())
+    what = "a command is missing" + hint_for(used, "");
+  else if (is(CLI::ExitCodes::ArgumentMismatch))
+    what = describe_mismatch(std::move(what));
   return "rankd: " + rankd::printable(what) + "\nRun with --help or --help-all for more information.\n";
 }
 

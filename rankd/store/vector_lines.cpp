@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <simdjson.h>
 
@@ -41,18 +42,21 @@ class vector_reader {
  public:
   vector_reader(std::uint32_t dimensions, const vector_progress& progress) : progress_(progress) {
     table_.dimensions = dimensions;
+    if (dimensions != 0) length_reason_.clear();
   }
 
   /// Creates a reader of changes to a file. A vector of other dimensions, or an id of another type, is refused.
   vector_reader(const vector_file& base, const vector_progress& progress) : vector_reader(base.dimensions(), progress) {
     kinds_ = line_kinds::changes;
+    length_reason_ = ", as in the file that is changed";
+    type_reason_ = length_reason_;
     ids_ = base.id_type() == value_type::string ? id_kind::texts : id_kind::numbers;
   }
 
   void read(const fs::path& file, std::uint64_t before, std::uint64_t total) {
     auto lines = line_reader::open(file);
     if (!lines) return unreadable(file, lines.error());
-    file_ = file;
+    files_.push_back(file);
     for (;;) {
       const auto line = lines->next();
       if (!line) return unreadable(file, line.error());
@@ -71,16 +75,22 @@ class vector_reader {
       problems_.append(make_diagnostic("too_many_diagnostics", "the rest was not read", "correct these lines first"));
     if (!problems_.empty()) return std::unexpected(std::move(problems_));
     if (table_.size() == 0 && kinds_ == line_kinds::vectors)
-      return refused("no_vectors", "there is no vector", R"(write lines like {"id": 7, "vector": [0.5, -1]})");
+      return refused("no_vectors", "the files contain no vector", R"(write lines like {"id": 7, "vector": [0.5, -1]})");
     return vector_changes{.changed = std::move(table_), .deleted = std::move(deleted_)};
   }
 
  private:
   enum class id_kind : std::uint8_t { unknown, numbers, texts };
 
+  /// A line of one of the files.
+  struct line_place {
+    std::uint32_t file = 0;
+    std::uint32_t number = 0;
+  };
+
   void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
     braid::diagnostic made = line_diagnostic(number_, code, pointer, message, hint);
-    made.source = file_.string();
+    made.source = files_.back().string();
     problems_.add(std::move(made));
   }
 
@@ -133,10 +143,16 @@ class vector_reader {
   void read_deletion(const std::array<std::optional<dom::element>, members.size()>& found, std::size_t before) {
     for (std::size_t place = 0; place < delete_member; ++place)
       if (found[place])
-        report("unknown_member", "/" + std::string(members[place]), "a line with `delete` must not have other members");
+        report("unknown_member", "/" + std::string(members[place]), "a line with `delete` must have no other member");
     if (problems_.size() != before) return;
     const auto id = read_id(*found[delete_member], "/delete");
     if (id && is_new(*id, "/delete")) deleted_.push_back(*id);
+  }
+
+  auto wrong_id_type(std::string_view pointer, std::string_view expected, std::string_view got) -> std::nullopt_t {
+    report("wrong_type", pointer,
+           "an id must be of type " + std::string(expected) + type_reason_ + ", got type " + std::string(got));
+    return std::nullopt;
   }
 
   /// Reads an id of the type that the first line, or the file to be changed, has chosen.
@@ -144,9 +160,7 @@ class vector_reader {
     std::int64_t number = 0;
     std::string_view text;
     if (element.get_string().get(text) == simdjson::SUCCESS) {
-      if (ids_ == id_kind::numbers)
-        return report("wrong_type", pointer, "an id must be an integer, like the ids before it, got a string"),
-               std::nullopt;
+      if (ids_ == id_kind::numbers) return wrong_id_type(pointer, "integer", "string");
       if (!is_text_id(text))
         return report("bad_id", pointer, "an id must be " + std::string(id_sentence(value_type::string))), std::nullopt;
       ids_ = id_kind::texts;
@@ -154,9 +168,7 @@ class vector_reader {
     }
     if (element.get_int64().get(number) != simdjson::SUCCESS)
       return report("wrong_type", pointer, "an id must be an integer of 64 bits or a string"), std::nullopt;
-    if (ids_ == id_kind::texts)
-      return report("wrong_type", pointer, "an id must be a string, like the ids before it, got an integer"),
-             std::nullopt;
+    if (ids_ == id_kind::texts) return wrong_id_type(pointer, "string", "integer");
     ids_ = id_kind::numbers;
     return number;
   }
@@ -178,23 +190,26 @@ class vector_reader {
     if (size == 0) return report("wrong_length", "/vector", "a vector must have at least one number"), false;
     if (size > max_dimensions)
       return report("too_many_items", "/vector",
-                    "the vector has " + std::to_string(size) + " numbers, " + std::to_string(max_dimensions) +
-                        " are allowed"),
+                    "a vector must have at most " + std::to_string(max_dimensions) + " numbers, got " +
+                        std::to_string(size)),
              false;
     if (table_.dimensions == 0) table_.dimensions = static_cast<std::uint32_t>(size);
     if (size == table_.dimensions) return true;
     report("wrong_length", "/vector",
-           "the vector has " + std::to_string(size) + " numbers, but all earlier vectors have " +
-               std::to_string(table_.dimensions));
+           "a vector must have " + std::to_string(table_.dimensions) + " numbers" + length_reason_ + ", got " +
+               std::to_string(size));
     return false;
   }
 
   /// Returns whether no line before has this id. Reports the id otherwise.
   auto is_new(const row_id& id, std::string_view pointer) -> bool {
-    const auto [place, is_new] = lines_.emplace(id, number_);
+    const auto file = static_cast<std::uint32_t>(files_.size() - 1);
+    const auto [place, is_new] = lines_.emplace(id, line_place{.file = file, .number = number_});
+    const line_place& first = place->second;
     if (!is_new)
       report("duplicate_id", pointer,
-             "the id " + to_text(id) + " already belongs to line " + std::to_string(place->second));
+             "the id " + to_text(id) + " already belongs to line " + std::to_string(first.number) +
+                 (first.file == file ? "" : " of " + files_[first.file].string()));
     return is_new;
   }
 
@@ -213,9 +228,11 @@ class vector_reader {
   dom::parser parser_;
   std::string widened_;
   std::string numbers_;  // of the current line, as bytes
-  std::unordered_map<row_id, std::uint32_t> lines_;
+  std::unordered_map<row_id, line_place> lines_;
   id_kind ids_ = id_kind::unknown;
-  fs::path file_;
+  std::string length_reason_ = ", as in the first vector";  // why vectors must have these dimensions
+  std::string type_reason_ = ", as in the first line";      // the same for the type of ids
+  std::vector<fs::path> files_;                             // that were opened; the last is read now
   std::uint32_t number_ = 0;
   braid::diagnostics problems_;
 };

@@ -11,9 +11,11 @@
 #include <braid/net/http_client.hpp>
 
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace rankd {
 namespace {
@@ -31,8 +33,8 @@ auto spelled(double value) -> std::string {
   return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};
 }
 
-auto no_number(const std::string& text, std::string_view what) -> std::string {
-  return "must be " + std::string(what) + ", got `" + text + "`";
+auto not_expected(const std::string& text, std::string_view expected) -> std::string {
+  return "must be " + std::string(expected) + ", got `" + text + "`";
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Valida
       [=](const std::string& text) {
         const auto value = number_in<std::int64_t>(text);
         const bool is_fine = value && !starts_with_zero(text) && *value >= min_value && *value <= max_value;
-        return is_fine ? std::string() : no_number(text, what);
+        return is_fine ? std::string() : not_expected(text, what);
       },
       is_any ? "" : range);
 }
@@ -56,29 +58,40 @@ auto number_between(double min_value, double max_value) -> CLI::Validator {
       [=](const std::string& text) {
         const auto value = number_in<double>(text);
         return value && *value >= min_value && *value <= max_value ? std::string()
-                                                                   : no_number(text, "a number from " + range);
+                                                                   : not_expected(text, "a number from " + range);
       },
       range);
 }
 
 auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
 
+auto check_folder(const std::string& text) -> std::string {
+  std::error_code error;
+  if (text.empty()) return check_not_empty(text);
+  if (std::filesystem::is_directory(text, error)) return "";
+  return "must be an existing folder, but `" + text + "` " +
+         (std::filesystem::exists(text, error) ? "is not a folder" : "does not exist");
+}
+
 auto check_listen(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
-  return at && at->is_ip() ? "" : "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
+  if (at && at->is_ip()) return "";
+  return not_expected(text, "ADDRESS:PORT with a numeric address, as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080");
 }
 
 auto check_host_name(const std::string& text) -> std::string {
-  return is_host_name(text) ? "" : "must be the name of a host without a port, or *, got `" + text + "`";
+  return is_host_name(text) ? "" : not_expected(text, "the name of a host without a port, or *");
 }
 
 auto check_server_url(const std::string& text) -> std::string {
   const auto url = braid::http_url::parse(text);
-  return url && url->target == "/" && !text.ends_with('/') ? "" : "must be http://HOST:PORT or https://HOST:PORT";
+  const bool is_fine = url && url->target == "/" && !text.ends_with('/');
+  return is_fine ? "" : not_expected(text, "http://HOST:PORT or https://HOST:PORT");
 }
 
 auto check_collector_url(const std::string& text) -> std::string {
-  return collector_url(text) ? "" : "must be the URL of an OTLP collector that accepts HTTP, such as http://HOST:4318";
+  return collector_url(text) ? ""
+                             : not_expected(text, "the URL of a collector for OTLP over HTTP, as http://HOST:4318");
 }
 
 auto check_store(const std::string& url) -> std::string {

@@ -17,6 +17,9 @@ namespace rankd {
 
 [[nodiscard]] auto check_not_empty(const std::string& text) -> std::string;
 
+/// Checks a folder that must exist.
+[[nodiscard]] auto check_folder(const std::string& text) -> std::string;
+
 /// Checks a numeric address with its port.
 [[nodiscard]] auto check_listen(const std::string& text) -> std::string;
 

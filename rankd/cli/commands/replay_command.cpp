@@ -295,10 +295,9 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("FILE");
   command
-      ->add_option(
-          "--vectors", options->vectors,
-          "Project with the vector files that the plans search; must be the files that the recorded requests used")
-      ->check(check_not_empty)
+      ->add_option("--vectors", options->vectors,
+                   "The project whose files of vectors the plans search; they must be those of the recorded requests")
+      ->check(check_folder)
       ->type_name("DIR");
   detail::add_form(*command, options->form);
   command

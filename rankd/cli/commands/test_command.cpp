@@ -67,7 +67,7 @@ auto find_files(const workspace& workspace, const test_options& options) -> brai
     else if (found != all->end())
       out.push_back(*found);
     else
-      problems.append(make_diagnostic("no_tests", "no tests of a plan " + quote_name(wanted) + " are there",
+      problems.append(make_diagnostic("no_tests", "the folder contains no tests of a plan " + quote_name(wanted),
                                       braid::did_you_mean(wanted, names), workspace.where.plans));
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -169,10 +169,14 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
   }
   if (!table) return report(table.error());
   if (const std::size_t count = table->size(); static_cast<std::uint64_t>(options.lists) > count)
-    return report(make_diagnostic(
-        "too_many_lists", "there are " + counted(count, "vector") + " for " + std::to_string(options.lists) + " lists",
-        "about the square root of the number of vectors is usual"));
-  const auto written = build_file(std::move(*table), chosen_index(options), options.out);
+    return report(make_diagnostic("too_many_lists",
+                                  "--lists must be at most the number of vectors, " + std::to_string(count) + "; got " +
+                                      std::to_string(options.lists),
+                                  "about the square root of the number of vectors is usual"));
+  const auto written =
+      build_file(std::move(*table),
+                 {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
+                 options.out);
   if (!written) return report(written.error());
   print(*written + "\n");
   return exit_status::fine;
@@ -191,12 +195,12 @@ auto vectors_merge_command(const vectors_merge_options& options) -> exit_status 
   const std::size_t deleted = changes->deleted.size();
   vector_table table = apply_changes(**base, std::move(*changes));
   if (table.size() == 0)
-    return report(make_diagnostic("no_vectors", "no vector would be left", "delete the endpoint instead"));
-  // A file keeps its index. If there are fewer vectors than lists, the number of lists becomes that of the vectors.
-  vector_index index = index_of(**base);
-  if (auto* const lists = std::get_if<vector_lists>(&index))
-    lists->count = static_cast<std::uint32_t>(std::min<std::size_t>(lists->count, table.size()));
-  const auto written = build_file(std::move(table), index, options.out.empty() ? options.file : options.out);
+    return report(make_diagnostic("no_vectors", "the changes delete all vectors of the file",
+                                  "a file needs at least one vector; keep one, or remove the endpoint"));
+  // A file keeps its lists, unless there are fewer vectors than lists.
+  const auto lists = static_cast<std::uint32_t>(std::min<std::size_t>((*base)->lists(), table.size()));
+  const auto written = build_file(std::move(table), {.count = lists, .seed = (*base)->seed()},
+                                  options.out.empty() ? options.file : options.out);
   if (!written) return report(written.error());
   print("merged " + counted(changed, "vector") + " and " + counted(deleted, "deletion") + ", " + *written + "\n");
   return exit_status::fine;
@@ -239,6 +243,14 @@ struct search_totals {
   std::uint64_t nearest = 0;  ///< of the vectors that an exact search finds
 };
 
+/// Reports on standard error that `--probe` has no effect, because the file has no lists, or fewer.
+void note_unused_probe(const vector_file& in, const vectors_search_options& options) {
+  if (options.probe == 0 || (in.lists() != 0 && options.probe <= in.lists())) return;
+  std::cerr << "rankd: " << printable(options.file.string()) << " has "
+            << (in.lists() == 0 ? std::string("no lists") : counted(in.lists(), "list"))
+            << ", so --probe has no effect and all vectors are searched; `rankd vectors build --lists N` makes lists\n";
+}
+
 auto format_line(const row_id& id, const vector_file& file, const std::vector<neighbour>& all) -> std::string {
   std::string out = "{\"id\":";
   append_json_id(out, id);
@@ -275,6 +287,7 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
   const auto opened = vector_file::open(options.file);
   if (!opened) return report(opened.error());
   const vector_file& in = **opened;
+  note_unused_probe(in, options);
   const auto queries = read_vectors(std::vector{options.queries}, in.dimensions());
   if (!queries) return report(queries.error());
   const nearest_options how{.metric = parse_metric(options.metric),

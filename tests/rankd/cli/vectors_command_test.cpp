@@ -277,18 +277,22 @@ TEST_CASE("wrong lines and wrong options leave what was there") {
   const process_end bad = project.build("bad.ndjson");
   CHECK(bad.status == 1);
   CHECK(has(bad.err, "line 2: "));
-  CHECK(has(bad.err, "[wrong_length]"));
+  CHECK(has(bad.err, "a vector must have 2 numbers, as in the first vector, got 1 [wrong_length]"));
   const auto build = [&](const std::string& more, const std::string& value) {
     return rankd_in(project.path(),
                     {"vectors", "build", "vectors/products.ndjson", "--out", "vectors/products.rvec", more, value});
   };
-  CHECK(has(build("--lists", "9").err, "[too_many_lists]"));
-  CHECK(has(build("--dimensions", "3").err, "[wrong_length]"));
+  CHECK(has(build("--lists", "9").err, "--lists must be at most the number of vectors, 8; got 9 [too_many_lists]"));
+  CHECK(has(build("--dimensions", "3").err, "a vector must have 3 numbers, got 4 [wrong_length]"));
   CHECK(build("--lists", "0").status == 2);
   CHECK(build("--dimensions", "5000").status == 2);
   CHECK(has(rankd_in(project.path(), {"vectors", "build", "vectors/products.ndjson", "--out", "no/where"}).err,
             "[output_unwritable]"));
   const std::string source = "vectors/products.ndjson";
+  project.write("more.ndjson", "{\"id\":9,\"vector\":[0,0,0,1]}\n{\"id\":103,\"vector\":[1,2,3,4]}\n");
+  const process_end twice = rankd_in(project.path(), {"vectors", "build", source, "more.ndjson", "--out", "v"});
+  CHECK(
+      has(twice.err, "more.ndjson#/id: line 2: the id 103 already belongs to line 3 of " + source + " [duplicate_id]"));
   const process_end built = rankd_in(project.path(), {"vectors", "build", source, "--out", source});
   CHECK(has(built.err, source + " is one of the files to read"));
   const process_end merged =
@@ -314,6 +318,26 @@ TEST_CASE("a search prints the nearest of each query, and what it took") {
   const process_end some = rankd_in(
       project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "8", "--probe", "2", "--recall"});
   CHECK(has(some.err, "recall 1.0000"));
+  CHECK_FALSE(has(some.err, "--probe"));
+}
+
+TEST_CASE("a search says that --probe has no effect if the file has no lists, or fewer") {
+  const similar_project project;
+  project.write("q.ndjson", "{\"id\":1,\"vector\":[1,0,0,0]}\n");
+  const auto search = [&](const std::string& file, const std::string& probe) {
+    return rankd_in(project.path(), {"vectors", "search", file, "--queries", "q.ndjson", "--probe", probe});
+  };
+  REQUIRE(project.build().status == 0);
+  const std::string file = "vectors/products.rvec";
+  const process_end without = search(file, "2");
+  CHECK(without.status == 0);
+  CHECK(without.err.starts_with("rankd: " + file + " has no lists, so --probe has no effect and all vectors are "));
+  REQUIRE(
+      rankd_in(project.path(), {"vectors", "build", "vectors/products.ndjson", "--out", "v", "--lists", "2"}).status ==
+      0);
+  CHECK(search("v", "3").err.starts_with("rankd: v has 2 lists, so --probe has no effect"));
+  CHECK_FALSE(has(search("v", "2").err, "--probe"));
+  CHECK_FALSE(has(search("v", "1").err, "--probe"));
 }
 
 namespace {
