@@ -59,7 +59,9 @@ def events(build, folder):
     # Without disks that fail: rankd does not start while its folder of events cannot be written.
     server = [build / "bin/rankd", "serve", "--listen", "0.0.0.0:80", "--loops", "1", "--events", "new/events"]
     return ('duration = "5min"\noptions = ["--every", "16"]\n' +
-            faults(crashes=3, kills=2, slow_disks=1, cuts=1, splits=20, resets=3, calm_from="90s") +
+            faults(crashes=3, kills=2, slow_disks=1, cuts=1, splits=20, resets=3, calm_from="75s") +
+            # rankd writes a snapshot of its counters every minute. It then counts the later events of the log again.
+            "".join(f'[[events]]\nat = "{at}s"\n{what} = "server"\n' for at, what in ((145, "crash"), (146, "restart"))) +
             machine("server", server, folder=str(make_bookshop(build, folder)), disk=True) +
             machine("client", [build / "tests/sim/events", "server", "counters"], must_end=True))
 
@@ -149,8 +151,8 @@ def is_missing(build, needed):
     return not ((build / needed).exists() or ("/" not in needed and shutil.which(needed)))
 
 
-def search(simulator, build, name, seeds, more):
-    """Runs seeds of a scene. Returns the exit status of braid-sim and what it has written."""
+def simulate(simulator, build, name, *words):
+    """Runs a command of braid-sim, `words`, for a scene. Returns its exit status and what it has written."""
     make, _, options, _ = SCENES[name]
     with tempfile.TemporaryDirectory() as folder:
         made = make(build, folder)
@@ -158,7 +160,7 @@ def search(simulator, build, name, seeds, more):
         if isinstance(made, str):
             Path(folder, "world.toml").write_text(made)
             subject = [f"{folder}/world.toml"]
-        done = subprocess.run([simulator, "search", "--seeds", f"{seeds[0]}..{seeds[1]}", *more, *options, *subject],
+        done = subprocess.run([simulator, *words, *options, *subject],
                               cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout
 
@@ -190,7 +192,7 @@ def main():
             if part[0] > part[1]:
                 continue
             begin = time.monotonic()
-            status, output = search(given.simulator, build, name, part, more)
+            status, output = simulate(given.simulator, build, name, "search", "--seeds", f"{part[0]}..{part[1]}", *more)
             seconds = time.monotonic() - begin
             failed += status != 0
             switches = re.search(r"(\d+) switches\n$", output)

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
       std::printf("the server does not recover\n");
       return 2;
     }
-    ::usleep(800'000);
+    ::usleep(has_counters ? 2'500'000 : 800'000);  // with counters, until rankd has written a snapshot of them
   }
   const std::string wanted = R"({"accepted":0,"duplicates":)" + std::to_string(events) + "}";
   for (int call = 0; call < calls; ++call) {
