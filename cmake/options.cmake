@@ -68,8 +68,13 @@ if(BRAID_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# Whether the flags of the compiler choose libc++. Its programs cannot use a library that is built with libstdc++.
+include(CheckCXXSymbolExists)
+check_cxx_symbol_exists(_LIBCPP_VERSION version BRAID_LIBCXX)
+
 # Of whoever includes the headers, too.
 set(BRAID_DEFINITIONS
+    $<$<BOOL:${BRAID_LIBCXX}>:BRAID_LIBCXX>
     $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
     $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
     $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>

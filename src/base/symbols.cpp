@@ -164,13 +164,14 @@ auto is_resumption(std::string_view job) -> bool {
 
 auto short_function_name(std::string_view demangled) -> std::string {
   constexpr std::string_view job_tail = "::act(braid::job&, braid::job::action)";
-  constexpr std::string_view frame_tail = " [clone .resume]";
+  constexpr std::array<std::string_view, 2> frame_tails{" [clone .resume]", " (.resume)"};  // of libstdc++ and libc++
   constexpr std::string_view inner = "braid::detail::";
   constexpr std::size_t max_length = 200;
   if (is_resumption(demangled)) return "resume";
   if (std::string names = names_in(demangled); !names.empty()) return names.substr(0, max_length);
   demangled = coroutine_in(demangled);
-  if (demangled.ends_with(frame_tail)) demangled.remove_suffix(frame_tail.size());
+  for (const std::string_view tail : frame_tails)
+    if (demangled.ends_with(tail)) demangled.remove_suffix(tail.size());
   demangled = without_result(demangled);
   if (demangled.ends_with(job_tail)) {
     demangled.remove_suffix(job_tail.size());

@@ -16,6 +16,12 @@
 
 #if defined(BRAID_FIBERS)
 #include <boost/context/detail/fcontext.hpp>
+
+// The Itanium C++ ABI has this function. The header of libc++ does not declare it.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" auto __cxa_get_globals() noexcept -> __cxa_eh_globals*;
+}  // namespace __cxxabiv1
 #endif
 
 namespace braid {

@@ -121,6 +121,7 @@ TEST_CASE("of a job's code what its function is stays") {
         "spawned_job<f()>");
   CHECK(short_function_name("braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") == "resume");
   CHECK(short_function_name("sum_of(braid::channel<int>&) [clone .resume]") == "sum_of(braid::channel<int>&)");
+  CHECK(short_function_name("sum_of(braid::channel<int>&) (.resume)") == "sum_of(braid::channel<int>&)");
   CHECK(short_function_name(
             "(anonymous namespace)::f((anonymous namespace)::f(int, g(char))::_ZN1fEi.Frame*) [clone .actor]") ==
         "(anonymous namespace)::f(int, g(char))");

@@ -353,7 +353,7 @@ struct duel {
 
   void advance() {
     if (random.below(2) == 0 && wheel.next_event())
-      now = std::max(now, wheel.next_event()->time_since_epoch().count());
+      now = std::max<std::int64_t>(now, wheel.next_event()->time_since_epoch().count());
     else
       now += distance(random.below(8) == 0 ? 47 : 22);
     REQUIRE(fire(wheel, at(now)) == expected.advance(now));

@@ -3,15 +3,12 @@
 
 #include <tests/support/sanitizer.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <random>
-#include <system_error>
 
 namespace braid::testing {
 
@@ -19,10 +16,9 @@ namespace braid::testing {
 inline auto number_from_environment(const char* name) -> std::optional<double> {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
-  double value = 0;
-  const char* end = text + std::strlen(text);
-  const auto [rest, error] = std::from_chars(text, end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);  // libc++ 19 has no std::from_chars for it
+  if (end == text || *end != '\0') return std::nullopt;
   return value;
 }
 

@@ -1,0 +1,41 @@
+# Reads the package of a braid that is built with libstdc++, and of one that is built with libc++, for programs with each
+# standard library. SOURCES, SCRATCH.
+cmake_minimum_required(VERSION 3.25)
+
+# What the package asks of CMake. `program_uses_libcxx` stands for the compiler.
+macro(include)
+endmacro()
+macro(check_cxx_symbol_exists symbol header variable)
+  if(NOT "${symbol} ${header}" STREQUAL "_LIBCPP_VERSION version")
+    message(FATAL_ERROR "the package asks for ${symbol} in <${header}>")
+  endif()
+  set(${variable} ${program_uses_libcxx})
+endmacro()
+macro(find_dependency)
+endmacro()
+macro(check_required_components)
+endmacro()
+
+# must_say(library_uses_libcxx program_uses_libcxx expected): what the package refuses the program with, or "".
+function(must_say BRAID_LIBCXX program_uses_libcxx expected)
+  set(BRAID_SHARED ON)
+  set(PACKAGE_INIT "")
+  configure_file(${SOURCES}/cmake/braid-config.cmake.in ${SCRATCH}/config.cmake @ONLY)
+  set(braid_FOUND TRUE)
+  set(braid_NOT_FOUND_MESSAGE "")
+  _include(${SCRATCH}/config.cmake)
+  if(NOT braid_NOT_FOUND_MESSAGE MATCHES "^${expected}")
+    message(FATAL_ERROR "expected `${expected}`, and the package says `${braid_NOT_FOUND_MESSAGE}`")
+  endif()
+  if(expected STREQUAL "" AND NOT (braid_FOUND AND braid_NOT_FOUND_MESSAGE STREQUAL ""))
+    message(FATAL_ERROR "the package refuses a program with its own standard library: ${braid_NOT_FOUND_MESSAGE}")
+  elseif(NOT expected STREQUAL "" AND braid_FOUND)
+    message(FATAL_ERROR "the package says `${braid_NOT_FOUND_MESSAGE}` and can be used")
+  endif()
+endfunction()
+
+must_say("" "" "")
+must_say(1 1 "")
+must_say("" 1 "this braid is built with libstdc[+][+], and the project is compiled with -stdlib=libc[+][+][.] Compile without")
+must_say(1 "" "this braid is built with libc[+][+], and the project is compiled with libstdc[+][+][.] Compile with clang")
+file(REMOVE_RECURSE ${SCRATCH})
