@@ -223,10 +223,10 @@ void record_parser::machine::check_pairing(const members& found) {
 }
 
 void record_parser::machine::check_deletion(const members& found) {
-  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
-    if (kind != hash_kind && found.bodies[kind])
-      report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
-             "`delete` has no " + in_backquotes(line_kinds[kind].body),
+  for (std::size_t kind = 0; kind < record_forms.size(); ++kind)
+    if (kind != hash_form && found.bodies[kind])
+      report("unknown_member", braid::json_pointer("", record_forms[kind].body),
+             "`delete` has no " + in_backquotes(record_forms[kind].body),
              "use `fields` to delete fields of a hash, or leave it out to delete the whole key");
 }
 

@@ -276,6 +276,15 @@ auto apply_changes(const vector_file& base, vector_changes changes) -> vector_ta
   return out;
 }
 
+auto find_index(const vector_file& file) -> vector_index {
+  if (const auto graph = file.graph()) return *graph;
+  return vector_lists{.count = file.lists(), .seed = file.seed()};
+}
+
+auto vector_file_bytes(vector_table table, const vector_index& index, const vector_progress& progress) -> std::string {
+  return std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, progress); }, index);
+}
+
 auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const vector_progress& progress)
     -> std::string {
   BRAID_EXPECTS(lists.count <= unsorted.size() && lists.count <= detail::max_lists,

@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace rankd {
@@ -66,6 +67,12 @@ struct vector_lists {
   std::uint64_t seed = 1;   ///< another seed makes other lists
 };
 
+/// The index of a file: lists, of which there may be none, or a graph.
+using vector_index = std::variant<vector_lists, vector_graph>;
+
+/// Returns the index that a file has.
+auto find_index(const vector_file& file) -> vector_index;
+
 /// Returns the bytes of a file with these vectors. Requires that all vectors have distinct ids. The same vectors in any
 /// order produce the same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of
 /// some hundred vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the
@@ -77,6 +84,10 @@ auto vector_file_bytes(vector_table table, const vector_lists& lists, const vect
 /// distinct ids, and at least one vector. The same vectors in any order produce the same bytes on every machine. Cost:
 /// a search of width `ef_construction` for each vector; all workers take part. Memory: the vectors twice, and the file.
 auto vector_file_bytes(vector_table table, const vector_graph& graph, const vector_progress& progress = {})
+    -> std::string;
+
+/// Returns the bytes of a file with these vectors and this index.
+auto vector_file_bytes(vector_table table, const vector_index& index, const vector_progress& progress = {})
     -> std::string;
 
 }  // namespace rankd

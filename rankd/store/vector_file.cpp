@@ -373,14 +373,10 @@ auto vector_file::read_slot(std::uint64_t slot) const -> std::string {
   std::string bytes;
   const std::uint32_t size = dimensions();
   const std::uint32_t block = read_header(bytes_).block;
-  for (const list_entry& list : lists_) {
-    for (std::uint64_t slot = list.first; slot < list.first + list.count; ++slot) {
-      bytes.clear();
-      for (std::uint32_t at = 0; at < size; ++at)
-        static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size, block)]));
-      visit(ids_[slot], bytes);
-    }
-  }
+  bytes.reserve(size * sizeof(float));
+  for (std::uint32_t at = 0; at < size; ++at)
+    static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size, block)]));
+  return bytes;
 }
 
 }  // namespace rankd

@@ -54,14 +54,16 @@ auto find_slot(const vector_file& file, const row_id& id) -> std::optional<std::
 auto merge_vectors(const vector_file& base, vector_changes changes, const vector_progress& progress)
     -> braid::checked<merged_vectors> {
   vector_table table = apply_changes(base, std::move(changes));
-  if (table.size() == 0) return refused("no_vectors", "no vector would be left", "delete the endpoint instead");
+  if (table.size() == 0)
+    return refused("no_vectors", "the changes delete all vectors of the file",
+                   "a file needs at least one vector; keep one, or remove the endpoint");
   constexpr std::size_t max_vectors = detail::max_vectors / vector_block;
   if (table.size() > max_vectors)
     return refused("too_many_vectors", "a file has at most " + std::to_string(max_vectors) + " vectors");
-  merged_vectors out{.bytes = {},
-                     .vectors = table.size(),
-                     .lists = static_cast<std::uint32_t>(std::min<std::size_t>(base.lists(), table.size()))};
-  out.bytes = vector_file_bytes(std::move(table), {.count = out.lists, .seed = base.seed()}, progress);
+  merged_vectors out{.bytes = {}, .vectors = table.size(), .index = find_index(base)};
+  if (auto* const lists = std::get_if<vector_lists>(&out.index))
+    lists->count = static_cast<std::uint32_t>(std::min<std::size_t>(lists->count, table.size()));
+  out.bytes = vector_file_bytes(std::move(table), out.index, progress);
   return out;
 }
 

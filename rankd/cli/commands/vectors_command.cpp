@@ -73,15 +73,6 @@ auto parse_metric(const std::string& name) -> vector_metric {
   return static_cast<vector_metric>(std::ranges::find(metric_names, name) - metric_names.begin());
 }
 
-/// The index of a file: lists, of which there may be none, or a graph.
-using vector_index = std::variant<vector_lists, vector_graph>;
-
-/// Returns the index that a file has.
-auto index_of(const vector_file& file) -> vector_index {
-  if (const auto graph = file.graph()) return *graph;
-  return vector_lists{.count = file.lists(), .seed = file.seed()};
-}
-
 /// Returns the part of a sentence that says how the vectors of a file are indexed.
 auto describe(const vector_index& index) -> std::string {
   if (const auto* const lists = std::get_if<vector_lists>(&index))
@@ -95,30 +86,32 @@ auto describe(const vector_index& index) -> std::string {
 
 namespace {
 
+/// Returns the title of the progress of a build.
+auto describe_work(const vector_index& index) -> std::string {
+  return std::holds_alternative<vector_graph>(index) ? "making the graph" : "making lists";
+}
+
 /// Writes a file, and returns the sentence that describes it.
 auto write_built(const merged_vectors& built, std::uint32_t dimensions, const fs::path& out)
     -> braid::checked<std::string> {
   if (auto written = write(out, built.bytes); !written) return std::unexpected(std::move(written.error()));
   return "wrote " + counted(built.vectors, "vector") + " of " + counted(dimensions, "dimension") +
-         in_lists(built.lists) + " (" + std::to_string(built.bytes.size()) + " bytes) to " + printable(out.string());
+         describe(built.index) + " (" + std::to_string(built.bytes.size()) + " bytes) to " + printable(out.string());
 }
 
 /// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
 auto build_file(vector_table table, const vector_index& index, const fs::path& out) -> braid::checked<std::string> {
-  const std::size_t count = table.size();
   const std::uint32_t dimensions = table.dimensions;
-  merged_vectors built{.bytes = {}, .vectors = table.size(), .lists = lists.count};
+  merged_vectors built{.bytes = {}, .vectors = table.size(), .index = index};
   if (built.vectors > detail::max_vectors / vector_block)
     return refused("too_many_vectors",
                    "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors", {});
   {
-    progress_bar bar(std::holds_alternative<vector_graph>(index) ? "making the graph" : "making lists");
-    const auto show = [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); };
-    bytes = std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, show); }, index);
+    progress_bar bar(describe_work(index));
+    built.bytes = vector_file_bytes(std::move(table), index,
+                                    [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
   }
-  if (auto written = write(out, bytes); !written) return std::unexpected(std::move(written.error()));
-  return "wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") + describe(index) + " (" +
-         std::to_string(bytes.size()) + " bytes) to " + printable(out.string());
+  return write_built(built, dimensions, out);
 }
 
 /// Returns the index that a build makes.
@@ -173,10 +166,7 @@ auto vectors_build_command(const vectors_build_options& options) -> exit_status 
                                   "--lists must be at most the number of vectors, " + std::to_string(count) + "; got " +
                                       std::to_string(options.lists),
                                   "about the square root of the number of vectors is usual"));
-  const auto written =
-      build_file(std::move(*table),
-                 {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
-                 options.out);
+  const auto written = build_file(std::move(*table), chosen_index(options), options.out);
   if (!written) return report(written.error());
   print(*written + "\n");
   return exit_status::fine;
@@ -193,14 +183,14 @@ auto vectors_merge_command(const vectors_merge_options& options) -> exit_status 
   if (!changes) return report(changes.error());
   const std::size_t changed = changes->changed.size();
   const std::size_t deleted = changes->deleted.size();
-  vector_table table = apply_changes(**base, std::move(*changes));
-  if (table.size() == 0)
-    return report(make_diagnostic("no_vectors", "the changes delete all vectors of the file",
-                                  "a file needs at least one vector; keep one, or remove the endpoint"));
-  // A file keeps its lists, unless there are fewer vectors than lists.
-  const auto lists = static_cast<std::uint32_t>(std::min<std::size_t>((*base)->lists(), table.size()));
-  const auto written = build_file(std::move(table), {.count = lists, .seed = (*base)->seed()},
-                                  options.out.empty() ? options.file : options.out);
+  braid::checked<merged_vectors> merged;
+  {
+    progress_bar bar(describe_work(find_index(**base)));
+    merged = merge_vectors(**base, std::move(*changes),
+                           [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+  }
+  if (!merged) return report(merged.error());
+  const auto written = write_built(*merged, (*base)->dimensions(), out);
   if (!written) return report(written.error());
   print("merged " + counted(changed, "vector") + " and " + counted(deleted, "deletion") + ", " + *written + "\n");
   return exit_status::fine;
@@ -227,7 +217,7 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
     return exit_status::fine;
   }
   print(counted(in.size(), "vector") + " of " + counted(in.dimensions(), "dimension") +
-        (in.id_type() == value_type::string ? ", ids are strings" : "") + describe(index_of(in)) +
+        (in.id_type() == value_type::string ? ", ids are strings" : "") + describe(find_index(in)) +
         (in.lists() == 0 && !in.graph() ? "" : ", seed " + std::to_string(in.seed())) + ", " +
         std::to_string(in.bytes()) + " bytes\ndigest " + in.digest() + "\n");
   return exit_status::fine;

@@ -119,7 +119,7 @@ TEST_CASE("a file keeps its lists, unless fewer vectors are left, and its seed")
   gone.changed.dimensions = 1;
   gone.deleted = {row_id(std::int64_t{2})};
   const merged_vectors merged = merge_vectors(*base.file, std::move(gone)).value();
-  CHECK(merged.lists == 2);
+  CHECK(std::get<vector_lists>(merged.index).count == 2);
   CHECK(file_in_memory(merged.bytes).file->seed() == 9);
 }
 
