@@ -281,6 +281,7 @@ auto vector_merger::merge_list(place& at) -> braid::checked<void> {
     if (!merged) return merged;
     if (const auto next = follow(at); !next) return std::unexpected(next.error());
     after(merge_step::published);
+    at.opened.reset();  // may be the old file, if its plans are pinned
     file = open_file(at);
     if (!file) return std::unexpected(std::move(file.error()));
   }
