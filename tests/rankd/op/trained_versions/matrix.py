@@ -150,14 +150,13 @@ def thresholds(model: Any) -> dict[str, set[float]]:
     return found
 
 
-def hard_rows(model: Any, floats: bool, seed: int) -> np.ndarray:
+def hard_rows(known: dict[str, set[float]], floats: bool, seed: int) -> np.ndarray:
     """Usual rows, with values exchanged for those at which splits turn, and for the ends of the numbers."""
     rng = np.random.default_rng(seed)
     kind = np.float32 if floats else np.float64
     ends = [0.0, -0.0, 5e-324, -5e-324, 1e-40, -1e-40, 1.1754943508222875e-38, 3.4028234663852886e38,
             -3.4028234663852886e38, 1e-36, -1e-36, 1e-35, 1.0000000180025095e-35]
     rows = rows_of(MOST_ROWS, seed, nulls=True)
-    known = thresholds(model)
     for at, (name, type_name) in enumerate(KEYS.items()):
         if type_name == "bool":
             continue
@@ -290,7 +289,7 @@ def compare(trainer: str, objective: str, target: Any, option: Option, rankd: st
     except Exception as why:  # an option that this version does not have
         totals.not_trained += 1
         return f"{start} not trained: {(str(why).strip() or type(why).__name__).splitlines()[-1][:60]} | | |"
-    rows = hard_rows(model, floats, 11)
+    rows = hard_rows(thresholds(model), floats, 11)
     if option.kind == "pandas":
         rows[(rows[:, BRAND] < 0) | (rows[:, BRAND] > BRANDS + 3), BRAND] = np.nan
     try:
