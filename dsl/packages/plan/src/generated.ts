@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 3b0b72f5ead742072ba520c94db40f57f90e740a43788a8ecaba12423b70f9d9
+// digest ops 46609bc1a47dfe4f33f2964557a1323aeceb3cbbb02ae9ab6aa78c95598318e2
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -548,9 +548,9 @@ export interface CandidateSet {
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under `key` has a member, or the score of the member. */
   membersOf(options: MembersOfOptions): CandidateSet;
-  /** Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
+  /** Returns the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
   nearest<Count extends number | bigint, Probe extends number | bigint, EfSearch extends number | bigint>(options: NearestOptions<Count, Probe, EfSearch>): CandidateSet;
-  /** One page of the rows: the first page, or the page that begins at the cursor of the request. */
+  /** Returns one page of the rows: the first page, or the page that begins at the cursor of the request. */
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have the id. */
   rankFusion(options: RankFusionOptions): CandidateSet;
