@@ -86,7 +86,7 @@ merge_at = )" + std::to_string(merge_at) + "\n");
   /// Replaces the file.
   void build(const std::string& lines) const {
     const std::vector from{folder.write("v.ndjson", lines)};
-    if (!replace_file(file(), vector_file_bytes(value_of(read_vectors(from, 2)), {})))
+    if (!replace_file(file(), vector_file_bytes(value_of(read_vectors(from, 2)), vector_lists{})))
       throw std::runtime_error("no file of vectors can be written");
   }
 
