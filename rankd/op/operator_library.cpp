@@ -95,7 +95,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
     if (is_taken(name, known) || made.contains(name))
       problems.add({.code = "duplicate_operator",
                     .pointer = {},
-                    .message = "there is already an operator " + quote_name(name) + " already" +
+                    .message = "there is already an operator " + quote_name(name) +
                                (known.contains(name) ? ", from " + known.find(name)->second->from->library : ""),
                     .hint = "each operator name may be used only once, in only one library",
                     .node = {},

@@ -26,7 +26,7 @@ TEST_CASE("a refusal compares with its code and not with another category's") {
 
 TEST_CASE("a fault names place and byte") {
   CHECK(braid::detail::resp_fault{.code = resp_errc::unknown_type, .offset = 3, .byte = 'x'}.to_text() ==
-        "byte 3 of the reply, in a value that begins with `x`: a value begins with a byte that is not a type");
+        "byte 3 of the reply, in a value that begins with `x`: a value begins with a byte that is not a valid type");
   CHECK(braid::detail::resp_fault{.code = resp_errc::unknown_type, .offset = 0, .byte = 0xff}.to_text().find("0xff") !=
         std::string::npos);
 }

@@ -17,7 +17,7 @@ class MakeRelease(ToolCase):
         self.write({"CMakeLists.txt": "project(braid VERSION 1.2.3 LANGUAGES CXX)\n", ".gitignore": "/build/\n",
                     "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
                     "packages.txt": "build  cmake  configures\nbuild  libfoo++-dev  does foo\ntest  bar  tests\n",
-                    "src/CMakeLists.txt": "braid_layer(base\n", "src/base/a.cpp": "#include <braid/braid.hpp>\nint a;\n",
+                    "src/CMakeLists.txt": "braid_layer(base\nbraid_layer(runtime\n", "src/base/a.cpp": "#include <braid/braid.hpp>\nint a;\n",
                     "include/braid/braid.hpp": "#pragma once\nint umbrella;\n", "include/braid/slab.hpp": "",
                     "include/braid/threads.hpp": ""})
         self.git("init", "--quiet")

@@ -183,7 +183,7 @@ TEST_CASE("a batch that was killed goes on where its answers are safe") {
     CHECK(has(refused.err, "batch_unfinished"));
     const process_end other = run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--resume"});
     CHECK(other.status == 1);
-    CHECK(has(other.err, "something else: plan"));
+    CHECK(has(other.err, "these differ: plan"));
   }
   const process_end resumed = run_batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
   CHECK(resumed.err.starts_with("continuing after request line ") == killed);
@@ -300,7 +300,7 @@ TEST_CASE("a file of vectors that was made anew is another one, unless it is the
   REQUIRE(build("other.ndjson") == 0);
   const process_end refused = run({"batch", "--in", "in", "--out", "out", "--resume"});
   CHECK(refused.status == 1);
-  CHECK(has(refused.err, "something else: plan"));
+  CHECK(has(refused.err, "these differ: plan"));
   REQUIRE(build("vectors/products.ndjson") == 0);
   CHECK(run({"batch", "--in", "in", "--out", "out", "--resume"}).status == 0);
   CHECK((content(project.path() / "out") == content(project.path() / "whole")));

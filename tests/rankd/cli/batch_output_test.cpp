@@ -114,7 +114,7 @@ TEST_CASE("what the answers were made from must be the same, and what is not is 
   interrupted_batch(out);
   const auto answers = batch_output::open(out, {{"plan", "a"}, {"stores", {2}}}, unfinished::resume);
   REQUIRE(code_of(answers) == "resume_mismatch");
-  CHECK(answers.error().front().message.ends_with("something else: stores"));
+  CHECK(answers.error().front().message.ends_with("these differ: stores"));
   CHECK(batch_output::open(out, first_world, unfinished::resume).has_value());
 }
 

@@ -178,7 +178,7 @@ TEST_CASE("memory is what machine and cgroups leave together") {
       if (each.area == "memory") return std::string(to_string(each.how)) + " " + each.found;
     return std::string("nothing");
   };
-  CHECK(found() == "ok 3906 MiB are left on this machine");
+  CHECK(found() == "ok 3906 MiB of memory are left on this machine");
   of.write("sys/fs/cgroup/a/memory.max", "2147483648\n");
   of.write("sys/fs/cgroup/a/memory.current", "1073741824\n");
   CHECK(found() == "ok 1024 MiB of memory are left in this cgroup");

@@ -511,7 +511,7 @@ TEST_CASE("a request on the command line captures the rows of nodes") {
   CHECK(answer.at("captured")[0].at("rows").contains("final_score"));
   CHECK(answer.at("captured")[1].at("rows").at("id") == json::array({1}));
   const process_end table = rankd_in(project.path(), {"rank", "--table", "--capture", "cutoff"}, request);
-  CHECK(has(table.out, "cutoff gives "));
+  CHECK(has(table.out, "cutoff returns "));
   const process_end wrong = rankd_in(project.path(), {"rank", "--capture", "cutof"}, request);
   CHECK(wrong.status == 1);
   CHECK(has(wrong.out, "unknown_node"));

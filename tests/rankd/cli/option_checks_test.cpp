@@ -17,14 +17,14 @@ TEST_CASE("whole numbers are digits of ten within their bounds") {
   for (const char* wrong : {"", "0", "4097", "-1", "+1", "01", "010", "0x10", "1.0", "1e2", " 1", "1 ", "one",
                             "18446744073709551617", "9223372036854775808"}) {
     CAPTURE(wrong);
-    CHECK(check(std::string(wrong)) == "must be a whole number from 1 to 4096, got `" + std::string(wrong) + "`");
+    CHECK(check(std::string(wrong)) == "must be an integer from 1 to 4096, got `" + std::string(wrong) + "`");
   }
   const CLI::Validator any =
       whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (const char* fine : {"0", "-1", "9223372036854775807", "-9223372036854775808"})
     CHECK(any(std::string(fine)).empty());
   for (const char* wrong : {"9223372036854775808", "-9223372036854775809", "-01", "00"})
-    CHECK(any(std::string(wrong)) == "must be a whole number of 64 bits, got `" + std::string(wrong) + "`");
+    CHECK(any(std::string(wrong)) == "must be an integer of 64 bits, got `" + std::string(wrong) + "`");
 }
 
 TEST_CASE("numbers with fractions are finite and within their bounds") {

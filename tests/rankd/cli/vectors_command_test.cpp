@@ -442,11 +442,11 @@ TEST_CASE("a graph is shown, searched and kept by a merge") {
     return rankd_in(project.path(), words);
   };
   const process_end exact = search("l2", {});
-  CHECK(has(exact.err, " 700 vectors looked at"));
+  CHECK(has(exact.err, " 700 vectors compared"));
   const process_end wide = search("l2", {"--ef-search", "50", "--recall"});
   CHECK(wide.out == exact.out);
   CHECK(has(wide.err, "recall 1.0000"));
-  CHECK_FALSE(has(wide.err, " 700 vectors looked at"));
+  CHECK_FALSE(has(wide.err, " 700 vectors compared"));
   const process_end other = search("cosine", {"--ef-search", "50"});
   CHECK(other.status == 1);
   CHECK(has(other.err, "was made for the metric l2, but --metric is cosine"));

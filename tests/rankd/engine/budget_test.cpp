@@ -131,7 +131,7 @@ TEST_CASE("who goes over a budget does not depend on threads or order") {
       engine_world world(4, {.max_inline_ns = here, .order = order});
       const ranking answer = world.rank(world.bind(artifact, of_rows(520)), user_1);
       CHECK(error_of(answer) == "row_budget_exceeded n5");
-      CHECK(has(answer, "makes 615 rows"));
+      CHECK(has(answer, "creates 615 rows"));
     }
   }
 }

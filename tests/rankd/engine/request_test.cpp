@@ -60,13 +60,13 @@ TEST_CASE("where ids are strings, users, candidates and questions have such") {
   CHECK(parse_request(R"({"user_id":")" + std::string(max_id_bytes, 'x') + "\"}", shop).has_value());
 
   const auto refused = [&shop](const std::string& text) { return parse_request(text, shop).error().front(); };
-  const std::string rule = " is a string of 1 to 128 bytes without NUL, not ";
-  CHECK(refused(R"({"user_id":7})").message == "a user_id of this project" + rule + "an integer: `7`");
-  CHECK(refused(R"({"user_id":""})").message == "a user_id of this project" + rule + "an empty string");
-  CHECK(refused(R"({"candidates":[{"id":17}]})").message == "an id" + rule + "an integer: `17`");
-  CHECK(refused(R"({"candidates":[{"id":"a\u0000"}]})").message == "an id" + rule + "a string with NUL");
+  const std::string rule = " a string of 1 to 128 bytes without NUL, not ";
+  CHECK(refused(R"({"user_id":7})").message == "a user_id of this project must be" + rule + "an integer: `7`");
+  CHECK(refused(R"({"user_id":""})").message == "a user_id of this project must be" + rule + "an empty string");
+  CHECK(refused(R"({"candidates":[{"id":17}]})").message == "an id is" + rule + "an integer: `17`");
+  CHECK(refused(R"({"candidates":[{"id":"a\u0000"}]})").message == "an id is" + rule + "a string with NUL");
   CHECK(refused(R"({"candidates":{"id":[")" + std::string(max_id_bytes + 1, 'x') + "\"]}}").message ==
-        "an id" + rule + "a string of 129 bytes");
+        "an id is" + rule + "a string of 129 bytes");
   CHECK((
       testing::list(parse_request(R"({"user_id":{},"candidates":{"id":["a",1.5,null,""]},"explain":{"ids":[1]}})", shop)
                         .error()) == lines{"bad_user_id /user_id", "bad_id /candidates/id/1", "bad_id /candidates/id/2",

@@ -389,7 +389,7 @@ TEST_CASE("a server of HTTP/1 is named as such") {
   if (!braid::testing::can_speak_http2()) return;
   grpc_scene old(nullptr, {.http2 = {.enabled = false}});
   CHECK(old.ask(old.add(old.options()), two_rows()) == "model_bad_answer");
-  CHECK(old.last.contains("the server answers by HTTP/1"));
+  CHECK(old.last.contains("the server uses HTTP/1"));
   CHECK(old.last.ends_with(advice));
   CHECK(old.ready(old.options()).ends_with(advice));
 }

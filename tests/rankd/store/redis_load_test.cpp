@@ -157,7 +157,7 @@ TEST_CASE("wrong data changes nothing, and is complained about as by the embedde
   CHECK(diagnostics("nonsense\n").size() == 1);
   const auto twin = diagnostics("\n{\"list\":\"follow:7\",\"values\":[]}\n");
   CHECK(twin.front().code == "duplicate_key");
-  CHECK(twin.front().message.find("at line 7 of ") != std::string::npos);
+  CHECK(twin.front().message.find("in line 7 of ") != std::string::npos);
   CHECK(diagnostics("{\"list\":\"rankd:load\",\"values\":[]}\n").front().code == "reserved_key");
   std::string many;
   for (int i = 0; i < 200; ++i) many += "nonsense\n";

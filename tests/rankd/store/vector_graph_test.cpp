@@ -318,7 +318,7 @@ TEST_CASE("wrong links and impossible settings are refused in a file, though its
   const auto with_link = [&](std::size_t layer, std::uint64_t node, std::size_t link, std::uint32_t to) {
     return refusal_of(with_value(bytes, vector_part::links, layers.first_link(layer, node) + link, to));
   };
-  const std::string wrong = "vectors_corrupt: the file of vectors is damaged: ";
+  const std::string wrong = "vectors_corrupt: the vector file is damaged: ";
   for (std::size_t layer = 0; layer <= layers.top(); ++layer) {
     CAPTURE(layer);
     const auto size = static_cast<std::uint32_t>(layers.size(layer));
