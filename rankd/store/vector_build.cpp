@@ -1,6 +1,7 @@
 // rankd/store/vector_build.cpp: clusters vectors by k-means with a seed, and writes the parts of a file of vectors.
 #include <rankd/store/vector_build.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/crc32c.hpp>
 #include <rankd/store/detail/graph_build.hpp>
@@ -281,8 +282,14 @@ auto find_index(const vector_file& file) -> vector_index {
   return vector_lists{.count = file.lists(), .seed = file.seed()};
 }
 
-auto vector_file_bytes(vector_table table, const vector_index& index, const vector_progress& progress) -> std::string {
-  return std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, progress); }, index);
+auto build_vectors(vector_table table, const vector_index& index, const vector_progress& progress)
+    -> braid::checked<built_vectors> {
+  constexpr std::size_t max_vectors = detail::max_vectors / vector_block;
+  if (table.size() > max_vectors)
+    return refused("too_many_vectors", "a file has at most " + std::to_string(max_vectors) + " vectors");
+  built_vectors out{.bytes = {}, .vectors = table.size(), .index = index};
+  out.bytes = std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, progress); }, index);
+  return out;
 }
 
 auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const vector_progress& progress)

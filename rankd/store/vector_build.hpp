@@ -86,8 +86,16 @@ auto vector_file_bytes(vector_table table, const vector_lists& lists, const vect
 auto vector_file_bytes(vector_table table, const vector_graph& graph, const vector_progress& progress = {})
     -> std::string;
 
-/// Returns the bytes of a file with these vectors and this index.
-auto vector_file_bytes(vector_table table, const vector_index& index, const vector_progress& progress = {})
-    -> std::string;
+/// A file of vectors that was built.
+struct built_vectors {
+  std::string bytes;
+  std::uint64_t vectors = 0;
+  vector_index index;
+};
+
+/// Builds a file with these vectors and this index. The requirements and the cost are those of `vector_file_bytes`.
+/// Errors: too_many_vectors.
+auto build_vectors(vector_table table, const vector_index& index, const vector_progress& progress = {})
+    -> braid::checked<built_vectors>;
 
 }  // namespace rankd

@@ -4,7 +4,6 @@
 #include <rankd/plan/key_template.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/vector_bytes.hpp>
-#include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/error.hpp>
 
 #include <braid/base/detail/number_in.hpp>
@@ -52,19 +51,15 @@ auto find_slot(const vector_file& file, const row_id& id) -> std::optional<std::
 }  // namespace
 
 auto merge_vectors(const vector_file& base, vector_changes changes, const vector_progress& progress)
-    -> braid::checked<merged_vectors> {
+    -> braid::checked<built_vectors> {
   vector_table table = apply_changes(base, std::move(changes));
   if (table.size() == 0)
     return refused("no_vectors", "the changes delete all vectors of the file",
                    "a file needs at least one vector; keep one, or remove the endpoint");
-  constexpr std::size_t max_vectors = detail::max_vectors / vector_block;
-  if (table.size() > max_vectors)
-    return refused("too_many_vectors", "a file has at most " + std::to_string(max_vectors) + " vectors");
-  merged_vectors out{.bytes = {}, .vectors = table.size(), .index = find_index(base)};
-  if (auto* const lists = std::get_if<vector_lists>(&out.index))
+  vector_index index = find_index(base);
+  if (auto* const lists = std::get_if<vector_lists>(&index))
     lists->count = static_cast<std::uint32_t>(std::min<std::size_t>(lists->count, table.size()));
-  out.bytes = vector_file_bytes(std::move(table), out.index, progress);
-  return out;
+  return build_vectors(std::move(table), index, progress);
 }
 
 auto count_listed(const embedded_store::snapshot& in, const vector_changes_policy& list) -> braid::result<std::size_t> {

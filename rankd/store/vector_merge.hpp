@@ -15,18 +15,11 @@
 
 namespace rankd {
 
-/// The bytes of a file after changes.
-struct merged_vectors {
-  std::string bytes;
-  std::uint64_t vectors = 0;
-  vector_index index;
-};
-
 /// Returns the file that a build of the remaining vectors makes, with the index of `base`. If fewer
 /// vectors than lists remain, the file has as many lists as vectors. Requires changes for this file. Cost: that of
 /// `vector_file_bytes`, and the memory of all vectors twice. Errors: no_vectors if no vector remains, too_many_vectors.
 auto merge_vectors(const vector_file& base, vector_changes changes, const vector_progress& progress = {})
-    -> braid::checked<merged_vectors>;
+    -> braid::checked<built_vectors>;
 
 /// An id in a list of changed vectors.
 struct listed_vector {

@@ -101,7 +101,7 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   void task_has_left() noexcept;
 
  private:
-  /// What a home is for. A home of one task deletes itself at its end.
+  /// The use of a home. A home that was created for one task deletes itself when the task has ended.
   enum class purpose : std::uint8_t {
     many_tasks,
     root_task,  // the first task runs in the root scope

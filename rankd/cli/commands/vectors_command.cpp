@@ -82,17 +82,13 @@ auto describe(const vector_index& index) -> std::string {
          std::to_string(graph.ef_construction) + ", metric " + std::string(to_string(graph.metric)) + ")";
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the title of the progress of a build.
 auto describe_work(const vector_index& index) -> std::string {
   return std::holds_alternative<vector_graph>(index) ? "making the graph" : "making lists";
 }
 
 /// Writes a file, and returns the sentence that describes it.
-auto write_built(const merged_vectors& built, std::uint32_t dimensions, const fs::path& out)
+auto write_built(const built_vectors& built, std::uint32_t dimensions, const fs::path& out)
     -> braid::checked<std::string> {
   if (auto written = write(out, built.bytes); !written) return std::unexpected(std::move(written.error()));
   return "wrote " + counted(built.vectors, "vector") + " of " + counted(dimensions, "dimension") +
@@ -102,16 +98,14 @@ auto write_built(const merged_vectors& built, std::uint32_t dimensions, const fs
 /// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
 auto build_file(vector_table table, const vector_index& index, const fs::path& out) -> braid::checked<std::string> {
   const std::uint32_t dimensions = table.dimensions;
-  merged_vectors built{.bytes = {}, .vectors = table.size(), .index = index};
-  if (built.vectors > detail::max_vectors / vector_block)
-    return refused("too_many_vectors",
-                   "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors", {});
+  braid::checked<built_vectors> built;
   {
     progress_bar bar(describe_work(index));
-    built.bytes = vector_file_bytes(std::move(table), index,
-                                    [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+    built = build_vectors(std::move(table), index,
+                          [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
   }
-  return write_built(built, dimensions, out);
+  if (!built) return std::unexpected(std::move(built.error()));
+  return write_built(*built, dimensions, out);
 }
 
 /// Returns the index that a build makes.
@@ -183,7 +177,7 @@ auto vectors_merge_command(const vectors_merge_options& options) -> exit_status 
   if (!changes) return report(changes.error());
   const std::size_t changed = changes->changed.size();
   const std::size_t deleted = changes->deleted.size();
-  braid::checked<merged_vectors> merged;
+  braid::checked<built_vectors> merged;
   {
     progress_bar bar(describe_work(find_index(**base)));
     merged = merge_vectors(**base, std::move(*changes),

@@ -74,9 +74,9 @@ batch_runner::~batch_runner() {
 }
 
 auto batch_runner::wants_more() const -> bool {
-  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If
-  // pieces are short, the queue holds more of them, so that each loop finds work while that thread waits for the disk
-  // or for a CPU. Large pieces are limited by their bytes.
+  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If pieces
+  // are short, the queue holds more of them, so that each loop finds work while that thread waits for the disk or for a
+  // CPU. Large pieces are limited by their bytes.
   constexpr std::size_t min_pieces = 4;
   constexpr std::size_t max_pieces = 256;
   constexpr std::size_t max_bytes = std::size_t{4} << 20U;

@@ -86,7 +86,7 @@ TEST_CASE("a list has the vectors of its ids, and deletes those without one that
   CHECK(is_merged(*base.file, read[2]));
   CHECK_FALSE(is_merged(*base.file, read[4]));
 
-  const merged_vectors merged = merge_vectors(*base.file, to_changes(read, *base.file)).value();
+  const built_vectors merged = merge_vectors(*base.file, to_changes(read, *base.file)).value();
   CHECK(merged.vectors == 2);
   const file_in_memory after(merged.bytes);
   for (const listed_vector& each : read) CHECK(is_merged(*after.file, each));
@@ -118,7 +118,7 @@ TEST_CASE("a file keeps its lists, unless fewer vectors are left, and its seed")
   vector_changes gone;
   gone.changed.dimensions = 1;
   gone.deleted = {row_id(std::int64_t{2})};
-  const merged_vectors merged = merge_vectors(*base.file, std::move(gone)).value();
+  const built_vectors merged = merge_vectors(*base.file, std::move(gone)).value();
   CHECK(std::get<vector_lists>(merged.index).count == 2);
   CHECK(file_in_memory(merged.bytes).file->seed() == 9);
 }
