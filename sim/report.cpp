@@ -98,23 +98,33 @@ void print_thread(const thread& shown) {
   if (count > 0) print_stack(std::span(shown.frames).first(static_cast<std::size_t>(count)));
 }
 
+/// Each frame but one is a return address, and belongs to the call before it. The frame that a signal interrupted is
+/// the address of an instruction, which may be the first of its function. It is stored as its call would be: one byte
+/// further.
 void keep_stack(thread& shown) {
   const int count = ::backtrace(shown.frames.data(), max_frames);
+  const auto frames = std::span(shown.frames).first(static_cast<std::size_t>(count));
+  const auto interrupted = std::ranges::find(frames, shown.interrupted_at);
+  if (interrupted != frames.end() && *interrupted != nullptr) *interrupted = static_cast<char*>(*interrupted) + 1;
   shown.frame_count.store(count, std::memory_order_release);
 }
 
 /// A signal handler of threads that wait for the token: stores the stack of the thread.
-void answer(int /*signal*/) {
+void answer() {
   const int error = errno;
-  if (self != nullptr) keep_stack(*self);
+  if (self != nullptr) {
+    keep_stack(*self);
+    self->interrupted_at = nullptr;
+  }
   errno = error;
 }
 
 /// A signal handler. If the signal comes from braid-sim, reports that the running thread is stuck, and ends the
 /// process. Otherwise stores the stack of the thread.
-void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
+void answer_or_report(int /*signal*/, siginfo_t* info, void* context) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));
-  if (self == nullptr || !is_asked) return answer(signal);
+  if (self != nullptr) self->interrupted_at = instruction(context);
+  if (self == nullptr || !is_asked) return answer();
   if (page->asked.load(std::memory_order_relaxed) == question::end_of_world)
     report_and_exit(
         "the time of the world is over, but this program still runs; the world requires this program to end");

@@ -62,6 +62,7 @@ struct thread {
   int end_rounds = 0;                               ///< rounds of destructors of thread-specific data
   std::array<void*, max_frames> frames{};
   std::atomic<int> frame_count = -1;
+  void* interrupted_at = nullptr;  ///< while a signal handler runs: the instruction that the signal interrupted
 };
 
 inline constexpr std::size_t max_threads = 2048;
@@ -137,6 +138,9 @@ void run_handlers();
 void send_to_process(int signal);
 /// Installs handlers for signals that would end the process, and for the signal with which braid-sim requests a report.
 void install_handlers(void (*report)(int, siginfo_t*, void*));
+
+/// Returns the address of the instruction that a signal interrupted. `context` is the third argument of its handler.
+auto instruction(const void* context) -> void*;
 
 // Reports about the simulated process.
 void report_and_exit(const char* sentence);

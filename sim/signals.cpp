@@ -89,6 +89,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     if (has_handler(signal)) {
       call_handler(signal, info, context);
     } else {
+      if (self != nullptr) self->interrupted_at = instruction(context);
       crash(signal);
     }
   } else if (self != nullptr) {
@@ -203,6 +204,15 @@ SIM_CALL(sighandler_t, signal, int signal, sighandler_t handler) {
   action old{};
   if (sim_sigaction(signal, &wanted, &old) != 0) return SIG_ERR;
   return old.sa_handler;
+}
+
+auto instruction(const void* context) -> void* {
+  const mcontext_t& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return reinterpret_cast<void*>(registers.gregs[REG_RIP]);
+#else
+  return reinterpret_cast<void*>(registers.pc);
+#endif
 }
 
 void install_handlers(void (*report)(int, siginfo_t*, void*)) {

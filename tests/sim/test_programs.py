@@ -220,11 +220,12 @@ class Ends(unittest.TestCase):
         self.assertEqual((status, output), (0, "no io_uring\n"))
 
     def test_a_thread_that_spins_is_reported_with_its_stack(self):
-        status, _, errors = run("ends", "spin", options=("--stuck-after", "1"))
-        self.assertEqual(status, 70, errors)
-        self.assertIn("a thread has run for too long without a call that the simulator intercepts", errors)
-        self.assertIn("thread 2 runs", errors)
-        self.assertIn("spin_without_a_call", errors)
+        for how, function in (("spin", "spin_in_a_loop"), ("spin_at_once", "spin_at_once")):
+            status, _, errors = run("ends", how, options=("--stuck-after", "1"))
+            self.assertEqual(status, 70, errors)
+            self.assertIn("a thread has run for too long without a call that the simulator intercepts", errors)
+            self.assertIn("thread 2 runs", errors)
+            self.assertIn(function, errors)
 
     def test_a_difference_of_two_runs_is_shown(self):
         # The program reads a random file of the system: of 20 seeds one at least differs.

@@ -21,12 +21,22 @@ void fail_to_lock() {
   waiter.join();
 }
 
-void spin_without_a_call() {
+/// Spins in the first instruction of a function.
+[[gnu::naked, gnu::noinline]] void spin_at_once() {
+#if defined(__x86_64__)
+  asm volatile("1: jmp 1b");
+#else
+  asm volatile("1: b 1b");
+#endif
+}
+
+void spin_without_a_call(void (*spin)()) {
+  std::thread([spin] { spin(); }).join();
+}
+
+void spin_in_a_loop() {
   static volatile bool is_over = false;
-  std::thread spinner([] {
-    while (!is_over) {}
-  });
-  spinner.join();
+  while (!is_over) {}
 }
 
 void abort_in_a_thread() {
@@ -76,7 +86,8 @@ void refuse_io_uring() {
 int main(int argc, char** argv) {
   const std::string_view how = argc > 1 ? argv[1] : "";
   if (how == "deadlock") fail_to_lock();
-  if (how == "spin") spin_without_a_call();
+  if (how == "spin") spin_without_a_call(&spin_in_a_loop);
+  if (how == "spin_at_once") spin_without_a_call(&spin_at_once);
   if (how == "abort") abort_in_a_thread();
   if (how == "throw") throw 1;
   if (how == "fork") fork_once();
