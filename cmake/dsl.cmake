@@ -9,7 +9,7 @@ if(NODE_EXECUTABLE)  # the page of plans has no packages
     add_test(NAME page/${name}
              COMMAND ${NODE_EXECUTABLE} --test tests/rankd/server/page/${name}.test.mjs
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(page/${name} PROPERTIES LABELS dsl TIMEOUT 300)
+    set_tests_properties(page/${name} PROPERTIES LABELS dsl TIMEOUT 600)
   endforeach()
 endif()
 if(NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_modules/typescript/lib/tsc.js)

@@ -62,7 +62,7 @@ add_test(NAME rankd/tutorial
          COMMAND ${Python3_EXECUTABLE} -B tests/rankd/transcripts.py --rankd $<TARGET_FILE:rankd> --project examples/books
                  ${transcripts}
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(rankd/tutorial PROPERTIES LABELS test TIMEOUT 120)
+set_tests_properties(rankd/tutorial PROPERTIES LABELS test TIMEOUT 600)
 
 # The commands of docs/shop.md.
 file(GLOB shop_transcripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/rankd/shop_walk/*.txt)
@@ -70,7 +70,7 @@ add_test(NAME rankd/shop_walk
          COMMAND ${Python3_EXECUTABLE} -B tests/rankd/transcripts.py --rankd $<TARGET_FILE:rankd>
                  --project tests/rankd/shop_walk ${shop_transcripts}
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(rankd/shop_walk PROPERTIES LABELS test TIMEOUT 120)
+set_tests_properties(rankd/shop_walk PROPERTIES LABELS test TIMEOUT 600)
 
 # The commands of docs/train_deploy_compare.md.
 file(GLOB training_transcripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/training/shown/*.txt)
@@ -78,7 +78,7 @@ add_test(NAME rankd/training_walk
          COMMAND ${Python3_EXECUTABLE} -B tests/rankd/transcripts.py --rankd $<TARGET_FILE:rankd>
                  --project examples/training ${training_transcripts}
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(rankd/training_walk PROPERTIES LABELS test TIMEOUT 120)
+set_tests_properties(rankd/training_walk PROPERTIES LABELS test TIMEOUT 600)
 
 # An interpreter of plans that shares nothing with the engine, and random plans on which both must agree.
 add_test(NAME oracle/interpreter
@@ -120,7 +120,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT BRAID_SANITIZE STREQUAL "thr
                          ENVIRONMENT RANKD_SIMD=${instructions})
   endforeach()
 endif()
-set_tests_properties(oracle/interpreter PROPERTIES LABELS test TIMEOUT 120)
+set_tests_properties(oracle/interpreter PROPERTIES LABELS test TIMEOUT 600)
 set_tests_properties(oracle/compare oracle/compare_redis oracle/compare_redis_cluster oracle/shop oracle/traffic PROPERTIES LABELS stress
                      TIMEOUT 600 COST 20)
 
@@ -138,7 +138,7 @@ if(NOT BRAID_MODEL AND NOT BRAID_SANITIZE)
            COMMAND ${Python3_EXECUTABLE} -B tests/doctor/tasks.py $<TARGET_FILE:braid_waiting_program>
                    $<TARGET_FILE:braid-doctor>
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(doctor/tasks PROPERTIES LABELS test TIMEOUT 300)
+  set_tests_properties(doctor/tasks PROPERTIES LABELS test TIMEOUT 600)
   add_dependencies(braid_tests_of_test braid_waiting_program braid-doctor)
 endif()
 
@@ -147,7 +147,7 @@ add_test(NAME texts/all_texts
          COMMAND ${Python3_EXECUTABLE} -B tests/texts/all_texts.py $<TARGET_FILE:rankd> $<TARGET_FILE:braid-doctor>
                  ${PROJECT_BINARY_DIR}/texts.txt
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(texts/all_texts PROPERTIES LABELS test TIMEOUT 300)
+set_tests_properties(texts/all_texts PROPERTIES LABELS test TIMEOUT 600)
 
 add_dependencies(braid_tests_of_test rankd braid-doctor)
 add_dependencies(braid_tests_of_stress rankd)
