@@ -20,12 +20,14 @@ import { placeOf, refusals, SpanTable, transformer } from "./transform.js";
 
 type SourceOptions = Parameters<ts.CompilerHost["getSourceFile"]>[1];
 
-/** The files of the standard library, read once for all compilers of a process. */
-const standardFiles = new Map<string, ts.SourceFile>();
+/** The files of the standard library and of the authoring package, parsed once for all compilers of a process. */
+const ownFiles = new Map<string, ts.SourceFile>();
 
-/** Keeps what does not change between compilations: the authoring package, unchanged plans. */
+/** The files of the authoring package as JavaScript, each with the text that it was made of. */
+const emittedFiles = new Map<string, { readonly text: string; readonly emitted: string }>();
+
+/** Keeps what does not change between compilations: unchanged plans. */
 export class ProgramCache {
-  readonly library = new Map<string, ts.SourceFile>();
   readonly plans = new Map<string, PlanText>();
   program: ts.Program | undefined;
 }
@@ -72,14 +74,13 @@ export class PlanProgram {
 
   /** A file of TypeScript or of the authoring package. */
   private ownSource(file: string, options: SourceOptions): ts.SourceFile | undefined {
-    const files = isStandard(file) ? standardFiles : this.cache.library;
-    const known = files.get(file);
+    const known = ownFiles.get(file);
     if (known !== undefined && isStandard(file)) return known;
     const text = this.files.read(file);
     if (text === undefined) return undefined;
     if (known !== undefined && known.text === text) return known;
     const made = ts.createSourceFile(file, text, options, true);
-    files.set(file, made);
+    ownFiles.set(file, made);
     return made;
   }
 
@@ -195,11 +196,7 @@ export class PlanProgram {
     return this.program
       .getSourceFiles()
       .filter(({ fileName }) => isLibrary(fileName))
-      .map(({ fileName, text }) => {
-        // The program would check the types of these files before it emits them.
-        const { outputText } = ts.transpileModule(text, { compilerOptions, fileName });
-        return this.moduleOf(fileName, outputText);
-      });
+      .map(({ fileName, text }) => this.moduleOf(fileName, emitLibraryFile(fileName, text)));
   }
 
   private idOf(file: string): string {
@@ -234,6 +231,15 @@ export class PlanProgram {
     }
     return undefined;
   }
+}
+
+function emitLibraryFile(file: string, text: string): string {
+  const known = emittedFiles.get(file);
+  if (known?.text === text) return known.emitted;
+  // The program would check the types of these files before it emits them.
+  const emitted = ts.transpileModule(text, { compilerOptions, fileName: file }).outputText;
+  emittedFiles.set(file, { text, emitted });
+  return emitted;
 }
 
 /** TypeScript's error about a comparison of types that have nothing in common. */
