@@ -31,7 +31,6 @@
 
 using namespace braid;
 using testing::eventually;
-using testing::manual_executor;
 using testing::queue_executor;
 using testing::test_loop;
 
@@ -99,7 +98,7 @@ TEST_CASE("each function is shown with the line of its latest await") {
 
 TEST_CASE("each kind of await leaves its place") {
   test_loop here;
-  manual_executor elsewhere;
+  testing::manual_executor elsewhere;
   async_mutex mutex;
   event event;
   promise<void> made;
@@ -134,7 +133,7 @@ TEST_CASE("each kind of await leaves its place") {
 
 TEST_CASE("each way to wait is named") {
   test_loop here;
-  manual_executor elsewhere;
+  testing::manual_executor elsewhere;
   channel<int> empty(1);
   channel<int> full(1);
   async_event event;
@@ -402,7 +401,7 @@ TEST_CASE("tasks that take a lock in turn are no deadlock, also where both looks
 
 TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
   test_loop here;
-  manual_executor elsewhere;
+  testing::manual_executor elsewhere;
   const auto look = [&] {  // in the function: it has begun, so that the deadline cannot withdraw it
     here.advance(3s);
     const auto tasks = tasks_at(here.io());
@@ -428,7 +427,7 @@ TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
 
 TEST_CASE("tasks in a scope within one that is stopped are still shown") {
   test_loop here;
-  manual_executor elsewhere;
+  testing::manual_executor elsewhere;
   future<void> ahead;
   const auto look = [&] {  // in the function: it has begun, so that the stop cannot withdraw it
     ahead.request_stop();
@@ -456,7 +455,7 @@ TEST_CASE("tasks in a scope within one that is stopped are still shown") {
 
 TEST_CASE("a task that is away is counted") {
   test_loop here;
-  manual_executor elsewhere;
+  testing::manual_executor elsewhere;
   here.io().spawn([](executor& there) -> task<void> { co_await schedule_on(there); }(elsewhere));
   here.run_once();
   const auto tasks = tasks_at(here.io());
@@ -529,7 +528,7 @@ TEST_CASE("a task in the root scope of another task's home is shown beside that 
 }
 
 TEST_CASE("a serial executor that runs jobs alone is not asked") {
-  manual_executor there;
+  testing::manual_executor there;
   {
     serial_executor where(there);
     REQUIRE(post(where, [] {}));
@@ -544,7 +543,7 @@ TEST_CASE("a serial executor that runs jobs alone is not asked") {
 }
 
 TEST_CASE("a home whose thread is blocked is named as late") {
-  manual_executor where;
+  testing::manual_executor where;
   auto ahead = spawn(where, dozes());
   where.run_all();
   const auto all = dump_at(where, duration::zero());

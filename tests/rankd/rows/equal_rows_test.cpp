@@ -9,6 +9,8 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 using namespace rankd;
@@ -35,25 +37,31 @@ auto is_higher(const cell& a, const cell& b) -> bool {
   return a > b;
 }
 
+auto values_of(const std::vector<model_row>& rows, std::uint32_t key) -> std::vector<cell> {
+  std::vector<cell> values;
+  for (const model_row& row : rows) values.push_back(value_of(row, key));
+  return values;
+}
+
 /// Whether the row at `position` is the one of its value that stays.
-auto stays(const std::vector<model_row>& rows, std::size_t position, const distinct_options& how) -> bool {
-  const auto score = [&](std::size_t at) { return value_of(rows[at], how.score_key); };
-  for (std::size_t other = 0; other < rows.size(); ++other) {
-    if (other == position || !is_same(value_of(rows[other], how.key_id), value_of(rows[position], how.key_id)))
-      continue;
-    if (how.stays == survivor::first && other < position) return false;
-    if (how.stays == survivor::last && other > position) return false;
-    if (how.stays != survivor::highest) continue;
-    if (is_higher(score(other), score(position))) return false;
-    if (other < position && !is_higher(score(position), score(other))) return false;
+auto stays(std::span<const cell> values, std::span<const cell> scores, std::size_t position, survivor kind) -> bool {
+  for (std::size_t other = 0; other < values.size(); ++other) {
+    if (other == position || !is_same(values[other], values[position])) continue;
+    if (kind == survivor::first && other < position) return false;
+    if (kind == survivor::last && other > position) return false;
+    if (kind != survivor::highest) continue;
+    if (is_higher(scores[other], scores[position])) return false;
+    if (other < position && !is_higher(scores[position], scores[other])) return false;
   }
   return true;
 }
 
 auto distinct_model(const std::vector<model_row>& rows, const distinct_options& how) -> std::vector<model_row> {
+  const std::vector<cell> values = values_of(rows, how.key_id);
+  const std::vector<cell> scores = values_of(rows, how.score_key);
   std::vector<model_row> out;
   for (std::size_t at = 0; at < rows.size(); ++at)
-    if (stays(rows, at, how)) out.push_back(rows[at]);
+    if (stays(values, scores, at, how.stays)) out.push_back(rows[at]);
   return out;
 }
 
@@ -129,12 +137,14 @@ TEST_CASE("partners are found by value, whatever the dictionaries, and nulls hav
       const auto partners = find_partners(left, right, key, memory);
       REQUIRE(partners.has_value());
       REQUIRE(partners->size() == left.size());
-      const std::vector<model_row> ours = rows_of(left);
+      const std::vector<cell> ours = values_of(rows_of(left), key);
+      std::vector<std::pair<cell, std::uint32_t>> theirs;
+      right.for_each_row(
+          [&](std::uint32_t row) { theirs.emplace_back(value_of(row_of(right.table(), row), key), row); });
       for (std::size_t at = 0; at < ours.size(); ++at) {
         std::uint32_t expected = no_partner;
-        right.for_each_row([&](std::uint32_t row) {
-          if (is_same(value_of(ours[at], key), value_of(row_of(right.table(), row), key))) expected = row;
-        });
+        for (const auto& [value, row] : theirs)
+          if (is_same(ours[at], value)) expected = row;
         CHECK((*partners)[at] == expected);
       }
     }
