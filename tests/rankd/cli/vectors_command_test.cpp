@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -419,6 +420,37 @@ TEST_CASE("a plan that searches a graph has the same answer from rank, batch, a 
   project.write("many.ndjson", turned);
   REQUIRE(project.build_graph().status == 0);
   CHECK(digest() == before);
+}
+
+TEST_CASE("changed vectors replace those of a file with a graph") {
+  const graph_project project;
+  REQUIRE(project.build_graph().status == 0);
+  const auto write_plan = [&](const std::string& name, std::optional<int> width) {
+    json plan = json::parse(rankd::read_text_file(project.path() / "plans/wide.json").value());
+    plan["plan_name"] = name;
+    json& params = plan.at("nodes").at(2).at("params");
+    params["changes"] = "known";
+    params.erase("ef_search");
+    if (width) params["ef_search"] = *width;
+    project.write("plans/" + name + ".json", plan.dump());
+  };
+  write_plan("changed", 100);
+  write_plan("changed_exact", std::nullopt);
+  const auto find = [&](const std::string& plan) {
+    return json::parse(rankd_in(project.path(), {"rank"},
+                                R"({"plan":")" + plan +
+                                    R"(","request_id":"r","explain":true,)"
+                                    R"("candidates":[{"id":101},{"id":105}],"output_keys":["likeness"]})")
+                           .out);
+  };
+  const auto nearest_of = [](const json& answer) { return answer.at("candidates").at(0).at("id"); };
+  const json changed = find("changed");
+  // The file has other vectors under these ids. The changes are the vectors of the products, which are the queries.
+  CHECK(nearest_of(find("wide")) != 101);
+  CHECK(nearest_of(changed) == 101);
+  CHECK(changed.at("candidates") == find("changed_exact").at("candidates"));
+  for (const json& node : changed.at("explain").at("nodes"))
+    if (node.at("node") == "near") CHECK((node.at("looked_at") > 18 && node.at("looked_at") < 1400));
 }
 
 TEST_CASE("a graph is shown, searched and kept by a merge") {
