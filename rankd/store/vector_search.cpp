@@ -64,7 +64,7 @@ struct prepared_query {
     const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
     kernel(block, numbers.data(), numbers.size(), out.data());
     if (metric == vector_metric::l2)
-      for (double& each : out) each = -each;
+      for (double& each : out) each = 0.0 - each;  // an equal vector has the score 0 and not -0
     if (metric == vector_metric::cosine)
       for (std::size_t at = 0; at < out.size(); ++at) out[at] = measure_cosine(out[at], square, squares[at]);
   }

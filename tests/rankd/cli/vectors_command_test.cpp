@@ -489,7 +489,7 @@ TEST_CASE("a graph is shown, searched and kept by a merge") {
   const process_end merged = rankd_in(project.path(), {"vectors", "merge", "vectors/products.rvec", "changes.ndjson"});
   CHECK(merged.out.starts_with("merged 1 vector and 2 deletions, wrote 700 vectors of 4 dimensions in a graph ("));
   CHECK(show("vectors/products.rvec").at("graph") == shown.at("graph"));
-  CHECK(has(search("l2", {"--ef-search", "50"}).out, "\"nearest\":[[701,"));
+  CHECK(has(search("l2", {"--ef-search", "50"}).out, "\"nearest\":[[701,0],"));
 }
 
 TEST_CASE("a plan that searches a graph of another metric is refused, and wrong options of a graph are refused") {
