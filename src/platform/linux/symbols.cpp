@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,8 +56,12 @@ class elf_file {
   explicit elf_file(const std::string& path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return;  // a device may have no end
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (error) return;
     std::ifstream in(path, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(in), {});
+    bytes_.resize(size);
+    in.read(bytes_.data(), static_cast<std::streamsize>(size));
+    bytes_.resize(static_cast<std::size_t>(in.gcount()));
   }
 
   template <typename T>
