@@ -2,6 +2,7 @@
 // completes a trace.
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>
+#include <doctor/trace_file.hpp>
 #include <doctor/trace_recovery.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -62,14 +62,6 @@ auto read(std::span<const std::string> words, trace_options& options) -> std::op
   return std::nullopt;
 }
 
-auto bytes_of(const std::string& file) -> std::string {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw std::system_error(errno, std::generic_category(), file);
-  std::string bytes(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) throw std::system_error(errno, std::generic_category(), file);
-  return bytes;
-}
-
 void append(const std::string& file, const std::string& bytes) {
   std::ofstream out(file, std::ios::binary | std::ios::app);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -91,7 +83,7 @@ auto recover(const std::string& file) -> int {
 }
 
 auto show(const trace_options& options) -> int {
-  const trace_file trace = parse_trace(bytes_of(options.file));
+  const trace_file trace = parse_trace(read_trace(options.file));
   if (options.adds_tracks && trace.has_paths) return failed(options.file + " already contains the tracks of --tracks");
   if (options.adds_tracks && trace.is_cut)
     return failed(options.file + " ends in the middle of a packet, so no tracks can be appended");

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace braid::doctor {
@@ -303,6 +307,15 @@ auto recorded_thread::innermost(std::uint64_t when) const noexcept -> std::size_
   auto at = static_cast<std::size_t>(std::prev(after) - slices.begin());
   while (at != no_slice && slices[at].end <= when) at = slices[at].parent;
   return at;
+}
+
+auto read_trace(const std::string& file) -> std::string {
+  const std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::system_error(errno, std::generic_category(), file);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  if (bytes.bad()) throw std::system_error(errno, std::generic_category(), file);
+  return std::move(bytes).str();
 }
 
 auto parse_trace(std::string_view bytes) -> trace_file { return trace_parser().parse(bytes); }

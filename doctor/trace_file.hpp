@@ -78,6 +78,10 @@ struct trace_file {
 inline constexpr std::uint64_t first_path_track = std::uint64_t{1} << 60U;
 inline constexpr std::uint32_t first_path_sequence = 0x7000'0000;
 
+/// Returns the bytes of a file.
+/// Errors: std::system_error with the path.
+auto read_trace(const std::string& file) -> std::string;
+
 /// Parses the bytes of a trace.
 /// Errors: std::runtime_error with a message if the bytes are not a trace.
 auto parse_trace(std::string_view bytes) -> trace_file;

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -31,13 +30,6 @@ auto locked(const std::string& file) -> descriptor {
   if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0)
     throw std::runtime_error(file + " is still being written by its process");
   return opened;
-}
-
-auto bytes_of(const std::string& file) -> std::string {
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) fail_at(file);
-  return bytes;
 }
 
 /// Writes a file under a temporary name and renames it, so that the file is either complete or unchanged.
@@ -66,7 +58,7 @@ auto recover_trace(const std::string& file) -> std::string {
   const auto rings = detail::left_rings::read(rings_file);
   if (!rings) throw std::runtime_error(rings.error());
   const descriptor lock = locked(file);
-  const std::string bytes = bytes_of(file);
+  const std::string bytes = read_trace(file);
   const bool is_same = bytes.empty() || bytes.starts_with(rings->first_packet());  // empty: it was killed early
   if (bytes.size() < rings->trace_bytes() || !is_same)
     throw std::runtime_error(rings_file + " does not belong to the process that has written " + file);

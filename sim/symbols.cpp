@@ -3,10 +3,11 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include <cxxabi.h>
 #include <elf.h>
@@ -24,8 +25,10 @@ auto read_file(const std::string& file) -> const std::string& {
   static std::map<std::string, std::string> known;
   const auto [place, is_new] = known.try_emplace(file);
   if (is_new) {
-    std::ifstream in(file, std::ios::binary);
-    place->second.assign(std::istreambuf_iterator<char>(in), {});
+    const std::ifstream in(file, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << in.rdbuf();
+    place->second = std::move(bytes).str();
   }
   return place->second;
 }
