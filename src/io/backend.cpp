@@ -1,21 +1,18 @@
 // src/io/backend.cpp: chooses the backend of a loop, and implements the parts that all backends share.
 #include "backends.hpp"
 
+#include "../platform/descriptors.hpp"
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 
 #include <array>
-#include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -62,20 +59,15 @@ auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
 }
 
 void descriptor::close() noexcept {
-  // close(2) is not repeated after EINTR, because Linux has closed the descriptor by then.
-  if (number_ != none) ::close(std::exchange(number_, none));
+  if (number_ != none) detail::close_descriptor(std::exchange(number_, none));
 }
 
 namespace detail {
 
 auto event_ends::create() -> result<event_ends> {
-  if (descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); event) return event_ends{std::move(event), {}};
-  const std::error_code refused = last_system_error();
-  if (refused == std::errc::too_many_files_open || refused == std::errc::too_many_files_open_in_system)
-    return fail(refused);
-  std::array<int, 2> numbers{};
-  if (::pipe2(numbers.data(), O_NONBLOCK | O_CLOEXEC) != 0) return fail(last_system_error());
-  return event_ends{descriptor(numbers[0]), descriptor(numbers[1])};
+  const event_numbers opened = open_event();
+  if (opened.read < 0) return fail(last_system_error());
+  return event_ends{descriptor(opened.read), descriptor(opened.write)};
 }
 
 auto wake_signal::create() -> result<wake_signal> {
@@ -84,22 +76,13 @@ auto wake_signal::create() -> result<wake_signal> {
   return wake_signal(std::move(*ends));
 }
 
-void wake_signal::raise() const noexcept {
-  const std::uint64_t one = 1;
-  // The write fails only if the counter or pipe is full, and then the loop wakes anyway.
-  [[maybe_unused]] const auto written = ::write(ends_.writable(), &one, sizeof(one));
-}
+void wake_signal::raise() const noexcept { raise_event(ends_.writable()); }
 
-/// Clears the event with one read. An eventfd is empty afterwards. A pipe may hold more bytes; it stays readable, and
-/// the next wake-up clears them.
-void wake_signal::clear() const noexcept {
-  std::array<std::uint64_t, 64> raised{};
-  [[maybe_unused]] const auto read = ::read(ends_.read.number(), raised.data(), sizeof(raised));
-}
+void wake_signal::clear() const noexcept { clear_event(ends_.read.number()); }
 
 void cannot_wait(const char* call, int error) noexcept {
   const std::string sentence = std::string("a loop cannot wait any more: ") + call +
-                               " failed: " + std::system_category().message(error) +
+                               " failed: " + to_error_code(error).message() +
                                "; the call must stay allowed while loops run: install seccomp filters before the "
                                "first loop is created, and do not close a loop's descriptors";
   contract_failed(sentence, "the system call of a waiting loop succeeds");

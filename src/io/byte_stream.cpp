@@ -1,6 +1,8 @@
 // src/io/byte_stream.cpp: the reads and writes of byte streams, which may need several system calls.
 #include <braid/io/byte_stream.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 
 #include <algorithm>
@@ -12,9 +14,7 @@ namespace {
 
 constexpr std::size_t max_system_read = std::size_t{1} << 30U;  // a count fits into an int
 
-auto system_failure(int negative) -> std::unexpected<std::error_code> {
-  return fail(std::error_code(-negative, std::system_category()));
-}
+auto system_failure(int negative) -> std::unexpected<std::error_code> { return fail(to_error_code(-negative)); }
 
 }  // namespace
 

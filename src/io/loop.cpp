@@ -1,6 +1,8 @@
 // src/io/loop.cpp: the iterations of an event loop, its start and its stop.
 #include <braid/io/loop.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
@@ -11,9 +13,6 @@
 
 #include <algorithm>
 #include <utility>
-
-#include <pthread.h>
-#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -46,7 +45,7 @@ constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec
 /// Forgets the current loop in the child of a fork, because the child's only thread runs no loop.
 void forget_loop_in_child() noexcept { current_loop = nullptr; }
 
-[[maybe_unused]] const int loop_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_loop_in_child);
+[[maybe_unused]] const int loop_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_loop_in_child);
 
 }  // namespace
 
@@ -88,11 +87,11 @@ void loop::enter() {
     // edge loop.stopped: observe, the thread that stopped the loop has dropped the posted jobs
     while (state_.load(acquire) != state::stopped) detail::let_others_run();
     current_loop = this;
-    thread_.store(::gettid(), relaxed);
+    thread_.store(detail::own_thread_id(), relaxed);
     return drop_early_tasks();
   }
   current_loop = this;
-  thread_.store(::gettid(), relaxed);
+  thread_.store(detail::own_thread_id(), relaxed);
   seen = state::starting;
   state_.compare_exchange_strong(seen, state::running, relaxed, relaxed);
   start_early_tasks();

@@ -78,7 +78,7 @@ auto detail::lookup_host(const std::string& name) -> result<socket_address::list
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(first, &::freeaddrinfo);
   socket_address::list all;
   for (const addrinfo* each = first; each != nullptr; each = each->ai_next)
-    if (const auto one = socket_address::from_system(each->ai_addr, each->ai_addrlen))
+    if (const auto one = socket_address::from_system(each->ai_addr, static_cast<socklen_t>(each->ai_addrlen)))
       if (one->is_ip() && std::ranges::find(all, *one) == all.end()) all.push_back(*one);
   if (all.empty()) return fail(errc::unknown_host);
   return all;

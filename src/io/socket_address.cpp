@@ -133,13 +133,14 @@ auto socket_address::unix_abstract(std::string_view name) -> result<socket_addre
 
 auto socket_address::from_system(const sockaddr* address, socklen_t size) -> result<socket_address> {
   socket_address made;
-  if (size < sizeof(sa_family_t) || size > sizeof(made.storage_)) return no_address();
-  std::memcpy(&made.storage_, address, size);
+  const auto bytes = static_cast<std::size_t>(size);
+  if (bytes < sizeof(sa_family_t) || bytes > sizeof(made.storage_)) return no_address();
+  std::memcpy(&made.storage_, address, bytes);
   made.size_ = size;
   switch (made.family()) {
-    case AF_INET: return size == sizeof(sockaddr_in) ? result<socket_address>(made) : no_address();
-    case AF_INET6: return size == sizeof(sockaddr_in6) ? result<socket_address>(made) : no_address();
-    case AF_UNIX: return size <= sizeof(sockaddr_un) ? result<socket_address>(made) : no_address();
+    case AF_INET: return bytes == sizeof(sockaddr_in) ? result<socket_address>(made) : no_address();
+    case AF_INET6: return bytes == sizeof(sockaddr_in6) ? result<socket_address>(made) : no_address();
+    case AF_UNIX: return bytes <= sizeof(sockaddr_un) ? result<socket_address>(made) : no_address();
     default: return no_address();
   }
 }
@@ -153,9 +154,10 @@ auto socket_address::port() const noexcept -> std::uint16_t {
 /// Returns the name of a Unix socket. An abstract name begins with a zero byte.
 auto socket_address::unix_name() const noexcept -> std::string_view {
   constexpr std::size_t head = offsetof(sockaddr_un, sun_path);
-  if (size_ <= head) return {};
+  const auto bytes = static_cast<std::size_t>(size_);
+  if (bytes <= head) return {};
   const char* const path = as<sockaddr_un>(storage_).sun_path;
-  const std::string_view name(path, size_ - head);
+  const std::string_view name(path, bytes - head);
   return path[0] == '\0' ? name : name.substr(0, name.find('\0'));
 }
 

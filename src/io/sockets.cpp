@@ -1,11 +1,12 @@
 // src/io/sockets.cpp: creates sockets, and reads and sets their options and addresses.
 #include "sockets.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -38,12 +39,7 @@ auto checked(int status) noexcept -> result<void> {
   return {};
 }
 
-auto do_not_block(int number) noexcept -> result<void> {
-  const int flags = ::fcntl(number, F_GETFL);
-  if (flags < 0) return fail(last_system_error());
-  if (auto set = checked(::fcntl(number, F_SETFL, flags | O_NONBLOCK)); !set) return set;
-  return checked(::fcntl(number, F_SETFD, FD_CLOEXEC));
-}
+auto do_not_block(int number) noexcept -> result<void> { return checked(set_non_blocking(number)); }
 
 auto make_socket(int family, int type) -> result<descriptor> {
   descriptor made(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -1,6 +1,8 @@
 // src/io/stream_listener.cpp: binds sockets and accepts connections, also while the process has no free descriptors.
 #include <braid/io/sockets.hpp>
 
+#include "../platform/descriptors.hpp"
+#include "../platform/system.hpp"
 #include "sockets.hpp"
 
 #include <braid/base/config.hpp>
@@ -10,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -145,12 +146,12 @@ auto stream_listener::accept() -> task<result<stream_socket>> {
     if (passes_by_itself(-outcome))
       co_await sleep_for(pause_after_refusals);
     else if (outcome != -EAGAIN)
-      co_return fail(std::error_code(-outcome, std::system_category()));
+      co_return fail(detail::to_error_code(-outcome));
   }
 }
 
 void stream_listener::keep_reserve() noexcept {
-  if (!reserve_) reserve_ = descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!reserve_) reserve_ = descriptor(detail::open_reserve());
 }
 
 auto stream_listener::refuse_one() noexcept -> refusal {

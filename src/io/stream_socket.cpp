@@ -1,6 +1,7 @@
 // src/io/stream_socket.cpp: connects stream sockets.
 #include <braid/io/sockets.hpp>
 
+#include "../platform/system.hpp"
 #include "sockets.hpp"
 
 #include <braid/coro/sleep.hpp>
@@ -63,7 +64,7 @@ auto stream_socket::connect(loop& loop, socket_address address, stream_socket::o
     error = co_await connect_operation(connection.registration(), address);
     if (error == EAGAIN) co_await sleep_for(pause);
   }
-  if (error != 0) co_return fail(std::error_code(error, std::system_category()));
+  if (error != 0) co_return fail(detail::to_error_code(error));
   if (is_connected_to_itself(connection.number())) co_return fail(std::make_error_code(std::errc::connection_refused));
   co_return connection;
 }

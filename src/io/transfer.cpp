@@ -1,46 +1,26 @@
 // src/io/transfer.cpp: the system calls that read and write, and what their results tell about the next call.
 #include <braid/io/detail/transfer.hpp>
 
+#include "../platform/descriptors.hpp"
+
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
-#include <ctime>
 
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 namespace braid::detail {
 namespace {
-
-/// Calls writev(2), and suppresses the SIGPIPE that EPIPE would send to the thread. If SIGPIPE was already pending or
-/// is blocked by the program, it stays pending.
-auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssize_t {
-  sigset_t pipe;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::sigpending(&pending);
-  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  const ::ssize_t written = ::writev(number, parts, count);
-  const int error = errno;
-  constexpr timespec at_once{.tv_sec = 0, .tv_nsec = 0};
-  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return written;
-}
 
 auto called(io_registration& registration, io_interest side, msghdr& message) noexcept -> ::ssize_t {
   const int number = registration.descriptor();
   const auto parts = static_cast<int>(message.msg_iovlen);
   const iovec& first = *message.msg_iov;
   if (side == io_interest::read) {
-    if (!registration.is_socket()) return ::readv(number, message.msg_iov, parts);
+    if (!registration.is_socket()) return read_parts(number, message.msg_iov, parts);
     return ::recv(number, first.iov_base, first.iov_len, 0);
   }
-  if (!registration.is_socket()) return write_quietly(number, message.msg_iov, parts);
+  if (!registration.is_socket()) return write_parts(number, message.msg_iov, parts);
   if (parts == 1) return ::send(number, first.iov_base, first.iov_len, MSG_NOSIGNAL);
   return ::sendmsg(number, &message, MSG_NOSIGNAL);
 }

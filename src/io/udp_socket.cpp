@@ -1,6 +1,7 @@
 // src/io/udp_socket.cpp: sends and receives datagrams.
 #include <braid/io/sockets.hpp>
 
+#include "../platform/system.hpp"
 #include "sockets.hpp"
 
 #include <cerrno>
@@ -21,9 +22,7 @@ auto set_udp_options(int number, const udp_socket::options& options) noexcept ->
   return set;
 }
 
-auto socket_failure(int error) -> std::unexpected<std::error_code> {
-  return fail(std::error_code(error, std::system_category()));
-}
+auto socket_failure(int error) -> std::unexpected<std::error_code> { return fail(detail::to_error_code(error)); }
 
 }  // namespace
 

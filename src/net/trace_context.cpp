@@ -1,6 +1,8 @@
 // src/net/trace_context.cpp: parses and formats the header fields traceparent and tracestate.
 #include <braid/net/trace_context.hpp>
 
+#include "../platform/system.hpp"
+
 #include <braid/base/random.hpp>
 #include <braid/net/detail/http_text.hpp>
 
@@ -11,8 +13,6 @@
 #include <random>
 #include <utility>
 #include <vector>
-
-#include <pthread.h>
 
 namespace braid {
 
@@ -29,7 +29,7 @@ constinit thread_local std::optional<random_source> numbers;
 /// Resets the random numbers in the child of a fork. Otherwise the child would produce the same numbers as its parent.
 void forget_numbers_in_child() noexcept { numbers.reset(); }
 
-[[maybe_unused]] const int numbers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_numbers_in_child);
+[[maybe_unused]] const int numbers_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_numbers_in_child);
 
 /// Returns a random number other than 0. Each thread has its own sequence.
 [[gnu::noinline]] auto random_number() -> std::uint64_t {

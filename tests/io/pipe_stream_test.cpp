@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::test_loop;
@@ -85,4 +86,15 @@ TEST_CASE("the wrong end is refused, and so is a file that nobody can wait for")
   CHECK(pipe_stream::adopt(here.io(), descriptor()).error() == std::errc::bad_file_descriptor);
   auto ends = testing::ends::of_pipe();
   CHECK(pipe_stream::adopt(here.io(), std::move(ends.first)).has_value());
+}
+
+TEST_CASE("an adopted end does not block, and no other program inherits it") {
+  test_loop here;
+  std::array<int, 2> numbers{};
+  REQUIRE(::pipe(numbers.data()) == 0);
+  const descriptor written(numbers[1]);
+  const auto adopted = pipe_stream::adopt(here.io(), descriptor(numbers[0]));
+  REQUIRE(adopted.has_value());
+  CHECK((::fcntl(adopted->number(), F_GETFL) & O_NONBLOCK) != 0);
+  CHECK((::fcntl(adopted->number(), F_GETFD) & FD_CLOEXEC) != 0);
 }

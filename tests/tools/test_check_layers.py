@@ -57,6 +57,15 @@ class CheckLayers(ToolCase):
         self.accepts({"src/platform/system.hpp": "", "src/sync/a.cpp": '#include "../platform/system.hpp"\n',
                       "src/platform/linux/a.cpp": '#include "../system.hpp"\n#include <braid/coro/task.hpp>\n#if defined(__linux__)\n#endif\n',
                       "include/braid/base/config.hpp": "#if defined(_WIN32)\n#endif\n"})
+        self.accepts({"src/platform/descriptors.hpp": "", "include/braid/io/loop.hpp": "",
+                      "src/io/a.cpp": '#include "../platform/descriptors.hpp"\n',
+                      "src/platform/windows/a.cpp": '#include "../descriptors.hpp"\n#include <braid/io/loop.hpp>\n'})
+
+    def test_the_interface_to_the_system_is_below_all_layers_and_its_sources_are_below_net(self):
+        self.refuses({"src/platform/descriptors.hpp": "#include <braid/io/loop.hpp>\n", "include/braid/io/loop.hpp": "",
+                      "src/platform/windows/a.cpp": "#include <braid/net/resp.hpp>\n", "include/braid/net/resp.hpp": ""},
+                     "src/platform/descriptors.hpp:1: layer base includes include/braid/io/loop.hpp of the higher layer io",
+                     "src/platform/windows/a.cpp:1: layer io includes include/braid/net/resp.hpp of the higher layer net")
 
     def test_code_for_one_system_stands_in_its_folder(self):
         self.refuses({"src/sync/a.cpp": "\n#ifdef _WIN32\n#endif\n",

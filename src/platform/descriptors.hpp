@@ -1,0 +1,46 @@
+// src/platform/descriptors.hpp: what the layer io needs from the operating system for descriptors, beyond the sockets
+// of POSIX. A function that fails sets `errno`.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+namespace braid::detail {
+
+/// The descriptors of an event. A raise makes `read` readable until it is cleared.
+struct event_numbers {
+  int read = -1;
+  int write = -1;  // -1 if the event has one descriptor for both
+};
+
+/// Opens an event whose descriptors do not block. Returns descriptors of -1 if the system refuses.
+[[nodiscard]] auto open_event() noexcept -> event_numbers;
+
+/// Raises the event. `number` is its descriptor for writing. A raise may be lost if the event is raised already.
+void raise_event(int number) noexcept;
+
+/// Clears the event. `number` is its descriptor for reading. It may stay readable if it was raised often.
+void clear_event(int number) noexcept;
+
+/// Closes a descriptor.
+void close_descriptor(int number) noexcept;
+
+/// Makes a descriptor non-blocking, and closes it when the process executes another program. Returns 0, or -1.
+[[nodiscard]] auto set_non_blocking(int number) noexcept -> int;
+
+/// Opens a pipe whose ends do not block. `numbers` receives the end for reading and the end for writing. Returns 0, or
+/// -1.
+[[nodiscard]] auto open_pipe(int (&numbers)[2]) noexcept -> int;
+
+/// Returns 0 if the number is a descriptor that can be waited for, such as a pipe. Otherwise returns -1: EPERM for a
+/// regular file and for a folder.
+[[nodiscard]] auto check_can_wait(int number) noexcept -> int;
+
+/// Opens a descriptor that is only closed later, so that another one can be opened then. Returns -1 if there is none.
+[[nodiscard]] auto open_reserve() noexcept -> int;
+
+/// Reads from, or writes to, a descriptor that is not a socket. Raises no SIGPIPE. Return the number of bytes, or -1.
+[[nodiscard]] auto read_parts(int number, const iovec* parts, int count) noexcept -> ssize_t;
+[[nodiscard]] auto write_parts(int number, const iovec* parts, int count) noexcept -> ssize_t;
+
+}  // namespace braid::detail
