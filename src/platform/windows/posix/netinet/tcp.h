@@ -1,0 +1,19 @@
+// src/platform/windows/posix/netinet/tcp.h: declares the options of TCP that Winsock of mingw-w64 lacks.
+#pragma once
+
+#include <sys/socket.h>
+
+#if !defined(TCP_KEEPIDLE)
+#define TCP_KEEPIDLE 3  // the values are those of Windows 10
+#endif
+#if !defined(TCP_KEEPINTVL)
+#define TCP_KEEPINTVL 17
+#endif
+
+// Windows does not report the state of a connection in this form: `getsockopt` fails with EOPNOTSUPP.
+#define TCP_INFO 0x7ff0
+#define TCP_LISTEN 10
+struct tcp_info {
+  unsigned char tcpi_state;
+  unsigned tcpi_unacked;
+};
