@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 
 namespace braid::detail {
 namespace {
@@ -86,9 +87,14 @@ auto http_body_decoder::next(std::string_view input) -> std::expected<piece, htt
       case state::plain:
       case state::data: return take_data(input, at);
       case state::trailers: {
-        const auto taken = take_trailers(input.substr(at));
-        if (!taken) return std::unexpected(taken.error());
-        at += *taken;
+        try {
+          const auto taken = take_trailers(input.substr(at));
+          if (!taken) return std::unexpected(taken.error());
+          at += *taken;
+        } catch (const std::bad_alloc&) {
+          if (at == 0) throw;
+          return piece{at, {}};  // the next call must not see this framing again
+        }
         break;
       }
       default:
@@ -188,12 +194,20 @@ auto http_body_decoder::end_of_size() noexcept -> std::optional<http_errc> {
   return std::nullopt;
 }
 
-/// Copies trailers until the empty line has arrived. The copy is acceptable, because trailers are rare.
+/// Copies trailers until the empty line has arrived. The copy is acceptable, because trailers are rare. If memory is
+/// short, it throws, and may be called again with the same input.
 auto http_body_decoder::take_trailers(std::string_view input) -> std::expected<std::size_t, http_errc> {
   const std::size_t before = trailer_text_.size();
   const std::size_t room = limits_.head_bytes - before;
-  trailer_text_.append(input.substr(0, room));
-  const auto all = trailer_reader_.read_fields(trailer_text_);
+  std::expected<bool, http_errc> all = false;
+  try {
+    trailer_text_.append(input.substr(0, room));
+    all = trailer_reader_.read_fields(trailer_text_);
+  } catch (const std::bad_alloc&) {
+    trailer_text_.resize(before);
+    trailer_reader_.reset();  // it reads the kept text again
+    throw;
+  }
   if (!all) return std::unexpected(trailer_error(all.error()));
   if (!*all) return trailer_text_.size() - before;
   for (const http_fields::field field : trailers())

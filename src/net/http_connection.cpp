@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <new>
 
 namespace braid::detail {
 namespace {
@@ -187,7 +188,9 @@ void http_connection::end_pieces() {
 
 /// Prepares the connection for the next request. Returns false if the connection must be closed.
 auto http_connection::after_request() -> bool {
-  discard_body();
+  try {
+    discard_body();
+  } catch (const std::bad_alloc&) {}  // trailers need memory; the connection is closed, because its body has not ended
   if (!work_->body.finished()) keep_ = false;
   input_.release();
   in_request_ = false;
@@ -222,7 +225,7 @@ auto http_connection::read_body_now() -> std::optional<std::string_view> {
   return piece->data;
 }
 
-void http_connection::discard_body() noexcept {
+void http_connection::discard_body() {
   while (!input_.empty() && !work_->body.finished() && !work_->body_error) {
     const auto piece = work_->body.next(input_.view());
     if (!piece)

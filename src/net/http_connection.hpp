@@ -111,7 +111,7 @@ class http_connection : public served_connection, public http_call {
   auto after_request() -> bool;
   [[nodiscard]] auto is_held_back() noexcept -> bool;
   auto wait_for_pacer() -> task<void>;
-  void discard_body() noexcept;
+  void discard_body();
   static void clear(std::string& output) noexcept;
 
   auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;

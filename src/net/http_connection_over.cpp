@@ -105,6 +105,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
       if (!piece) co_return body_failed(piece.error());
       input_.consume(piece->consumed);
       if (!piece->data.empty()) co_return piece->data;
+      continue;  // if memory was short, there is more input
     }
     if (work_->body.finished()) co_return std::string_view();
     if (std::exchange(continue_due_, false) && !is_answered()) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
