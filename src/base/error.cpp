@@ -30,7 +30,7 @@ class braid_errors final : public std::error_category {
       case errc::unfinished: return "the operation has not finished yet";
       case errc::ended: return "the stream ended too early";
       case errc::unknown_host: return "no address was found for this host name";
-      case errc::unknown_backend: return "BRAID_IO must be uring, epoll or poll";
+      case errc::unknown_backend: return "BRAID_IO must be uring, epoll or poll (on macOS, kqueue or poll)";
       case errc::bad_address:
         return "not an address: write 127.0.0.1:80, [::1]:80 or unix:/path (names need a resolver)";
       case errc::bad_interval: return "the interval must be positive, and not too long";

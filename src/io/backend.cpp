@@ -18,7 +18,7 @@ namespace braid {
 namespace {
 
 struct backend_type {
-  io_backend::kind kind;
+  std::optional<io_backend::kind> kind;  // none: only `automatic` chooses it
   std::string_view name;
   auto (*make)() -> result<std::unique_ptr<io_backend>>;
 };
@@ -26,7 +26,12 @@ struct backend_type {
 /// The backends in the order of preference.
 constexpr std::array types{
     backend_type{.kind = io_backend::kind::uring, .name = "uring", .make = &detail::make_uring_backend},
+#if __has_include(<sys/epoll.h>)
     backend_type{.kind = io_backend::kind::epoll, .name = "epoll", .make = &detail::make_epoll_backend},
+#endif
+#if __has_include(<sys/event.h>)
+    backend_type{.kind = std::nullopt, .name = "kqueue", .make = &detail::make_kqueue_backend},
+#endif
     backend_type{.kind = io_backend::kind::poll, .name = "poll", .make = &detail::make_poll_backend},
 };
 
@@ -54,6 +59,7 @@ void io_backend::release(detail::io_registration& registration) noexcept { forge
 auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
   for (const backend_type& type : types)
     if (type.kind == of) return type.make();
+  if (of != kind::automatic) return fail(std::make_error_code(std::errc::function_not_supported));
   const char* named = std::getenv("BRAID_IO");
   return named != nullptr ? make_named(named) : make_first();
 }

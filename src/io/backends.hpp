@@ -21,6 +21,7 @@ namespace braid::detail {
 
 auto make_uring_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
+auto make_kqueue_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 
 /// The descriptors of an event. A write of eight bytes at one end makes the other end readable. It is an eventfd, or a

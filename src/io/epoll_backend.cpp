@@ -3,6 +3,8 @@
 
 #include <braid/io/detail/transfer.hpp>
 
+#if __has_include(<sys/epoll.h>)
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -332,3 +334,5 @@ auto make_epoll_backend() -> result<std::unique_ptr<io_backend>> {
 }
 
 }  // namespace braid::detail
+
+#endif

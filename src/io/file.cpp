@@ -3,6 +3,8 @@
 
 #include "sockets.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <braid/coro/offload.hpp>
 
 #include <algorithm>
@@ -165,7 +167,8 @@ auto status_now(const std::string& path, file::links links) -> result<file::stat
   const int flags = links == file::links::follow ? 0 : AT_SYMLINK_NOFOLLOW;
   if (::fstatat(AT_FDCWD, path.c_str(), &about, flags) != 0) return fail(last_system_error());
   using namespace std::chrono;
-  const auto since = seconds(about.st_mtim.tv_sec) + nanoseconds(about.st_mtim.tv_nsec);
+  const timespec changed = detail::change_time(about);
+  const auto since = seconds(changed.tv_sec) + nanoseconds(changed.tv_nsec);
   return file::status{.kind = kind_of(static_cast<unsigned char>(IFTODT(about.st_mode))),
                       .size = static_cast<std::uint64_t>(about.st_size),
                       .modified = system_clock::time_point(duration_cast<system_clock::duration>(since))};

@@ -4,6 +4,8 @@
 #include "../platform/descriptors.hpp"
 #include "sockets.hpp"
 
+#include <array>
+
 namespace braid {
 
 auto pipe_stream::adopt(loop& loop, descriptor end) -> result<pipe_stream> {
@@ -13,8 +15,8 @@ auto pipe_stream::adopt(loop& loop, descriptor end) -> result<pipe_stream> {
 }
 
 auto pipe_stream::pair(loop& loop) -> result<std::pair<pipe_stream, pipe_stream>> {
-  int numbers[2];
-  if (detail::open_pipe(numbers) != 0) return fail(last_system_error());
+  std::array<int, 2> numbers{};
+  if (detail::open_pipe(numbers, detail::blocking_mode::non_blocking) != 0) return fail(last_system_error());
   pipe_stream reads(loop, descriptor(numbers[0]));
   pipe_stream writes(loop, descriptor(numbers[1]));
   return std::pair(std::move(reads), std::move(writes));

@@ -1,6 +1,8 @@
 // src/io/poll_backend.cpp: the backend for any Unix, with poll(2).
 #include "backends.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <braid/io/detail/transfer.hpp>
 
 #include <array>
@@ -12,6 +14,10 @@
 #include <vector>
 
 #include <poll.h>
+
+#if !defined(POLLRDHUP)
+#define POLLRDHUP 0  // on macOS, POLLIN includes it
+#endif
 
 namespace braid::detail {
 namespace {
@@ -72,16 +78,17 @@ class poll_backend final : public io_backend {
   /// Returns whether the error is temporary, so that a repeated call may succeed.
   static auto passes(int error) noexcept -> bool { return error == EINTR || error == EAGAIN || error == ENOMEM; }
 
-  /// Polls with ppoll(2), whose timeouts are exact. Uses poll(2) instead once the system has refused ppoll(2).
+  /// Polls with ppoll(2), whose timeouts are exact. Uses poll(2) instead if the system lacks ppoll(2) or has refused
+  /// it.
   auto ask(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     if (has_nanosecond_wait_) {
       const timespec span = as_timespec(timeout.value_or(duration::zero()));
-      const int count = ::ppoll(asked_.data(), asked_.size(), timeout ? &span : nullptr, nullptr);
+      const int count = poll_exactly(asked_.data(), asked_.size(), timeout ? &span : nullptr);
       if (count >= 0 || passes(errno)) return count;
       has_nanosecond_wait_ = false;
     }
-    return ::poll(asked_.data(), asked_.size(), as_milliseconds(timeout));
+    return ::poll(asked_.data(), static_cast<::nfds_t>(asked_.size()), as_milliseconds(timeout));
   }
 
   struct entry {

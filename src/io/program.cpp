@@ -1,6 +1,8 @@
 // src/io/program.cpp: creates a child process with clone(2), and contains the code that the child runs before exec.
 #include "program.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -238,7 +240,7 @@ auto program_start::lead(int stream, child_process::stream where) -> result<desc
   view_.sources[at] = where == child_process::stream::null ? nothing : inherited;
   if (where != child_process::stream::pipe) return descriptor();
   std::array<int, 2> numbers{};
-  if (::pipe2(numbers.data(), O_CLOEXEC) != 0) return fail(last_system_error());
+  if (open_pipe(numbers, blocking_mode::blocking) != 0) return fail(last_system_error());
   std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};
   for (const result<descriptor>& each : ends)
     if (!each) return fail(each.error());

@@ -77,7 +77,7 @@ auto catch_signal(int signal) noexcept -> bool {
   struct sigaction caught{};
   caught.sa_handler = &handle;
   caught.sa_flags = SA_RESTART;
-  ::sigfillset(&caught.sa_mask);
+  sigfillset(&caught.sa_mask);  // a macro on macOS
   if (::sigaction(signal, &caught, &before[static_cast<std::size_t>(signal)]) == 0) return true;
   --users[static_cast<std::size_t>(signal)];
   return false;
@@ -126,7 +126,7 @@ constinit thread_local sigset_t mask_before_fork{};
 /// table; the parent's handler would consume it there, and the signal would be lost.
 void block_during_fork() noexcept {
   sigset_t all;
-  ::sigfillset(&all);
+  sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &mask_before_fork);
 }
 

@@ -11,6 +11,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#if !defined(TCP_KEEPIDLE)
+#define TCP_KEEPIDLE TCP_KEEPALIVE  // the name on macOS
+#endif
+
 namespace braid::detail {
 namespace {
 
@@ -42,7 +46,7 @@ auto checked(int status) noexcept -> result<void> {
 auto do_not_block(int number) noexcept -> result<void> { return checked(set_non_blocking(number)); }
 
 auto make_socket(int family, int type) -> result<descriptor> {
-  descriptor made(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  descriptor made(open_socket(family, type));
   if (!made) return fail(last_system_error());
   return made;
 }

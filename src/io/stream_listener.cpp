@@ -5,6 +5,8 @@
 #include "../platform/system.hpp"
 #include "sockets.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/coro/sleep.hpp>
 
@@ -13,7 +15,6 @@
 #include <utility>
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace braid {
@@ -21,10 +22,6 @@ namespace {
 
 constexpr int refusals_in_succession = 64;
 constexpr auto pause_after_refusals = 10ms;
-
-auto accept_now(int listener) noexcept -> int {
-  return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-}
 
 /// Returns whether the error concerns only this connection, so that the next accept may succeed.
 auto is_of_one_connection(int error) noexcept -> bool {
@@ -38,7 +35,10 @@ auto is_of_one_connection(int error) noexcept -> bool {
     case ENETUNREACH:
     case EHOSTDOWN:
     case EHOSTUNREACH:
-    case ENONET: return true;
+#if defined(ENONET)
+    case ENONET:
+#endif
+      return true;
     default: return false;
   }
 }
@@ -70,7 +70,7 @@ class detail::accept_operation final : public io_operation {
  private:
   auto attempt() noexcept -> bool override {
     for (int refusals = 0; refusals < refusals_in_succession; ++refusals) {
-      outcome_ = accept_now(registration().descriptor());
+      outcome_ = detail::accept_connection(registration().descriptor());
       if (outcome_ >= 0) return true;
       const int error = errno;
       if (error == EAGAIN) return nobody_waits();
@@ -131,12 +131,9 @@ void stream_listener::move_to(loop& other) noexcept {
 }
 
 auto stream_listener::waiting() const noexcept -> result<std::size_t> {
-  tcp_info seen{};
-  socklen_t size = sizeof(seen);
-  const int number = open_ != nullptr ? open_->number() : -1;
-  if (::getsockopt(number, IPPROTO_TCP, TCP_INFO, &seen, &size) != 0) return fail(last_system_error());
-  if (seen.tcpi_state != TCP_LISTEN) return fail(std::make_error_code(std::errc::not_supported));
-  return seen.tcpi_unacked;  // for a listener, this is the number of waiting connections
+  const auto count = detail::count_waiting_connections(open_ != nullptr ? open_->number() : -1);
+  if (!count) return fail(last_system_error());
+  return *count;
 }
 
 auto stream_listener::accept() -> task<result<stream_socket>> {
@@ -160,7 +157,7 @@ auto stream_listener::refuse_one() noexcept -> refusal {
     if (!reserve_) return refusal::no_reserve;
   }
   reserve_.close();
-  descriptor refused(accept_now(open_->number()));
+  descriptor refused(detail::accept_connection(open_->number()));
   const bool nobody = !refused && errno == EAGAIN;
   if (refused) ++refused_;
   refused.close();

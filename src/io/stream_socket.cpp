@@ -4,6 +4,8 @@
 #include "../platform/system.hpp"
 #include "sockets.hpp"
 
+#include "../platform/descriptors.hpp"
+
 #include <braid/coro/sleep.hpp>
 
 #include <algorithm>
@@ -78,8 +80,7 @@ auto stream_socket::adopt(loop& loop, descriptor connected) -> result<stream_soc
 
 auto stream_socket::pair(loop& loop) -> result<std::pair<stream_socket, stream_socket>> {
   std::array<int, 2> numbers{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, numbers.data()) != 0)
-    return fail(last_system_error());
+  if (detail::open_socket_pair(numbers) != 0) return fail(last_system_error());
   stream_socket first(loop, descriptor(numbers[0]), AF_UNIX);
   stream_socket second(loop, descriptor(numbers[1]), AF_UNIX);
   return std::pair(std::move(first), std::move(second));

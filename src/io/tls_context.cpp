@@ -17,6 +17,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#if !defined(ELIBACC)
+#define ELIBACC ENOTSUP  // macOS has no error of libraries
+#endif
+
 namespace braid {
 namespace {
 

@@ -1,14 +1,15 @@
-// src/platform/linux/descriptors.cpp: implements the calls of descriptors.hpp for Linux.
+// src/platform/linux/descriptors.cpp: implements the calls of descriptors.hpp that are particular to Linux.
 #include "../descriptors.hpp"
+#include "../posix/broken_pipe.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
-#include <ctime>
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,65 +19,48 @@ auto open_event() noexcept -> event_numbers {
   const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event >= 0) return {.read = event};
   if (errno == EMFILE || errno == ENFILE) return {};
-  int ends[2];
-  if (open_pipe(ends) != 0) return {};
+  std::array<int, 2> ends{};
+  if (open_pipe(ends, blocking_mode::non_blocking) != 0) return {};
   return {.read = ends[0], .write = ends[1]};
 }
 
-void raise_event(int number) noexcept {
-  const std::uint64_t one = 1;
-  // The write fails only if the counter or pipe is full, and then the event is raised already.
-  [[maybe_unused]] const auto written = ::write(number, &one, sizeof(one));
+auto open_socket(int family, int type) noexcept -> int {
+  return ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/// Clears the event with one read. An eventfd is empty afterwards. A pipe may hold more bytes; it stays readable, and
-/// the next call clears them.
-void clear_event(int number) noexcept {
-  std::array<std::uint64_t, 64> raised{};
-  [[maybe_unused]] const auto read = ::read(number, raised.data(), sizeof(raised));
+auto open_socket_pair(std::array<int, 2>& ends) noexcept -> int {
+  return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data());
 }
 
-void close_descriptor(int number) noexcept {
-  ::close(number);  // not repeated after EINTR, because Linux has closed the descriptor by then
+auto accept_connection(int listener) noexcept -> int {
+  return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-auto set_non_blocking(int number) noexcept -> int {
-  const int flags = ::fcntl(number, F_GETFL);
-  if (flags < 0 || ::fcntl(number, F_SETFL, flags | O_NONBLOCK) < 0) return -1;
-  return ::fcntl(number, F_SETFD, FD_CLOEXEC);
+auto open_pipe(std::array<int, 2>& ends, blocking_mode mode) noexcept -> int {
+  return ::pipe2(ends.data(), O_CLOEXEC | (mode == blocking_mode::blocking ? 0 : O_NONBLOCK));
 }
 
-auto open_pipe(int (&numbers)[2]) noexcept -> int { return ::pipe2(numbers, O_NONBLOCK | O_CLOEXEC); }
-
-auto check_can_wait(int number) noexcept -> int {
-  struct stat about{};
-  if (::fstat(number, &about) != 0) return -1;
-  if (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) return 0;
-  errno = EPERM;
-  return -1;
+auto poll_exactly(::pollfd* polled, std::size_t count, const ::timespec* timeout) noexcept -> int {
+  return ::ppoll(polled, count, timeout, nullptr);
 }
 
-auto open_reserve() noexcept -> int { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+auto count_waiting_connections(int listener) noexcept -> std::optional<std::size_t> {
+  ::tcp_info seen{};
+  ::socklen_t size = sizeof(seen);
+  if (::getsockopt(listener, IPPROTO_TCP, TCP_INFO, &seen, &size) != 0) return std::nullopt;
+  if (seen.tcpi_state == TCP_LISTEN) return seen.tcpi_unacked;  // for a listener, the number of waiting connections
+  errno = ENOTSUP;
+  return std::nullopt;
+}
 
-auto read_parts(int number, const iovec* parts, int count) noexcept -> ssize_t { return ::readv(number, parts, count); }
-
-/// Calls writev(2), and suppresses the SIGPIPE that EPIPE would send to the thread. If SIGPIPE was already pending or
-/// is blocked by the program, it stays pending.
-auto write_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
-  sigset_t pipe;
-  sigset_t before;
-  sigset_t pending;
+void discard_broken_pipe_signal() noexcept {
+  ::sigset_t pipe;
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
-  ::sigpending(&pending);
-  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  const ::ssize_t written = ::writev(number, parts, count);
-  const int error = errno;
-  constexpr timespec at_once{.tv_sec = 0, .tv_nsec = 0};
-  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return written;
+  constexpr ::timespec at_once{.tv_sec = 0, .tv_nsec = 0};
+  ::sigtimedwait(&pipe, nullptr, &at_once);
 }
+
+auto change_time(const struct ::stat& about) noexcept -> ::timespec { return about.st_mtim; }
 
 }  // namespace braid::detail

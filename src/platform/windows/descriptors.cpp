@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <ctime>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -236,8 +238,8 @@ auto connect_pair(int type, int (&numbers)[2]) noexcept -> int {
 }  // namespace
 
 auto open_event() noexcept -> event_numbers {
-  int ends[2];
-  if (open_pipe(ends) != 0) return {};
+  std::array<int, 2> ends{};
+  if (open_pipe(ends, blocking_mode::non_blocking) != 0) return {};
   return {.read = ends[0], .write = ends[1]};
 }
 
@@ -255,10 +257,37 @@ void close_descriptor(int number) noexcept { ::closesocket(to_socket(number)); }
 
 auto set_non_blocking(int number) noexcept -> int { return set_flags(to_socket(number), SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
-auto open_pipe(int (&numbers)[2]) noexcept -> int {
+auto open_socket(int family, int type) noexcept -> int {
+  return ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+auto open_socket_pair(std::array<int, 2>& ends) noexcept -> int {
+  int numbers[2];
   if (connect_pair(SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, numbers) != 0) return -1;
-  ::shutdown(numbers[0], SHUT_WR);  // so that the other end sees when this one is closed
+  ends = {numbers[0], numbers[1]};
   return 0;
+}
+
+auto accept_connection(int listener) noexcept -> int {
+  return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+auto open_pipe(std::array<int, 2>& ends, blocking_mode mode) noexcept -> int {
+  int numbers[2];
+  const int flags = SOCK_CLOEXEC | (mode == blocking_mode::blocking ? 0 : SOCK_NONBLOCK);
+  if (connect_pair(SOCK_STREAM | flags, numbers) != 0) return -1;
+  ::shutdown(numbers[0], SHUT_WR);  // so that the other end sees when this one is closed
+  ends = {numbers[0], numbers[1]};
+  return 0;
+}
+
+auto poll_exactly(::pollfd* polled, std::size_t count, const ::timespec* timeout) noexcept -> int {
+  return ::ppoll(polled, count, timeout, nullptr);
+}
+
+auto count_waiting_connections(int /*listener*/) noexcept -> std::optional<std::size_t> {
+  errno = ENOTSUP;
+  return std::nullopt;
 }
 
 auto check_can_wait(int number) noexcept -> int {

@@ -1,0 +1,9 @@
+// src/platform/posix/broken_pipe.hpp: a call for SIGPIPE that differs between systems of POSIX.
+#pragma once
+
+namespace braid::detail {
+
+/// Discards a SIGPIPE that is pending for the calling thread, which has blocked the signal.
+void discard_broken_pipe_signal() noexcept;
+
+}  // namespace braid::detail
