@@ -216,9 +216,9 @@ class kqueue_backend final : public io_backend {
     bool is_changed = false;        // listed in `changed_`
     bool is_listed = false;         // listed in `ready_`
 
-    void become(mode kind) noexcept {
+    void become(mode next) noexcept {
       ++times;
-      wanted = kind;
+      wanted = next;
       answer = nothing;
     }
   };
@@ -255,9 +255,9 @@ class kqueue_backend final : public io_backend {
   }
 
   /// Requests an entry of this kind from the kernel. Events of the entry before it are outdated.
-  void want(side_name name, mode kind) noexcept {
+  void want(side_name name, mode next) noexcept {
     side& place = side_of(name);
-    place.become(kind);
+    place.become(next);
     if (!std::exchange(place.is_changed, true)) changed_.push_back(name);
     while (has_outer_loop_ && !changed_.empty())
       if (!apply()) break;
