@@ -7,12 +7,16 @@
 
 #include "../descriptors.hpp"
 
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 #include <ctime>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -72,6 +76,38 @@ constexpr auto errors = std::to_array<std::pair<int, int>>({
     {WSAENOTEMPTY, ENOTEMPTY},
     {WSA_NOT_ENOUGH_MEMORY, ENOMEM},
 });
+
+/// The sockets whose reading side the program has ended. poll(2) reports them as readable, and WSAPoll does not, so a
+/// read that waits would never end.
+class ended_reads {
+ public:
+  void add(int number) noexcept {
+    const std::lock_guard guard(lock_);
+    try {
+      numbers_.push_back(number);
+      count_.store(numbers_.size(), relaxed);
+    } catch (const std::bad_alloc&) {  // the wait then ends when the peer closes the connection
+    }
+  }
+  void remove(int number) noexcept {
+    if (count_.load(relaxed) == 0) return;
+    const std::lock_guard guard(lock_);
+    std::erase(numbers_, number);
+    count_.store(numbers_.size(), relaxed);
+  }
+  auto contains(int number) noexcept -> bool {
+    if (count_.load(relaxed) == 0) return false;
+    const std::lock_guard guard(lock_);
+    return std::ranges::find(numbers_, number) != numbers_.end();
+  }
+
+ private:
+  fork_safe_mutex lock_;
+  std::vector<int> numbers_;
+  atomic<std::size_t> count_{0};  // lets most calls do without the lock
+};
+
+constinit ended_reads reads_ended;
 
 auto to_errno(int error) noexcept -> int {
   const auto* const found = std::ranges::find(errors, error, &std::pair<int, int>::first);
@@ -178,7 +214,7 @@ auto send(SOCKET to, const msghdr& message, int flags) noexcept -> ssize_t {
       return static_cast<ssize_t>(sent);
     const int error = ::WSAGetLastError();
     if (error == WSAECONNABORTED) return refuse(ECONNRESET);
-    if (error == WSAENOTCONN && find_type(to) == SOCK_DGRAM) return refuse(EDESTADDRREQ);
+    if (message.msg_name == nullptr && find_type(to) == SOCK_DGRAM && !is_connected(to)) return refuse(EDESTADDRREQ);
     if (!is_unreachable(to, error)) return refuse(to_errno(error));
     if (is_connected(to)) return refuse(ECONNREFUSED);
   }
@@ -253,7 +289,10 @@ void clear_event(int number) noexcept {
   static_cast<void>(::recv(number, raised.data(), raised.size(), 0));
 }
 
-void close_descriptor(int number) noexcept { ::closesocket(to_socket(number)); }
+void close_descriptor(int number) noexcept {
+  reads_ended.remove(number);  // before another socket gets the number
+  ::closesocket(to_socket(number));
+}
 
 auto set_non_blocking(int number) noexcept -> int { return set_flags(to_socket(number), SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
@@ -303,11 +342,13 @@ auto read_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
   return ::recvmsg(number, &message, 0);
 }
 
+/// Reports a pipe whose other end is closed as POSIX does. It is a TCP socket, which reports a reset.
 auto write_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts);
   message.msg_iovlen = static_cast<std::size_t>(count);
-  return ::sendmsg(number, &message, 0);
+  const ssize_t written = ::sendmsg(number, &message, 0);
+  return written < 0 && errno == ECONNRESET ? refuse(EPIPE) : written;
 }
 
 }  // namespace braid::detail
@@ -344,7 +385,11 @@ auto connect(int number, const sockaddr* address, socklen_t size) noexcept -> in
   return refuse(error == WSAEWOULDBLOCK ? EINPROGRESS : to_errno(error));
 }
 
-auto shutdown(int number, int side) noexcept -> int { return checked(::shutdown(to_socket(number), side)); }
+auto shutdown(int number, int side) noexcept -> int {
+  if (checked(::shutdown(to_socket(number), side)) != 0) return -1;
+  if (side != SHUT_WR) reads_ended.add(number);
+  return 0;
+}
 
 auto getsockname(int number, sockaddr* address, socklen_t* size) noexcept -> int {
   return checked(::getsockname(to_socket(number), address, size));
@@ -386,10 +431,18 @@ auto poll(posix_pollfd* items, nfds_t count, int timeout_ms) noexcept -> int {
   try {
     thread_local std::vector<WSAPOLLFD> asked;
     asked.clear();
-    for (nfds_t at = 0; at < count; ++at) asked.push_back({to_socket(items[at].fd), items[at].events, 0});
-    const int ready = checked(::WSAPoll(asked.data(), static_cast<ULONG>(count), timeout_ms));
+    int ended = 0;
+    for (nfds_t at = 0; at < count; ++at) {
+      asked.push_back({to_socket(items[at].fd), items[at].events, 0});
+      if ((items[at].events & POLLIN) != 0 && reads_ended.contains(items[at].fd)) ++ended;
+    }
+    const int ready = checked(::WSAPoll(asked.data(), static_cast<ULONG>(count), ended != 0 ? 0 : timeout_ms));
     for (nfds_t at = 0; at < count; ++at) items[at].revents = asked[at].revents;
-    return ready;
+    if (ready < 0 || ended == 0) return ready;
+    for (nfds_t at = 0; at < count; ++at)
+      if ((items[at].events & POLLIN) != 0 && reads_ended.contains(items[at].fd)) items[at].revents |= POLLIN;
+    return static_cast<int>(
+        std::count_if(items, items + count, [](const posix_pollfd& each) { return each.revents != 0; }));
   } catch (const std::bad_alloc&) {
     return refuse(ENOMEM);
   }
