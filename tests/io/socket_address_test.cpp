@@ -114,7 +114,7 @@ TEST_CASE("an address of the system is taken only in its own size") {
   CHECK_FALSE(socket_address::from_system(address, sizeof(v4) - 1));
   CHECK_FALSE(socket_address::from_system(address, 1));
   CHECK_FALSE(socket_address::from_system(address, 0));
-  v4.sin_family = AF_PACKET;
+  v4.sin_family = AF_APPLETALK;
   CHECK_FALSE(socket_address::from_system(address, sizeof(v4)));
   sockaddr_un unnamed{};
   unnamed.sun_family = AF_UNIX;

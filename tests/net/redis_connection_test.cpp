@@ -557,7 +557,7 @@ TEST_CASE("a connection greets its server also where the first steps of its task
     test_loop world;
     scripted_server server;
     redis_options options;
-    options.socket_path = server.path();
+    server.direct(options);
     options.password = "secret";
     std::optional<redis_connection> redis;
     auto make = [&]() -> task<void> {

@@ -17,7 +17,7 @@ namespace {
 struct crowd {
   explicit crowd(std::size_t connections) {
     redis_options options;
-    options.socket_path = listener.path();
+    listener.direct(options);
     pool.emplace(loop.io(), options, connections);
     loop.run_once();
   }

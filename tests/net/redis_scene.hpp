@@ -47,7 +47,7 @@ struct call_end {
 class redis_scene {
  public:
   explicit redis_scene(redis_options options = {}) : options_(std::move(options)) {
-    options_.socket_path = server_.path();
+    server_.direct(options_);
     options_.backoff.seed = 1;
   }
   redis_scene(const redis_scene&) = delete;

@@ -37,6 +37,11 @@ class scripted_server {
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
   [[nodiscard]] auto path() const -> std::string { return (folder_.path() / "socket").string(); }
+  /// Directs a client of Redis to this server.
+  template <typename Options>
+  void direct(Options& options) const {
+    options.socket_path = path();
+  }
 
   void listen() {
     listener_ = descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -1,8 +1,11 @@
 // tests/windows/tests/support/child.hpp: refuses to run code in a child process, because Windows has no fork.
 #pragma once
 
+#include <csignal>
 #include <stdexcept>
 #include <string>
+
+#define SIGPIPE SIGTERM  // Windows has no SIGPIPE: a test that resets its action resets another one
 
 namespace braid::testing {
 

@@ -5,6 +5,9 @@
 
 #include <braid/coro.hpp>
 #include <braid/graph.hpp>
+#include <braid/http.hpp>
+#include <braid/io.hpp>
+#include <braid/redis.hpp>
 #include <braid/slab.hpp>
 #include <braid/task.hpp>
 #include <braid/threads.hpp>
