@@ -70,9 +70,9 @@ class Choice(TidyCase):
         self.assertEqual(self.touched("HEAD"), [])
         self.assertEqual(self.touched("HEAD~1"), ["src/b.cpp"])
 
-    def test_files_of_other_folders_or_that_are_gone_are_not_touched(self):
-        self.commit({**RULES, "src/gone.cpp": GOOD, "bench/a.cpp": GOOD, "tools/a": GOOD, "dsl/a.cpp": GOOD},
-                    date=1_000_000_000)
+    def test_files_of_other_folders_or_systems_or_that_are_gone_are_not_touched(self):
+        self.commit({**RULES, "src/gone.cpp": GOOD, "bench/a.cpp": GOOD, "tools/a": GOOD, "dsl/a.cpp": GOOD,
+                     "src/platform/windows/a.cpp": GOOD, "src/platform/darwin/a.hpp": GOOD}, date=1_000_000_000)
         (self.root / "src/gone.cpp").unlink()
         self.assertEqual(self.touched(), [])
         self.assertEqual(self.check()[0], 0)
