@@ -5,8 +5,6 @@
 #include "../platform/system.hpp"
 #include "sockets.hpp"
 
-#include "../platform/descriptors.hpp"
-
 #include <braid/base/config.hpp>
 #include <braid/coro/sleep.hpp>
 

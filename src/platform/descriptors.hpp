@@ -51,7 +51,8 @@ void close_descriptor(int number) noexcept;
 /// regular file and for a folder.
 [[nodiscard]] auto check_can_wait(int number) noexcept -> int;
 
-/// Opens a descriptor that is only closed later, so that another one can be opened then. Returns -1 if there is none.
+/// Opens a descriptor that nothing uses. The caller closes it later to make room for another descriptor. Returns -1 if
+/// the process has no free descriptor.
 [[nodiscard]] auto open_reserve() noexcept -> int;
 
 /// Reads from, or writes to, a descriptor that is not a socket. Raises no SIGPIPE. Return the number of bytes, or -1.
@@ -62,8 +63,8 @@ void close_descriptor(int number) noexcept;
 /// no such call.
 [[nodiscard]] auto poll_exactly(::pollfd* polled, std::size_t count, const ::timespec* timeout) noexcept -> int;
 
-/// Returns the number of connections that wait for `accept`, or nothing. The error is ENOTSUP if the system does not
-/// count them.
+/// Returns the number of connections that wait for `accept`, or nothing. If the system does not count them, the error
+/// is ENOTSUP, or EOPNOTSUPP on Windows, where they differ.
 [[nodiscard]] auto count_waiting_connections(int listener) noexcept -> std::optional<std::size_t>;
 
 /// Returns the time of the last change of a file's content.

@@ -23,14 +23,13 @@ class Amalgamate(unittest.TestCase):
         self.assertLessEqual({"src/io/loop.cpp", "src/platform/posix/system.cpp", "src/platform/linux/system.cpp"}, sources)
         self.assertFalse([each for each in sources if each.startswith(("src/platform/darwin", "src/platform/absent"))])
         self.assertIn("#include <sys/epoll.h>", text)
-        self.assertNotIn("src/io/missing_programs.cpp", sources)
 
     def test_those_for_macos_have_the_layers_up_to_net_and_the_calls_of_macos(self):
         headers, sources, text = self.write("--system", "macos")
         self.assertLessEqual({"include/braid/coro/task.hpp", "include/braid/graph/flow.hpp", "include/braid/task/job_slab.hpp"}, headers)
         self.assertLessEqual({"src/task/pool.cpp", "src/platform/posix/system.cpp", "src/platform/darwin/system.cpp",
                               "src/platform/darwin/descriptors.cpp", "src/platform/absent/symbols.cpp",
-                              "src/io/kqueue_backend.cpp", "src/io/missing_programs.cpp", "src/net/http_server.cpp"}, sources)
+                              "src/io/kqueue_backend.cpp", "src/platform/darwin/unported.cpp", "src/net/http_server.cpp"}, sources)
         self.assertFalse([each for each in headers | sources
                           if re.match(r"(?:src|include/braid)/(?:runtime/|platform/linux/|io/program[.]cpp)", each)])
         # The backend for io_uring is there, but compiles to nothing without BRAID_URING.

@@ -325,7 +325,7 @@ auto poll_exactly(::pollfd* polled, std::size_t count, const ::timespec* timeout
 }
 
 auto count_waiting_connections(int /*listener*/) noexcept -> std::optional<std::size_t> {
-  errno = ENOTSUP;
+  errno = EOPNOTSUPP;
   return std::nullopt;
 }
 
@@ -400,8 +400,6 @@ auto getpeername(int number, sockaddr* address, socklen_t* size) noexcept -> int
 }
 
 auto getsockopt(int number, int level, int name, void* value, socklen_t* size) noexcept -> int {
-  constexpr int tcp_info_option = 0x7ff0;  // TCP_INFO of netinet/tcp.h
-  if (level == IPPROTO_TCP && name == tcp_info_option) return refuse(EOPNOTSUPP);
   return checked(::getsockopt(to_socket(number), level, name, static_cast<char*>(value), size));
 }
 

@@ -9,11 +9,3 @@
 #if !defined(TCP_KEEPINTVL)
 #define TCP_KEEPINTVL 17
 #endif
-
-// Windows does not report the state of a connection in this form: `getsockopt` fails with EOPNOTSUPP.
-#define TCP_INFO 0x7ff0
-#define TCP_LISTEN 10
-struct tcp_info {
-  unsigned char tcpi_state;
-  unsigned tcpi_unacked;
-};

@@ -1,6 +1,5 @@
-// src/io/missing_programs.cpp: the functions of program.hpp on a system to which child processes are not ported
-// (macOS).
-#include "program.hpp"
+// src/platform/darwin/unported.cpp: the functions of io/program.hpp, because child processes are not ported to macOS.
+#include "../../io/program.hpp"
 
 #include <cerrno>
 #include <system_error>
