@@ -129,7 +129,8 @@ auto to_string(param_kind kind) noexcept -> std::string_view {
 
 auto ops_toml() -> std::string {
   std::string out =
-      "# Operators and ops of expressions, as `rankd ops --toml` prints them. Every operator also takes\n"
+      "# The operators of plans and the ops of expressions, as printed by `rankd ops --toml`. Every operator also "
+      "takes\n"
       "# `trace`, a string.\n";
   for (const op_entry& entry : all_ops()) append_op(out, entry);
   for (const detail::op_row& row : detail::all_op_rows()) append_tree_op(out, row);
