@@ -15,10 +15,11 @@
 namespace braid {
 
 /// A bump allocator. An allocation moves a pointer, and no memory is freed before the arena is reset or destroyed.
-/// Destructors of objects in the arena are never called. It is also a std::pmr::memory_resource, so that standard
-/// containers can use it.
+/// Destructors of objects in the arena are never called. The arena is also a std::pmr::memory_resource, so that
+/// standard containers can use it.
 /// Threads: one at a time. Errors: std::bad_alloc.
-/// Cost: about 2 ns for an allocation; occasionally a chunk from operator new or from its upstream resource.
+/// Cost: about 2 ns for an allocation. Occasionally an allocation gets a new chunk from operator new or from the
+/// upstream resource.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
   /// Constructs an arena. `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB.
@@ -71,14 +72,14 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return {out.data(), out.size()};
   }
 
-  /// Constructs an object from `args`.
+  /// Constructs an object in the arena from `args`.
   template <typename T, typename... Args>
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] auto make(Args&&... args) -> T* {
     return std::construct_at(static_cast<T*>(bytes(sizeof(T), alignof(T))), static_cast<Args&&>(args)...);
   }
 
-  /// Frees everything at once.
+  /// Frees all memory of the arena at once.
   void reset() noexcept;
 
   /// Returns the number of bytes in all chunks.

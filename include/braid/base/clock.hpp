@@ -29,7 +29,7 @@ class BRAID_API clock_source {
 /// Returns the monotonic clock of the system. Threads: any. Cost: about 25 ns.
 BRAID_API auto steady_time() noexcept -> const clock_source&;
 
-/// A clock for tests that only changes when `advance` is called. Threads: one.
+/// A clock for tests. Its time changes only when `advance` is called. Threads: one.
 class BRAID_API manual_clock final : public clock_source {
  public:
   [[nodiscard]] auto now() const noexcept -> time_point override { return now_; }

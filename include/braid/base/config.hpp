@@ -27,7 +27,7 @@ inline constexpr std::size_t cache_line = 128;
 
 namespace braid::detail {
 
-/// Whether a std::mutex is constructed at compile time. On Windows, its constructor runs when the program starts.
+/// True if a std::mutex can be constructed at compile time. On Windows, its constructor runs when the program starts.
 #if defined(_WIN32)
 inline constexpr bool has_constant_mutex = false;
 #else

@@ -1,4 +1,4 @@
-// braid/base/error.hpp: results, error codes, and diagnostics of a text.
+// braid/base/error.hpp: results, error codes, and diagnostics (findings about a document).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -77,7 +77,8 @@ struct std::is_error_code_enum<braid::errc> : std::true_type {};
 
 namespace braid {
 
-/// A diagnostic of a text. `code` is stable and intended for programs; `message` is a sentence for people.
+/// A diagnostic: one finding about a document, such as a settings file. `code` is stable and intended for programs;
+/// `message` is a sentence for people.
 struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
   std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
@@ -90,7 +91,7 @@ struct diagnostic {
 };
 
 /// A list of diagnostics in the order in which they were found. It keeps only the first `max_items`, so that a document
-/// with a million errors does not use too much memory. Threads: as any container. Errors: std::bad_alloc.
+/// with a million errors does not use too much memory. Threads: like a standard container. Errors: std::bad_alloc.
 class BRAID_API diagnostics {
  public:
   static constexpr std::size_t max_items = 1'000;
@@ -103,7 +104,7 @@ class BRAID_API diagnostics {
   }
   void append(diagnostics others);
 
-  /// Sets `source` (or `node`) in every diagnostic in which it is empty.
+  /// Sets `source` (or `node`) in every diagnostic whose `source` (or `node`) is empty.
   void set_source(std::string_view source);
   void set_node(std::string_view node);
 
@@ -121,7 +122,7 @@ class BRAID_API diagnostics {
   std::vector<diagnostic> items_;
 };
 
-/// A value, or all diagnostics of the data if no value could be created from the data.
+/// A value that was created from some data, or all diagnostics of the data if it was not valid.
 template <typename T>
 using checked = std::expected<T, diagnostics>;
 

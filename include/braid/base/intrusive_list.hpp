@@ -11,8 +11,8 @@ namespace detail {
 struct debug_layout;
 }
 
-/// The base class of the elements of an `intrusive_list`. An element is in at most one list at a time.
-/// Threads: as the list. Lifetime: an element must leave its list before it is destroyed.
+/// The base class of the elements of an `intrusive_list`. An element is in at most one list at a time. Threads: the
+/// same as for the list. Lifetime: an element must leave its list before it is destroyed.
 class list_hook {
  public:
   list_hook() = default;
@@ -22,7 +22,7 @@ class list_hook {
 
   [[nodiscard]] auto is_linked() const noexcept -> bool { return next_ != nullptr; }
 
-  /// Removes the element from its list. Requires that it is in a list.
+  /// Removes the element from its list. Requires that the element is in a list.
   void unlink() noexcept {
     BRAID_ASSERT(is_linked(), "only an element that is in a list can be removed");
     previous_->next_ = next_;
@@ -49,7 +49,7 @@ class list_hook {
 
 /// A list of elements that derive from `list_hook`. The list does not own them. An element that can be in several lists
 /// derives from a separate `Hook` class for each list. Each `Hook` derives from `list_hook`.
-/// Threads: one at a time. Lifetime: cannot be moved, because its first and last element point to it.
+/// Threads: one at a time. Lifetime: a list cannot be moved, because its first and last elements point to it.
 template <typename T, typename Hook = list_hook>
 class intrusive_list {
  public:
@@ -68,7 +68,7 @@ class intrusive_list {
   void push_back(T& element) noexcept { hook(element).link_before(head_); }
   void push_front(T& element) noexcept { hook(element).link_before(*head_.next_); }
 
-  /// Inserts `element` behind the last element for which `precedes(other)` is true. If it is true for no element,
+  /// Inserts `element` behind the last element for which `precedes(other)` is true. If there is no such element,
   /// inserts `element` at the front.
   template <typename Fn>
   void insert_behind(T& element, Fn&& precedes) {

@@ -1,4 +1,5 @@
-// braid/base/timer_wheel.hpp: a hierarchical wheel of pending timers: O(1) to arm and disarm, never early.
+// braid/base/timer_wheel.hpp: a hierarchical wheel of pending timers: arming and disarming take O(1), and no timer
+// fires early.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,8 +15,8 @@
 namespace braid {
 
 /// A timer: a function that is called at a point in time. It is a member of the object that waits.
-/// Threads: as the timer service that it is armed with. Lifetime: must be disarmed, fired or dropped before it is
-/// destroyed.
+/// Threads: the same as for the timer service that it is armed with. Lifetime: must be disarmed, fired or dropped
+/// before it is destroyed.
 class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
@@ -25,10 +26,11 @@ class timer : public list_hook {
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 
-  /// Calls `when_due` of the constructor.
+  /// Calls the function `when_due` that was passed to the constructor.
   void fire() noexcept { fire_(*this); }
 
-  /// Calls `when_dropped` of a `droppable_timer`, because the timer service has ended and the timer will not fire.
+  /// Calls the function `when_dropped` of a `droppable_timer`, because the timer service has ended and the timer will
+  /// not fire.
   inline void drop() noexcept;
 
  private:
@@ -64,12 +66,11 @@ inline void timer::drop() noexcept {
 }
 
 /// A set of pending timers, sorted by the tick of about 16 µs in which they are due. Deadlines are rounded up to a tick
-/// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late.
-/// Threads: one at a time. Cost: O(1) for each call. A timer is moved to a finer level at most once for each level
-/// before it fires. Up to `max_few` timers are kept in a sorted list, which needs no memory; the slots of the wheel
-/// take about 9 KiB, from the first time on that more timers are pending. Without memory for the slots, the list is
-/// used further, and arming a timer takes O(n). Source: Varghese and Lauck, "Hashed and hierarchical timing wheels",
-/// 1987.
+/// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late. Threads: one
+/// at a time. Cost: O(1) for each call. A timer is moved to a finer level at most once for each level before it fires.
+/// Up to `max_few` timers are kept in a sorted list, which needs no allocation. The first time that more timers are
+/// pending, the slots of the wheel are allocated (about 9 KiB). If that allocation fails, the list stays in use, and
+/// arming a timer takes O(n). Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
 class BRAID_API timer_wheel {
  public:
   static constexpr unsigned tick_bits = 14;  ///< a tick is 2^14 ns
@@ -83,16 +84,17 @@ class BRAID_API timer_wheel {
   /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.
   void disarm(timer& item) noexcept;
 
-  /// Advances the wheel to `now`, and appends every timer that is due to `due`. Timers that were late when they were
-  /// armed come first. The others are in the order of their ticks, and within a tick in the order of arming. A timer in
-  /// `due` still counts as armed and may be disarmed or armed again.
+  /// Advances the wheel to `now`. Appends every timer whose time has come to the list `due`. Timers that were late when
+  /// they were armed come first. The others are in the order of their ticks, and within a tick in the order of arming.
+  /// A timer in the list `due` still counts as armed and may be disarmed or armed again.
   void advance(time_point now, intrusive_list<timer>& due) noexcept;
 
-  /// Appends every pending timer to `pending`, due or not. The timers still count as armed, as in `advance`.
+  /// Appends every armed timer to the list `pending`, whether it is due or not. The timers still count as armed, as in
+  /// `advance`.
   void take_all(intrusive_list<timer>& pending) noexcept;
 
-  /// Returns a time before which no timer is due, or nothing if no timer is pending. It may be earlier than the first
-  /// deadline.
+  /// Returns a time before which no timer is due, or nothing if no timer is pending. The returned time may be earlier
+  /// than the first deadline.
   [[nodiscard]] auto next_event() const noexcept -> std::optional<time_point>;
 
   [[nodiscard]] auto empty() const noexcept -> bool { return few_count_ == 0 && used_levels_ == 0 && overdue_.empty(); }
@@ -111,7 +113,7 @@ class BRAID_API timer_wheel {
   static auto tick_before(time_point time) noexcept -> std::uint64_t;
   static auto tick_after(time_point time) noexcept -> std::uint64_t;
 
-  /// The lists of the wheel, and marks of those that are not empty.
+  /// The lists of the wheel, and a bit for each list that is not empty.
   struct wheel_slots {
     std::array<std::uint64_t, levels> used{};  // bit per slot that has a timer
     std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> lists;

@@ -24,12 +24,13 @@ namespace detail {
 
 extern BRAID_API const wait_layout future_wait_layout;
 
-/// A promise type of a coroutine that does not belong to braid.
+/// True for the promise type of a coroutine that does not belong to braid.
 template <typename Promise>
 concept foreign_promise = !std::derived_from<Promise, promise_base>;
 
-/// Connects a future with the task that awaits it. It is the consumer of the future. The future and the task may end in
-/// either order. For a coroutine that does not belong to braid, it is also the job that resumes the coroutine.
+/// Connects a future with the task that awaits it. This object is the consumer of the future. The future and the task
+/// may end in either order. For a coroutine that does not belong to braid, this object is also the job that resumes the
+/// coroutine.
 template <typename T>
 class awaited_future final : public continuation {
  public:

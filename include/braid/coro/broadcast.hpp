@@ -29,9 +29,9 @@ struct broadcast_value {
 /// A channel with many senders and many receivers. Each receiver gets a copy of every value that is sent after it has
 /// subscribed. A send never waits. The channel keeps only the newest values; a receiver that falls further behind
 /// learns how many values it has missed. Values arrive in the order in which they were sent.
-/// Threads: any; a receiver one at a time. Values are copied and destroyed under a lock, so their copy constructors and
-/// destructors must not call the channel. Lifetime: outlives its receivers. Cost: a send posts to the home of each
-/// waiting receiver.
+/// Threads: any; one thread at a time may use a receiver. Values are copied and destroyed under a lock, so their copy
+/// constructors and destructors must not call the channel. Lifetime: must outlive its receivers. Cost: a send posts to
+/// the home of each waiting receiver.
 template <std::copy_constructible T>
 class broadcast {
  public:
@@ -44,7 +44,8 @@ class broadcast {
   broadcast(const broadcast&) = delete;
   auto operator=(const broadcast&) -> broadcast& = delete;
 
-  /// Sends a value to all receivers. Errors: errc::closed; an exception of moving the value, and then nothing is sent.
+  /// Sends a value to all receivers. Errors: errc::closed; an exception that moving the value throws; nothing is sent
+  /// then.
   [[nodiscard]] auto send(T value) -> result<void>;
 
   /// Refuses values that are sent from now on. Receivers get the values that were sent before, and then errc::closed.
@@ -130,8 +131,9 @@ auto broadcast<T>::send(T value) -> result<void> {
 }
 
 /// A value that any thread may read and set. Observers wait until it changes; an observer may miss intermediate values.
-/// Threads: any; an observer one at a time. Values are copied and assigned under a lock, so their copy operations must
-/// not call this object. Lifetime: outlives its observers. Cost: a change posts to the home of each waiting observer.
+/// Threads: any; one thread at a time may use an observer. Values are copied and assigned under a lock, so their copy
+/// operations must not call this object. Lifetime: must outlive its observers. Cost: a change posts to the home of each
+/// waiting observer.
 template <std::copyable T>
 class watch {
  public:
@@ -151,7 +153,8 @@ class watch {
     update([&](T& held) { held = std::move(value); });
   }
 
-  /// Changes the value in place: `fn(T&)`. Errors: an exception of `fn`; then no waiter is notified.
+  /// Changes the value in place by calling `fn(value)`. Errors: an exception that `fn` throws; no observer is notified
+  /// then.
   template <std::invocable<T&> Fn>
   void update(Fn&& fn) {
     detail::wake_list woken;
@@ -161,7 +164,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// Declares that the value will not change any more, and wakes the waiting observers.
+  /// Declares that the value will not change any more. Wakes the waiting observers.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -169,7 +172,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// Returns an observer that regards the current value as seen.
+  /// Returns an observer that treats the current value as already seen.
   [[nodiscard]] auto observe() noexcept -> observer {
     const std::lock_guard guard(lock_);
     return observer(*this, version_);

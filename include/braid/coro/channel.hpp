@@ -16,14 +16,14 @@
 
 namespace braid {
 
-/// A bounded MPMC channel. A sender waits while there is no room, a receiver while there is no value. Senders and
-/// receivers are served first come, first served, and values arrive in the order in which they were sent. A channel
+/// A bounded MPMC channel. A sender waits while the channel is full, and a receiver waits while it is empty. Senders
+/// and receivers are served first come, first served, and values arrive in the order in which they were sent. A channel
 /// with a capacity of 0 is a rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can
 /// be sent; values that are in the channel are still received. A stop loses no value. A value that was passed to a
 /// receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while it waits
 /// keeps its value, which is destroyed with the sender.
-/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory at construction; a lock for each call; a post
-/// to the home of each task that waited.
+/// Threads: any. Lifetime: must outlive the waiting tasks. Cost: all memory is allocated at construction; a lock for
+/// each call; a post to the home of each task that waited.
 /// Protocol: docs/design/coroutine_sync.md
 template <typename T>
 class channel {
@@ -38,12 +38,12 @@ class channel {
   auto operator=(const channel&) -> channel& = delete;
 
   /// `co_await send(value)` waits for room. Returns a result<void>.
-  /// Errors: errc::closed, and then the value is destroyed.
+  /// Errors: errc::closed; the value is destroyed then.
   [[nodiscard]] auto send(T value) noexcept { return send_awaiter(*this, std::move(value)); }
 
   /// `co_await emplace(arguments...)` waits for room for a value that is constructed from the arguments. Use this form
-  /// for aggregates, because g++ 12 destroys the temporary of `co_await send(item{…})` twice (docs/cookbook.md). Result
-  /// and errors: as `send`.
+  /// for aggregates, because g++ 12 destroys the temporary of `co_await send(item{…})` twice (docs/cookbook.md). The
+  /// result and the errors are those of `send`.
   template <typename... Args>
     requires std::constructible_from<T, Args...>
   [[nodiscard]] auto emplace(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>) {
@@ -52,7 +52,7 @@ class channel {
 
   /// Sends without waiting. Errors: errc::full, errc::closed. In both cases, `value` is unchanged.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
-  /// Sends a copy of the value without waiting, with the same errors.
+  /// Sends a copy of the value without waiting. Errors: errc::full, errc::closed.
   [[nodiscard]] auto try_send(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) -> result<void>
     requires std::copy_constructible<T>
   {

@@ -49,8 +49,8 @@ struct task_dump {
 
   std::vector<home> homes;  ///< loops first
 
-  /// Cycles of tasks that wait for each other, one sentence for each cycle. The waits are for locks, futures of tasks,
-  /// and the ends of scopes.
+  /// One sentence for each cycle of tasks that wait for each other. A cycle can contain waits for locks, for futures of
+  /// tasks, and for the ends of scopes.
   std::vector<std::string> deadlocks = {};
 
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
@@ -68,11 +68,11 @@ struct task_dump {
 
 namespace detail {
 
-/// Reports as `dump` does, but only for homes that run on one of these executors, or are themselves in the list.
+/// Reports as `dump` does, but only for homes that run on one of the given executors or are among the given executors.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
 /// Counts the tasks of the process by what they wait for, largest number first. Tasks that are ready, or run on another
-/// executor, are counted as `none of these`. Works as `dump` does, but without names of functions.
+/// executor, are counted as `none of these`. Works as `dump` does, but does not look up names of functions.
 [[nodiscard]] BRAID_API auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>>;
 
 }  // namespace detail

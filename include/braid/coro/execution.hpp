@@ -100,9 +100,9 @@ struct schedule_attributes {
 }  // namespace detail
 
 /// A sender that completes as a job of an executor, without a value. Cost: one post; no allocation.
-/// Errors: as std::error_code: errc::closed or errc::full if the executor refuses the job, on the thread that starts
-/// the operation; errc::dropped if a shutdown drops it. Completes as stopped if a stop is requested before the job
-/// runs.
+/// Errors: as std::error_code: errc::closed or errc::full if the executor refuses the job, reported on the thread that
+/// starts the operation; errc::dropped if a shutdown drops the job. Completes as stopped if a stop is requested before
+/// the job runs.
 class [[nodiscard]] schedule_sender {
  public:
   using sender_concept = execution::sender_t;
@@ -214,11 +214,11 @@ template <typename T>
   return future_sender<T, detail::begun_future<T>>(detail::begun_future<T>{std::move(from)});
 }
 
-/// Returns a sender that spawns the task when it is started. With `where`, a home or an executor, it spawns as `spawn`
-/// does. Without `where`, it spawns on the scheduler of the receiver, which must be a scheduler of braid. It completes
-/// as the sender of a future does. If the task has already ended on another thread when `start` waits for it, the
-/// sender completes in `start`.
-/// Errors: also std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
+/// Returns a sender that spawns the task when it is started. With the argument `where`, which is a home or an executor,
+/// the sender spawns the task as `spawn` does. Without `where`, it spawns the task on the scheduler of the receiver,
+/// which must be a scheduler of braid. It completes as the sender of a future does. If the task has already ended on
+/// another thread when `start` waits for it, the sender completes in `start`.
+/// Errors: in addition, std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
   using begin = detail::task_for_place<T, Where>;
@@ -352,8 +352,8 @@ concept tagged_sender = requires { typename std::remove_cvref_t<S>::sender_conce
 /// stopped, the task ends. If it completes in another way, the task continues to its next wait. A sender that completes
 /// as stopped on its own also ends the task as stopped.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
-/// Errors: rethrows the sender's error; a std::error_code as std::system_error. Cost: the operation is kept in the
-/// frame of the task.
+/// Errors: rethrows the sender's error; a std::error_code is thrown as a std::system_error. Cost: the operation is kept
+/// in the frame of the task.
 template <detail::tagged_sender Sender>
 [[nodiscard]] auto await_sender(Sender&& from) {
   return detail::sender_awaiter<std::remove_cvref_t<Sender>>(std::remove_cvref_t<Sender>(std::forward<Sender>(from)));

@@ -17,8 +17,8 @@ namespace braid {
 
 /// The options of a fiber.
 struct fiber_options {
-  /// The size of the stack. It is rounded up to pages, and to at least 32 KiB. A page uses memory from its first access
-  /// on. Below the stack are 64 KiB of guard pages: a function that needs more stack ends the process by SIGSEGV.
+  /// The size of the stack. It is rounded up to pages, and to at least 32 KiB. A page uses memory only after its first
+  /// access. Below the stack are 64 KiB of guard pages: a function that needs more stack ends the process by SIGSEGV.
   std::size_t stack_bytes = std::size_t{256} * 1024;
 };
 

@@ -28,7 +28,7 @@ namespace braid {
 /// or forks it (`fork_join`, `fork_each`), or when it is passed to a pool (`run_in`, `spawn`). It is awaited at most
 /// once, and its exceptions are rethrown to the awaiting code. It has no home: it awaits only other computations, and
 /// after each await it may run on another worker of its pool.
-/// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
+/// Threads: it may be moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
  public:
@@ -95,16 +95,16 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
 /// which the last task ends.
 /// Errors: the exception that was thrown first, rethrown when all tasks that had begun have ended. The other tasks do
 /// not begin.
-/// Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief looks for work.
+/// Threads: any worker of a pool. Cost: no lock, no allocation, and no atomic read-modify-write while no thief looks
+/// for work.
 template <typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(fork_task<T>... work) {
   return detail::forked_tasks<detail::never_stopped, T...>({}, work.release()...);
 }
 
-/// Runs tasks as `fork_join` does, but skips tasks that have not begun when a stop is requested. The result then holds
-/// an error.
-/// Errors: in the result: errc::stopped, or the reason of the flag.
+/// Runs tasks as `fork_join` does, but skips tasks that have not begun when a stop is requested. Errors: if tasks were
+/// skipped, the result holds errc::stopped, or the reason of the flag if it has one.
 template <stop_signal Signal, typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(Signal&& stop, fork_task<T>... work) {
@@ -164,7 +164,7 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> 
 }
 
 /// Runs tasks as `fork_each` does, but skips tasks that have not begun when a stop is requested.
-/// Errors: in the result: errc::stopped, or the reason of the flag, if tasks were skipped.
+/// Errors: if tasks were skipped, the result holds errc::stopped, or the reason of the flag if it has one.
 template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
@@ -190,7 +190,7 @@ auto run_in(executor& executor, fork_task<T> work) -> T {
 
 /// Runs `work` on workers of `executor`, as `run_in` does, and returns a future of its value. Dropping the future
 /// detaches the work. A task can await the future and then continues on its home with the value.
-/// Threads: any. Errors: in the future: as `run_in`.
+/// Threads: any. Errors: the errors of `run_in`, stored in the future.
 template <typename T>
 auto spawn(executor& executor, fork_task<T> work) -> future<T> {
   promise<T> made(executor);

@@ -115,8 +115,8 @@ template <std::move_constructible Fn>
 
 /// Offloads a function with arguments, or one that returns a task. A returned task runs on `executor` up to its first
 /// wait, and its value is the result. The callable and its arguments are moved into the frame, live until the end, and
-/// are passed as rvalues; std::ref passes a reference. Threads: as `offload` of a function. Errors: as `offload` of a
-/// function, and as `schedule_on`. Cost: two frames.
+/// are passed as rvalues; Use std::ref to pass a reference. Threads: as `offload` of a function. Errors: those of
+/// `offload` of a function and those of `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))

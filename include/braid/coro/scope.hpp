@@ -30,7 +30,7 @@ class departure;
 class task_walk;
 }  // namespace detail
 
-/// A callback that is called once when a stop reaches a scope. A wait links it into the scope.
+/// A callback that is called once when a stop reaches a scope. A wait links the callback into the scope.
 class stop_callback : public list_hook {
  public:
   using stop_fn = void (*)(stop_callback&) noexcept;
@@ -49,7 +49,7 @@ class stop_callback : public list_hook {
 namespace detail {
 
 /// A wait for the tasks of a scope that ignores stops. It is registered with its scope only so that a dump shows it.
-/// Threads: the home's, and before `begins` any.
+/// Threads: the home's; any thread before `begins` is called.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
@@ -133,7 +133,7 @@ class BRAID_API scope : private job, private stop_callback {
   }
 
   /// Waits until no task is left. A stop does not cut the wait short, because the stop ends the tasks themselves.
-  /// Errors: rethrows the first task's exception.
+  /// Errors: rethrows the exception of the first task that failed.
   [[nodiscard]] auto join() noexcept;
 
   /// Stops every task at its next wait, including the body of a `with_scope`. The stop ends at this scope: the code
@@ -164,10 +164,11 @@ class BRAID_API scope : private job, private stop_callback {
 
   /// Calls `callback` when a stop is requested. Requires that no stop was requested yet.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
-  /// Registers a wait on which a stop has no effect (any more), so that dumps show it. The wait unlinks itself when it
-  /// ends.
+  /// Registers a wait on which a stop has no effect, or no effect any more. Dumps then show this wait. The wait unlinks
+  /// itself when it ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
-  /// Makes dumps show `other`, a scope of the same home without a parent, beside this one. A stop does not reach it.
+  /// Makes dumps show `other` beside this scope. `other` is a scope of the same home and has no parent. A stop of this
+  /// scope does not reach `other`.
   void show(scope& other) noexcept { keep(other); }
 
   /// Called by `schedule_on` before a task of this scope moves to another executor. Requires that no stop was
@@ -182,8 +183,8 @@ class BRAID_API scope : private job, private stop_callback {
     key_ = key;
     value_ = value;
   }
-  /// Returns the value of `key` in this scope or the nearest surrounding scope that has one, or null.
-  /// Threads: any on which a task of the scope runs.
+  /// Returns the value of `key` in this scope or the nearest surrounding scope that has one, or null. Threads: any
+  /// thread that runs a task of the scope.
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
   /// A function that a home calls as `fn(context)` once no task is left in the scope, or at once if there is no task.
@@ -202,7 +203,7 @@ class BRAID_API scope : private job, private stop_callback {
   void enter() noexcept { ++tasks_; }
   [[nodiscard]] auto leave() noexcept -> std::coroutine_handle<> { return root_left(); }
 
-  /// Returns the first task's exception, and null in later calls.
+  /// Returns the exception of the first task that failed. Returns null in later calls.
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
  private:

@@ -35,12 +35,12 @@ struct drain_step : job {
 
 }  // namespace detail
 
-/// A serial executor over another executor. Its jobs and tasks run on any free worker, never two at once, in the order
-/// of their posts. Each job observes all writes of earlier jobs. So data that only its jobs and tasks use needs no
-/// lock, nor do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that blocks on
-/// another job of the same serial executor would wait for ever, so the wait fails with an error; a task can await the
-/// other job instead. Tasks that should run at the same time need separate homes, which are cheap; `spawn(pool, task)`
-/// creates one for each task.
+/// A serial executor over another executor. Its jobs and tasks run one at a time, on any free worker, in the order in
+/// which they were posted. Each job observes all writes of earlier jobs. So no lock is needed for data that only its
+/// jobs and tasks use, or for the timers, scopes and events of the tasks. No lock is held while a job runs. A job that
+/// blocks on another job of the same serial executor would wait for ever, so the wait fails with an error; a task can
+/// await the other job instead. Tasks that should run at the same time need separate homes, which are cheap;
+/// `spawn(pool, task)` creates one for each task.
 ///
 /// The underlying executor may refuse a drain of this queue, drop it, or be destroyed. In these cases nothing hangs:
 /// waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The remaining code of the
@@ -57,8 +57,8 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< not all jobs are measured
 
-  /// Constructs an executor on top of `target`. The sleeps of its tasks are served by a timer thread, which the process
-  /// starts at the first sleep.
+  /// Constructs an executor on top of `target`. A timer thread, which the process starts at the first sleep, wakes
+  /// tasks that sleep.
   explicit serial_executor(executor& target);
   /// Constructs an executor that uses `timers` for sleeps. They must exist as long as tasks of this executor.
   /// Errors: std::bad_alloc.
@@ -94,14 +94,14 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
 
   /// Calls `begin(own, context)` on a new home, within a job that `executor` runs on this thread, and runs the first
   /// drain of the home before it returns. `own` is the scope of the task that `begin` begins, and not the root scope of
-  /// the home. At its end, when it does not use the scope any more, the task calls `task_has_left`.
-  /// Errors: std::bad_alloc, and then `begin` was not called.
+  /// the home. At its end, when it does not use the scope any more, the task calls `task_has_left`. Errors:
+  /// std::bad_alloc; `begin` was not called then.
   using begin_fn = void (*)(scope& own, void* context) noexcept;
   static void run_task_here(executor& executor, begin_fn begin, void* context);
   void task_has_left() noexcept;
 
  private:
-  /// The use of a home. A home that was created for one task deletes itself when the task has ended.
+  /// The way in which a home is used. A home that was created for one task deletes itself when the task has ended.
   enum class purpose : std::uint8_t {
     many_tasks,
     root_task,  // the first task runs in the root scope
@@ -109,8 +109,8 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   };
   struct first_step;
   struct last_step;
-  /// The timer state, which exists once a task has slept. It is the timer that wakes the home, and the job `tick` that
-  /// fires the timers that are due.
+  /// The timer state, which exists once a task has slept. It consists of the timer that wakes the home, and the job
+  /// `tick`, which fires the timers that are due.
   struct timer_state : droppable_timer, job {
     timer_state(serial_executor& h, detail::shared_timers* timers) noexcept;
 
@@ -154,7 +154,7 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
 
   const detail::executor_id executor_;
   detail::strand_queue<job> queue_;
-  // The following members belong to the thread that currently drains the queue, except the two atomics.
+  // Except for the two atomics, the following members belong to the thread that currently drains the queue.
   detail::intrusive_queue<job> ready_;        // jobs that were taken from the queue
   std::unique_ptr<timer_state> timer_state_;  // created for the first sleep, unless timers were passed
   const purpose purpose_;

@@ -91,9 +91,9 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer 
 
 }  // namespace detail
 
-/// Suspends the task until `time`, never shorter. If the time is in the past, the other work of the loop runs first.
-/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. A stop ends the
-/// sleep early, and the task ends as stopped.
+/// Suspends the task at least until `time`. If the time is in the past, the other work of the loop runs first. Threads:
+/// any; a task that runs on another executor returns to its home first. Blocks: no thread. A stop ends the sleep early,
+/// and the task ends as stopped.
 [[nodiscard]] inline auto sleep_until(time_point time) noexcept { return detail::sleep_awaiter(detail::at_time{time}); }
 
 /// Suspends the task for at least `span`, counted from the start of the await. If the span is not positive, the other
@@ -111,8 +111,8 @@ class interval {
  public:
   /// Constructs an interval. Without `first`, the first tick is one interval after the first call of `next`.
   /// `missed_ticks` determines what happens after a missed tick. With `skip`, the next tick is at the next regular time
-  /// in the future. With `delay`, it is at once, and later ticks are counted from then on. With `burst`, all missed
-  /// ticks follow at once.
+  /// in the future. With `delay`, the next tick is at once, and the times of later ticks are counted from it. With
+  /// `burst`, all missed ticks follow at once.
   /// Errors: throws std::system_error with errc::bad_interval, as `post_every` does, if the interval is not positive.
   explicit interval(every_options options)
       : rule_{.interval = options.interval.value(), .mode = options.mode, .missed = options.missed},
@@ -135,7 +135,7 @@ class interval {
     [[nodiscard]] auto due(const home& home) noexcept -> time_point {
       const time_point now = home.now();
       const bool is_first = !of->last_ && of->first_;
-      // If a wait ended early, the next wait uses the same tick.
+      // If a wait has ended early, the next wait is for the same tick.
       if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
       const time_point wanted = *of->wanted_;
       when = is_first ? of->rule_.first_due(wanted, now) : of->rule_.due(wanted, now);

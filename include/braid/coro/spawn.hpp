@@ -57,7 +57,7 @@ using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resu
 template <typename Fn>
 concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
 
-/// A task, or something that can be converted to one: an awaitable that has not been awaited, or a function that
+/// A task, or something that can be converted to a task: an awaitable that has not been awaited, or a function that
 /// returns an awaitable.
 template <typename A>
 concept awaitable_work =
@@ -77,8 +77,8 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 }  // namespace detail
 
 /// Returns a task that awaits `work` and returns its result. `with_timeout`, `when_all` and `when_any` use it to accept
-/// awaitables other than tasks. An rvalue awaitable is moved into the task; an lvalue is referred to. If the awaitable
-/// cannot be moved, pass a function that returns it. A task is returned unchanged.
+/// awaitables other than tasks. An rvalue awaitable is moved into the task; an lvalue awaitable is stored by reference.
+/// If the awaitable cannot be moved, pass a function that returns it. A task is returned unchanged.
 /// Errors: std::bad_alloc.
 template <detail::awaitable_work A>
 BRAID_COROUTINE_WRAPPER [[nodiscard]] auto as_task(A&& work) {
@@ -110,8 +110,8 @@ concept task_function =
     std::invocable<std::decay_t<Fn>&, std::decay_t<Args>...> &&
     is_task<std::invoke_result_t<std::decay_t<Fn>&, std::decay_t<Args>...>>;
 
-/// Calls `fn` with its arguments and awaits the task. The frame keeps the callable and the arguments until the task has
-/// ended.
+/// Calls `fn` with its arguments and awaits the task that it returns. The frame keeps the callable and the arguments
+/// until the task has ended.
 template <typename Fn, typename... Args>
 auto call_in_frame(Fn fn, Args... args) -> std::invoke_result_t<Fn&, Args...> {
   co_return co_await std::invoke(fn, std::move(args)...);
@@ -177,7 +177,7 @@ auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
 }
 
 /// Spawns as `spawn` does, but returns an error at once if the executor refuses the task.
-/// Threads: any. Errors: errc::closed, and then `work` has been destroyed without having begun.
+/// Threads: any. Errors: errc::closed; `work` has then been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
   auto tried = detail::posted_state<Where, T>::post(where, spawn_options(), std::move(work));
@@ -185,9 +185,9 @@ template <std::derived_from<executor> Where, typename T>
   return std::move(tried.ahead);
 }
 
-/// Starts `work` without returning a handle. An exception goes to the error callback of its home. In a scope, an
+/// Starts `work` without returning a handle. An exception goes to the error callback of the task's home. In a scope, an
 /// exception stops the other tasks and is rethrown by the scope's `join`.
-/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; then `work` has been destroyed
+/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; `work` has then been destroyed
 /// without having begun.
 template <std::derived_from<executor> Where>
 [[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
@@ -242,10 +242,11 @@ inline constexpr const char* instead_of_sync_wait =
 }  // namespace detail
 
 /// Runs `work` on `home` and blocks until the work has ended. A worker runs other work of its pool during the wait. If
-/// `home` is a loop that is not running yet, this waits until another thread runs it.
-/// Threads: any that may block. Errors: exceptions of the work; std::system_error with errc::closed if the home has
-/// stopped. errc::would_deadlock on the home's own thread (await the task there), in an iteration of any event loop,
-/// and on workers that have an event loop. errc::stopped if the task ended as stopped.
+/// `home` is a loop that is not running yet, this call also waits until another thread runs the loop.
+/// Threads: any that may block. Errors: exceptions of the work; std::system_error with one of three codes. The code is
+/// errc::closed if the home has stopped, and errc::stopped if the task ended as stopped. It is errc::would_deadlock on
+/// the home's own thread (await the task there instead), in an iteration of any event loop, and on workers that have an
+/// event loop.
 template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
   if (home.is_current())

@@ -23,8 +23,8 @@ namespace braid {
 /// A fair (FIFO) counting semaphore for tasks: a permit that is released goes to the task that has waited longest, and
 /// no task overtakes another. A task that is stopped leaves the queue. A task that got its permit before the stop
 /// continues to its next wait, and releases the permit when its locals are destroyed.
-/// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
-/// otherwise a lock; for each waiting task a post to its home.
+/// Threads: any. Lifetime: must outlive its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
+/// otherwise a lock; a post to the home of each task that had to wait.
 /// Protocol: docs/design/coroutine_sync.md
 class async_semaphore {
   class awaiter;
@@ -32,8 +32,8 @@ class async_semaphore {
  public:
   class permit;
 
-  /// Constructs a semaphore with at most 2^64 - 2 permits. Larger numbers are reduced to that, so they can be used for
-  /// semaphores without a limit.
+  /// Constructs a semaphore with at most 2^64 - 2 permits. A larger number is reduced to this maximum, so you can pass
+  /// the largest integer for a semaphore without a limit.
   explicit async_semaphore(std::size_t permits) noexcept : permits_(permits) {}
   async_semaphore(const async_semaphore&) = delete;
   auto operator=(const async_semaphore&) -> async_semaphore& = delete;
@@ -44,14 +44,14 @@ class async_semaphore {
   /// Returns a permit, or an empty optional if no permit is free.
   [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
 
-  /// Adds `count` permits: additional ones, or permits that `permit::forget` has detached.
+  /// Adds `count` permits. They may be new, or replace permits that `permit::forget` has detached.
   void release(std::size_t count = 1) noexcept {
     taken_by_.store(0, relaxed);  // a new waiter must not see this task as the holder
     if (!permits_.try_add(count)) [[unlikely]]
       hand_over(count);
   }
 
-  /// Returns the number of free permits. It is 0 while a task waits.
+  /// Returns the number of free permits. The number is 0 while a task waits.
   [[nodiscard]] auto available() const noexcept -> std::size_t { return permits_.free(); }
 
  private:
@@ -66,7 +66,7 @@ class async_semaphore {
   BRAID_API void hand_over(std::size_t count) noexcept;
 
   detail::permit_count permits_;
-  // Only the task that holds the only permit, or that is passing it on, writes this member.
+  // This member is written only by the task that holds the only permit, or by the task that is passing this permit on.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // two equal values show that a lock was held throughout
   detail::small_mutex lock_;           // guards the queue
@@ -88,7 +88,7 @@ class [[nodiscard]] async_semaphore::permit {
     if (owner_ != nullptr) std::exchange(owner_, nullptr)->release();
   }
 
-  /// Detaches the permit from the semaphore, which has one permit less from now on.
+  /// Detaches the permit from the semaphore. From now on the semaphore has one permit less.
   void forget() noexcept { owner_ = nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return owner_ != nullptr; }
@@ -127,11 +127,11 @@ inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
 
 /// A fair (FIFO) mutex for tasks: one task at a time holds it. Other tasks, of any home, wait without blocking their
 /// threads, and get the lock in the order of their requests. If a lock is never held across a wait, use a std::mutex.
-/// Threads: any; the mutex may be released by another thread than the one that acquired it. Lifetime: outlives its
-/// guards and the waiting tasks. Cost: as an async_semaphore.
+/// Threads: any; the mutex may be released by another thread than the one that acquired it. Lifetime: must outlive its
+/// guards and the waiting tasks. Cost: that of an async_semaphore.
 class async_mutex {
  public:
-  /// Holds the lock until it is destroyed, or `release` is called.
+  /// A guard that holds the lock until the guard is destroyed or `release` is called.
   using guard = async_semaphore::permit;
 
   /// Waits for the lock and returns a guard: `const auto held = co_await mutex.lock();`
@@ -145,8 +145,8 @@ class async_mutex {
 
 /// A manual-reset event for tasks of any home. Tasks wait until `set` is called. From then on no task waits, until
 /// `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
-/// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; a post to the home of each waiting task. For the
-/// tasks of one home, `event` is cheaper: it needs no lock and no post.
+/// Threads: any. Lifetime: must outlive the waiting tasks. Cost: a lock; a post to the home of each waiting task. For
+/// the tasks of one home, `event` is cheaper: it needs no lock and no post.
 class async_event {
   class awaiter;
 
@@ -198,7 +198,7 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
 inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
 
 /// A single-use latch for tasks. Tasks wait until its count has reached zero. From then on no task waits. Threads: any.
-/// Lifetime: outlives the waiting tasks; a task that has waited may destroy it.
+/// Lifetime: must outlive the waiting tasks; a task that has waited may destroy the latch.
 class async_latch {
   class awaiter;
 
@@ -216,7 +216,7 @@ class async_latch {
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
-  /// Returns whether the count is zero, so that no task waits.
+  /// Returns whether the count is zero. If it is zero, no task waits.
   [[nodiscard]] auto try_wait() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return left_ == 0;
@@ -255,8 +255,8 @@ inline auto async_latch::arrive_and_wait() noexcept -> awaiter {
 }
 
 /// A cyclic barrier for tasks. Tasks wait until a fixed number of tasks has arrived; then all continue, and the next
-/// phase begins. A task that is stopped while it waits still counts as arrived.
-/// Threads: any. Lifetime: outlives the waiting tasks.
+/// phase begins. A task that is stopped while it waits still counts as arrived. Threads: any. Lifetime: must outlive
+/// the waiting tasks.
 class async_barrier {
   class awaiter;
 
@@ -268,11 +268,11 @@ class async_barrier {
   async_barrier(const async_barrier&) = delete;
   auto operator=(const async_barrier&) -> async_barrier& = delete;
 
-  /// Returns an awaiter that arrives when it is awaited and then waits for the other tasks.
+  /// Returns an awaiter. When a task awaits it, the task arrives and then waits for the other tasks.
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
   /// Arrives for this phase without waiting, and reduces the number of expected tasks in later phases by one. Requires
-  /// that at least one arrival is still missing in this phase.
+  /// that this phase still waits for at least one arrival.
   void arrive_and_drop() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -303,7 +303,7 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
   explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
-  /// Arrives even if the poll budget is used up, because the other tasks wait for this arrival.
+  /// Arrives even if the poll budget of this thread is used up, because the other tasks wait for this arrival.
   [[nodiscard]] auto await_ready() noexcept -> bool {
     {
       detail::wake_list woken;

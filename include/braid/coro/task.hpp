@@ -40,10 +40,11 @@ class [[nodiscard]] outcome {
   [[nodiscard]] auto has_exception() const noexcept -> bool { return state_.index() == 2; }
   [[nodiscard]] auto is_stopped() const noexcept -> bool { return state_.index() == 0; }
 
-  /// Returns the exception. Requires `has_exception()`.
+  /// Returns the exception. Requires that `has_exception()` is true.
   [[nodiscard]] auto exception() const noexcept -> std::exception_ptr { return std::get<2>(state_); }
 
-  /// Returns the value. Errors: rethrows the exception; std::system_error with errc::stopped if the outcome is stopped.
+  /// Returns the value. Errors: rethrows the exception of the outcome; throws std::system_error with errc::stopped if
+  /// the outcome is stopped.
   auto take() -> T {
     const auto held = std::get_if<1>(&state_);
     if (held == nullptr) [[unlikely]]
@@ -112,10 +113,10 @@ class task_promise<void> final : public task_promise_base<void> {
 
 /// An asynchronous function that returns a `T` (a value, a reference or void). It does nothing until it is awaited,
 /// spawned into a scope or passed to `sync_wait`; it is awaited at most once. Exceptions are rethrown by the await. If
-/// a stop reaches the task while it waits (for a sleep, a socket), the task never resumes. Its locals are destroyed on
-/// its own thread. The awaiting task is stopped as well, unless it awaits an `outcome`. A destructor that throws during
-/// a stop ends the program.
-/// Threads: moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.
+/// a stop reaches the task while it waits (for example, for a timer or a socket), the task never resumes. Its locals
+/// are destroyed on its own thread. The awaiting task is stopped as well, unless it awaits an `outcome`. A destructor
+/// that throws during a stop ends the program.
+/// Threads: it may be moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard("a task does nothing until it is awaited or spawned")]] BRAID_COROUTINE_TYPE task {
  public:
@@ -171,7 +172,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] BRAID_
       return detail::transfer_to(child_);
     }
     auto await_resume() -> T { return child().result().take(); }
-    /// Returns the result, which must be used. clang warns at the `co_await` if it is ignored; g++ 12 does not.
+    /// Returns the result, which must be used. If the result is ignored, clang warns at the `co_await`; g++ 12 does
+    /// not.
     [[nodiscard]] auto await_resume() -> T
       requires detail::is_result<T>
     {
@@ -209,7 +211,7 @@ inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// Runs a task, in another scope if `scope` is not null, and returns its outcome.
+/// Runs a task and returns its outcome. If `scope` is not null, the task runs in that scope.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
  public:
@@ -242,8 +244,8 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
 
 }  // namespace detail
 
-/// Awaits `work` and returns its outcome, including a stop, instead of throwing or being stopped itself.
-/// Errors: none; a failure is in the outcome.
+/// Awaits `work` and returns its outcome. If `work` throws or is stopped, the outcome says so, and the caller
+/// continues. Errors: none.
 template <typename T>
 [[nodiscard]] auto as_outcome(task<T> work) noexcept {
   return detail::outcome_awaiter<T>(std::move(work), nullptr);

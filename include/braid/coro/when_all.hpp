@@ -1,5 +1,5 @@
-// braid/coro/when_all.hpp: runs several tasks at the same time and waits for all of them (`when_all`) or the first
-// (`when_any`).
+// braid/coro/when_all.hpp: runs several tasks at the same time and waits for all of them (`when_all`) or for the first
+// that returns a value (`when_any`).
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -30,7 +30,7 @@ namespace braid {
 
 namespace detail {
 
-/// One of several tasks, and its outcome. If the task fails or is stopped, it stops the others.
+/// One of the tasks of a `when_all`, and its outcome. If this task fails or is stopped, the other tasks are stopped.
 template <typename T>
 class gathered {
  public:
@@ -96,10 +96,10 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 
 }  // namespace detail
 
-/// Runs all tasks in a scope of their own and returns their values: std::monostate for void, std::reference_wrapper for
-/// a reference. The first task that throws, or ends as stopped, stops the others. All tasks have ended when `when_all`
-/// ends. Each task runs on the home of the caller until its first wait; then the next task starts. (If calls are deeply
-/// nested, first steps are queued instead, see `scope::spawn`.)
+/// Runs all tasks in a scope of their own and returns their values as a tuple: std::monostate for void,
+/// std::reference_wrapper for a reference. The first task that throws, or ends as stopped, stops the others. All tasks
+/// have ended when `when_all` ends. Each task runs on the home of the caller until its first wait; then the next task
+/// starts. (If calls are deeply nested, first steps are queued instead, see `scope::spawn`.)
 /// Threads: any; the tasks run at home. Errors: rethrows the first exception; std::system_error with errc::stopped if a
 /// task has stopped the common scope. If nothing stopped the common scope, and a task ends as stopped nevertheless,
 /// `when_all` ends as stopped too.
@@ -159,7 +159,7 @@ BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::he
 
 namespace detail {
 
-/// The state of a `when_any`: the task that won, and the first failure. Used on the home only.
+/// The state of a `when_any`: the task that won, and the first failure. It is used only on the home of the caller.
 struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;  // the failure of the first task that failed, or was stopped by the scope itself
@@ -179,7 +179,7 @@ struct race {
     scope.request_stop();
   }
 
-  /// Throws the first failure, or ends as stopped, if no task has won.
+  /// Called if no task has won. Throws the first failure; if there is no failure, ends as stopped.
   auto lost() -> task<void> {
     if (failure != nullptr) std::rethrow_exception(failure);
     co_await stop_here();

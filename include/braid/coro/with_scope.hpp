@@ -60,8 +60,8 @@ auto joined(scope& children, Start start) -> task<joined_end<T>> {
   co_return end;
 }
 
-/// Returns the value for work that was ended by a stop of its own scope: nothing for void, or a result with the error
-/// `reason`. Errors: throws std::system_error with `reason` if the work returns another type.
+/// Returns the value of work that a stop of its own scope has ended. The value is nothing for void, or a result with
+/// the error `reason`. Errors: throws std::system_error with `reason` if the work returns another type.
 template <typename T>
 auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)
@@ -91,9 +91,9 @@ using limited_t = typename limited_value<T>::type;
 /// depends on its type. A task<void> simply ends. A task of a result returns the reason of the stop (usually
 /// errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the caller ends as
 /// stopped, even if this scope was stopped as well.
-/// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
-/// as stopped in two cases: the body has ended as stopped by itself (`stop_here`), or a stop from outside has ended the
-/// body or a spawned task early.
+/// Threads: any; the body runs at home. Errors: the failure of the body or of a spawned task; std::system_error with
+/// the reason of the stop, as described above. `with_scope` ends as stopped in two cases: the body has ended as stopped
+/// by itself (`stop_here`), or a stop from outside has ended the body or a spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -110,9 +110,9 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 
 /// Runs `work` until `time` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded if the
 /// deadline has stopped the work. If `work` returns a result<T>, this returns the same type. Exceptions are rethrown.
-/// If the work still returns a value after the stop, that value is the result. But if the stop has ended tasks that the
-/// work spawned into its own scope, the result is errc::deadline_exceeded. Tasks of that scope are joined, as in
-/// `with_scope`. If `work` stops its own scope, this returns errc::stopped.
+/// If the work still returns a value after the stop, that value is the result. However, if the stop has ended tasks
+/// that the work spawned into its own scope, the result is errc::deadline_exceeded. Tasks of that scope are joined, as
+/// in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
 /// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; exceptions of `work`.
 template <typename T>
 auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {
@@ -137,7 +137,7 @@ auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> 
   }
 }
 
-/// Runs `work` as `with_deadline` does, with a deadline that is counted from now.
+/// Runs `work` as `with_deadline` does. The deadline is one timeout after now.
 /// Errors: as `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
@@ -176,8 +176,8 @@ class task_local {
   task_local(const task_local&) = delete;
   auto operator=(const task_local&) -> task_local& = delete;
 
-  /// Runs `work` with `value` bound. Ends when the work and everything that it has spawned have ended. If `work` stops
-  /// its own scope, this ends as `with_scope` does.
+  /// Runs `work` while the variable is bound to `value`. Ends when the work and everything that it has spawned have
+  /// ended. If `work` stops its own scope, this ends as `with_scope` does.
   template <typename R>
   auto bind(T value, task<R> work) const -> task<R> {
     co_await resume_home();
@@ -192,8 +192,8 @@ class task_local {
     co_return end.ended.take();
   }
 
-  /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null. The pointer is valid
-  /// as long as the binding, and the tasks of its home may change the value.
+  /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null if no value is bound.
+  /// The pointer is valid until the bound task ends. The tasks of its home may change the value through the pointer.
   [[nodiscard]] auto get() const noexcept { return look(*this); }
 };
 

@@ -46,7 +46,8 @@ class flow_node {
  public:
   flow_node() = default;  ///< refers to no node
 
-  /// Returns a handle for nodes that depend on the end of this node but not on its value.
+  /// Returns a handle without a value. Pass it to nodes that must wait for the end of this node but do not need its
+  /// value.
   [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
 
  private:
@@ -87,15 +88,15 @@ struct flow_ending;
 }  // namespace detail
 
 /// A report of a run that has ended: the progress of its nodes. Nodes are numbered and ordered as they were added.
-/// Lifetime: keeps the names of the nodes, but nothing else of the flow or the run. Threads: any, because it does not
-/// change.
+/// Lifetime: the report owns the names of the nodes, and refers to nothing else of the flow or the run. Threads: any,
+/// because it does not change.
 class BRAID_API flow_report {
  public:
   [[nodiscard]] auto size() const noexcept -> std::size_t { return progress_.size(); }
   [[nodiscard]] auto name(node_index node) const noexcept -> const std::string&;
   /// Returns the progress of a node. It is never `running`, because the run has ended.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
-  /// Returns the nodes that never began, because of a stop or an earlier failure.
+  /// Returns the nodes that never began because of a stop or an earlier failure.
   [[nodiscard]] auto skipped() const -> std::vector<node_index>;
   /// Returns the number of nodes that ended too late, so that their results were not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
@@ -107,7 +108,7 @@ class BRAID_API flow_report {
   [[nodiscard]] auto total() const noexcept -> duration;
   /// Returns the critical path. The times of its steps add up to `total()`.
   [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
-  /// Returns a line for each node, and the critical path.
+  /// Returns a text with a line for each node, and the critical path.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
@@ -159,7 +160,7 @@ class [[nodiscard]] flow_result {
   flow_report report_;
 };
 
-/// Whether a run records when its nodes began and ended.
+/// Selects whether a run records when each node begins and ends.
 enum class flow_times : std::uint8_t { not_recorded, recorded };
 
 /// The options of one run of a flow.
@@ -200,8 +201,8 @@ class flow;
 
 /// A graph of functions with typed values, created by a `flow_builder`. A run calls each node once, as soon as all of
 /// its arguments are available. Functions are called on workers, or in place if they are marked as small. Functions
-/// that return a task run on the home of the run. If several nodes fail, the node that was added first decides the
-/// result, regardless of their timing. Nodes that were added after it are stopped or skipped, and nodes that were added
+/// that return a task run on the home of the run. If several nodes fail, the failed node that was added first decides
+/// the result, regardless of timing. Nodes that were added after it are stopped or skipped, and nodes that were added
 /// before it continue (docs/decisions/0002-order-decides-failures.md).
 /// Threads: any; any number of runs at a time, on any homes. Lifetime: copies and runs share the nodes. A run that has
 /// started does not need the flow.
@@ -255,7 +256,7 @@ class flow<T(In...)> {
 
 namespace detail {
 
-/// The index of a value, and the number of its builder.
+/// The index of a value, and the number of the builder to which the value belongs.
 struct flow_source {
   flow_value_index value = 0;
   std::uint32_t builder = 0;
@@ -285,7 +286,7 @@ class BRAID_API flow_draft {
   }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_.nodes.size(); }
 
-  /// Builds the plan. If `result` has builder 0, the flow has no result node.
+  /// Builds the plan. If the builder number of `result` is 0, the flow has no result node.
   auto build(flow_source result) -> checked<std::shared_ptr<const flow_plan>>;
 
  private:
@@ -324,10 +325,10 @@ class flow_builder {
     return detail::flow_access::find_node<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
   }
 
-  /// Adds a node that calls `fn` with the values of `takes`. The node's value is the result of `fn`; if `fn` returns a
-  /// task, it is the result of the task. Several runs may call `fn` at the same time. Values live until the end of
-  /// their run, and are destroyed on its home.
-  /// Cost: boxes `fn`.
+  /// Adds a node that calls `fn` with the values of `takes`. The node's value is the result of `fn`. If `fn` returns a
+  /// task, the node's value is the result of that task. Several runs may call `fn` at the same time. Values live until
+  /// the end of their run, and are destroyed on its home.
+  /// Cost: an allocation for `fn`.
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
   auto add(const flow_node_options& options, Fn&& fn, flow_node<Values>... takes) {
@@ -371,7 +372,7 @@ class flow_builder {
     const detail::flow_source from = detail::flow_access::find_source(result);
     return made<T>(draft_.build(from), from.value);
   }
-  /// Returns a flow without a result. Otherwise works as `build` with a result.
+  /// Returns a flow without a result. In other respects, this works as `build` with a result.
   [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
 
  private:

@@ -35,8 +35,8 @@ namespace braid {
 /// settled, and the remaining nodes are stopped. With `after_failure::keep_going`, only the nodes that depend on a
 /// failed node are skipped, and the run is settled when all others have ended. A node that is stopped while it waits
 /// for a worker does not begin. A run is settled when its result is known, and joined when none of its nodes runs any
-/// more. In between, nodes that cannot be interrupted end late, and are counted. Threads: the home of the scope.
-/// Lifetime: outlives its tasks; await `join` before it is destroyed.
+/// more. Between these two times, nodes that cannot be interrupted end late, and are counted. Threads: the home of the
+/// scope. Lifetime: must outlive its tasks; await `join` before you destroy the run.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
@@ -55,13 +55,13 @@ class graph_run {
 
   /// Returns the event that is set when the result is known.
   [[nodiscard]] auto settled() noexcept -> event& { return settled_; }
-  /// Returns why the run failed, or nothing if all nodes are done. Requires that the run is settled.
+  /// Returns the reason why the run failed, or nothing if all nodes are done. Requires that the run is settled.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
-  /// Returns all failed nodes in the order of the shape. Empty without `keep_going`. The list is final once the run is
-  /// joined.
+  /// Returns all failed nodes in the order of the shape. The list is empty without `keep_going`. The list is final once
+  /// the run is joined.
   [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return record_.failures(); }
-  /// Returns when each node was ready, started and ended. Empty if the options have no clock. Requires that the run is
-  /// joined.
+  /// Returns when each node was ready, started and ended. The result is empty if the options have no clock. Requires
+  /// that the run is joined.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return record_.times(); }
   /// Returns when the run started, for `critical_path`. Returns time_point::min() if the options have no clock.
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return record_.begin_time(); }
@@ -70,8 +70,8 @@ class graph_run {
   /// Returns the progress of `node`. It is final once the run is joined. After a failure, nodes that depend on the
   /// failed node were skipped; the progress of the other nodes depends on timing.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
-  /// Returns the number of nodes whose results were not used, because they ended after their time limit, or after the
-  /// run was settled.
+  /// Returns the number of nodes that ended after their time limit, or after the run was settled. Their results were
+  /// not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
  private:
@@ -319,8 +319,8 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
   settle_if_decided();
 }
 
-/// Returns whether a fallback replaces the failed node. If a fallback does, the failure does not count, and the
-/// fallback nodes and their successors decide the result.
+/// Returns whether a fallback replaces the failed node. If so, the failure does not count, and the fallback nodes and
+/// their successors decide the result.
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::is_replaced(const graph_failure& failure) noexcept -> bool {
   if constexpr (detail::replaceable_nodes<Nodes>) {

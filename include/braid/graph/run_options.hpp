@@ -14,14 +14,14 @@
 
 namespace braid {
 
-/// The place at which a node runs.
+/// Selects where a node runs.
 enum class node_mode : std::uint8_t {
   here,    ///< on the thread of the run, at once: for small work
   worker,  ///< on the executor for computing
   task,    ///< a task on the home of the run, which may wait
 };
 
-/// The result of a node's function.
+/// The way in which the function of a node has ended.
 enum class node_status : std::uint8_t {
   done,
   failed,
@@ -61,12 +61,13 @@ enum class after_failure : std::uint8_t {
 /// The options of a `graph_run`.
 struct graph_run_options {
   after_failure on_failure = after_failure::stop;
-  /// The maximum number of nodes of the modes `worker` and `task` that run at a time, at least 1, as with `make -j`.
+  /// The maximum number of nodes of the modes `worker` and `task` that run at a time, like the number of `make -j`. It
+  /// must be at least 1.
   std::size_t max_running = std::numeric_limits<std::size_t>::max();
-  /// A priority for each node, as `remaining_paths` computes it. If several nodes are ready, the one with the largest
-  /// priority starts first; equal ones start in the order of the shape. Without priorities the order is not specified.
-  /// Priorities matter most together with `max_running`, because the executor determines the order of nodes that have
-  /// been started.
+  /// A priority for each node, as `remaining_paths` computes it. If several nodes are ready, the node with the largest
+  /// priority starts first; nodes of equal priority start in the order of the shape. Without priorities the order is
+  /// not specified. Priorities matter most together with `max_running`, because the executor determines the order of
+  /// nodes that have been started.
   std::span<const duration> priorities = {};
   const clock_source* clock = nullptr;  ///< records the times of each node, read on any thread; null: no times
   std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< the memory for the arrays of the run

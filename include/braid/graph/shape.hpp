@@ -27,13 +27,13 @@ class BRAID_API graph_shape {
 
   graph_shape() = default;  ///< without nodes
 
-  /// Builds the shape. An edge that is listed twice counts twice for both of its nodes.
+  /// Builds the shape. If an edge is listed twice, it counts as two edges.
   /// Errors: errc::invalid_argument for an edge to a node that does not exist, and for more than 2^32 - 1 nodes or
   /// edges; errc::cycle.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
-  /// Builds the shape of a graph with named nodes, such as a graph that is described by data. The errors name the
-  /// nodes. Errors: unknown_node for each edge to a node that does not exist; too_large; cycle, with the nodes of one
+  /// Builds the shape of a graph with named nodes, such as a graph that is described by data. Errors: diagnostics that
+  /// name the nodes: unknown_node for each edge to a node that does not exist; too_large; cycle, with the nodes of one
   /// cycle in order.
   [[nodiscard]] static auto make(std::span<const std::string_view> names, std::span<const edge> edges)
       -> checked<graph_shape>;
@@ -45,10 +45,9 @@ class BRAID_API graph_shape {
   /// Returns the number of edges that end in each node.
   [[nodiscard]] auto predecessor_counts() const noexcept -> std::span<const std::uint32_t> { return predecessors_; }
 
-  /// Returns all nodes in topological order. If several nodes could be next, the one with the smallest index comes
-  /// first.
+  /// Returns all nodes in topological order. If several nodes could be next, the node with the smallest index is next.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
-  /// Returns the index of a node in `order()`.
+  /// Returns the position of a node in `order()`.
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }
 
  private:
@@ -71,7 +70,7 @@ struct node_times {
   time_point ended = never;
 
   [[nodiscard]] auto has_run() const noexcept -> bool { return ended != never; }
-  /// Returns how long the node waited for a thread after it was ready. Requires that it has run.
+  /// Returns how long the node waited for a thread after it was ready. Requires that the node has run.
   [[nodiscard]] auto queue() const noexcept -> duration { return started - ready; }
   [[nodiscard]] auto run() const noexcept -> duration { return ended - started; }
 
@@ -87,10 +86,10 @@ struct critical_step {
   auto operator==(const critical_step&) const -> bool = default;
 };
 
-/// Returns the nodes that determine the duration of the run, from first to last. The last one is the node that ended
-/// last. Before each node comes its predecessor that ended last. The steps leave no gap: their times add up to the time
-/// from `begin` to the last end. If several nodes ended at once, the first in the order is used. Requires a time for
-/// each node.
+/// Returns the nodes that determine the duration of the run, from first to last. The last step is the node that ended
+/// last. The step before each node is the predecessor that ended last. The steps leave no gap: their times add up to
+/// the time from `begin` to the last end. If several nodes ended at the same time, the first of them in `order()` is
+/// used. Requires a time for each node.
 /// Cost: one pass over all edges.
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
@@ -101,8 +100,8 @@ struct critical_step {
 /// limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Returns the longest paths with measured times as weights, for example from an earlier run. The weight of a node that
-/// did not run is 0.
+/// Returns the longest paths as above, with measured times as weights, for example from an earlier run. The weight of a
+/// node that did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

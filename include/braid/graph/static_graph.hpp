@@ -28,7 +28,7 @@ class static_block;
 
 /// A graph of computing nodes that runs on the workers of a pool. It is created by a `graph_builder`. For nodes that
 /// wait, may fail or have deadlines, use `graph_run`.
-/// Threads: any, one run at a time; a node may run other graphs, fork, and wait for its forks.
+/// Threads: any, but only one run at a time. A node may run other graphs, fork, and wait for its forks.
 class BRAID_API static_graph {
  public:
   static_graph(static_graph&& other) noexcept;
@@ -39,10 +39,10 @@ class BRAID_API static_graph {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
   /// Runs each node once, after all its predecessors, on this worker and on idle workers of its pool. On a thread that
-  /// is not a worker, the nodes run in `default_pool`. Everything that a node's predecessors did is visible to it.
-  /// Blocks: until no node runs any more; the worker runs other forks during the wait. Errors: rethrows the first
-  /// exception of a node; nodes that had not begun are skipped, and the graph can be run again. Requires that this
-  /// graph is not running. Cost: no allocation; stack memory for one node.
+  /// is not a worker, the nodes run in `default_pool`. Everything that the predecessors of a node have written is
+  /// visible to the node. Blocks: until no node runs any more; a worker runs other forks during the wait. Errors:
+  /// rethrows the first exception of a node; nodes that had not begun are skipped, and the graph can be run again.
+  /// Requires that this graph is not running. Cost: no allocation; stack memory for one node.
   void run() { static_cast<void>(run_until(nullptr, nullptr)); }
 
   /// Works as `run`, but skips nodes that have not begun when a stop is requested.
@@ -157,8 +157,8 @@ class BRAID_API graph_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
-  /// Returns the graph and leaves the builder empty. Errors: the codes unknown_node, self_edge, duplicate_edge,
-  /// too_large. Also cycle, for one of the cycles, if there is no other error. The messages name the nodes.
+  /// Returns the graph and leaves the builder empty. Errors: the codes unknown_node, self_edge, duplicate_edge and
+  /// too_large. If none of these errors exists, the code cycle for one of the cycles. The messages name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:

@@ -47,7 +47,7 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// Whether to wait until a descriptor can be read, or until it can be written.
+/// Selects whether to wait until a descriptor can be read or until it can be written.
 enum class io_interest : std::uint8_t { read, write };
 
 /// A wait for a descriptor to become ready. It is a member of the object that waits.
@@ -70,8 +70,7 @@ class BRAID_API io_backend {
  public:
   /// The kernel interface through which a loop waits.
   enum class kind : std::uint8_t {
-    automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system
-                ///< grants
+    automatic,  ///< the value of the variable BRAID_IO; if it is not set, the first that the system supports
     uring,      ///< io_uring(7), of Linux 5.17 or later
     epoll,      ///< epoll(7)
     poll,       ///< poll(2), whose cost grows with the number of descriptors
@@ -84,18 +83,19 @@ class BRAID_API io_backend {
 
   /// Opens a backend for the loop that the calling thread will run.
   /// Threads: any. Errors: system errors, for instance if too many files are open or the kernel refuses the chosen
-  /// interface; unknown_backend if BRAID_IO names no backend. With `automatic` and without BRAID_IO, a refusal is not
-  /// an error: the next interface is tried.
+  /// interface; unknown_backend if the variable BRAID_IO contains an unknown name. With `automatic` and without
+  /// BRAID_IO, a refusal is not an error: the next interface is tried.
   [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
 
   /// Blocks until a watch is ready, `wake` is called, or `timeout` has passed. Without a timeout it waits for ever.
-  /// Calls `ready` of every ready watch.
+  /// Calls the function `ready` of every ready watch.
   virtual void wait(std::optional<duration> timeout) noexcept = 0;
 
   /// Returns a descriptor that is readable when `wait` would not block, so that another event loop can wait for this
-  /// backend. Returns -1 if the backend has no such descriptor. Timeouts of `wait` do not make it readable.
+  /// backend. Returns -1 if the backend has no such descriptor. The timeout of `wait` does not make the descriptor
+  /// readable.
   [[nodiscard]] virtual auto descriptor() const noexcept -> int { return -1; }
 
   /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.
@@ -107,7 +107,8 @@ class BRAID_API io_backend {
   /// errors. For a descriptor that is not open, some backends return an error, and others report it as ready.
   [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
 
-  /// Removes a watch. Its `ready` is not called after this. Call this before the descriptor is closed.
+  /// Removes a watch. The function `ready` of the watch is not called after this. Remove a watch before you close its
+  /// descriptor.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
@@ -116,8 +117,8 @@ class BRAID_API io_backend {
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
   /// Cancels a pending transfer. Returns true if the transfer has ended and will not be reported. Returns false if the
-  /// kernel still processes it; then it is reported later, with -ECANCELED or the number of bytes that were already
-  /// moved.
+  /// kernel still processes the transfer. It is then reported later, with -ECANCELED or with the number of bytes that
+  /// were already moved.
   [[nodiscard]] virtual auto cancel(detail::io_transfer& item) noexcept -> bool = 0;
 
   /// Removes a registration whose descriptor is about to be closed. Requires that no transfer is pending on it.
@@ -146,7 +147,7 @@ class BRAID_API io_backend {
   std::uint64_t answers_ = 0;              // read by other threads with `read_count`
   atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
   detail::code_marker* marker_ = nullptr;  // the marker of the thread in `wait`, if the thread counts as waiting there
-  // The clock that is read at the next answer. Null if the loop does not need the time of that answer.
+  // The clock that is read at the next answer, or null if the loop does not need the time of that answer.
   const clock_source* clock_of_next_answer_ = nullptr;
   time_point answered_;  // the time of that answer
 };

@@ -72,12 +72,12 @@ extern template class BRAID_API write_operation<void>;
 
 }  // namespace detail
 
-/// Returns the bytes of a text as a view. Lifetime: that of the text.
+/// Returns the bytes of a text as a view. Lifetime: the view is valid as long as the text.
 [[nodiscard]] inline auto bytes_of(std::string_view text) noexcept -> std::span<const std::byte> {
   return std::as_bytes(std::span(text));
 }
 
-/// Returns bytes as a text view. Lifetime: that of the bytes.
+/// Returns bytes as a text view. Lifetime: the view is valid as long as the bytes.
 [[nodiscard]] inline auto text_of(std::span<const std::byte> bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -85,10 +85,10 @@ extern template class BRAID_API write_operation<void>;
 /// One end of a byte stream. Tasks of the stream's loop await its calls; one task reads at a time, and one writes. A
 /// stop or a deadline ends a wait early; bytes that have arrived are kept for the next read.
 /// Threads: the loop's own. A stream that no task has waited on may be created and moved on other threads. Lifetime:
-/// outlives its reads and writes; is destroyed before its loop. Buffers must live until the call has ended. Errors:
-/// system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor if this end does
-/// not support the operation. Cost: a system call. The first wait also makes one registration, which lasts until the
-/// stream is closed.
+/// the stream must outlive its reads and writes, and must be destroyed before its loop. Buffers must live until the
+/// call has ended. Errors: system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised.
+/// bad_file_descriptor if this end does not support the operation. Cost: a system call. The first wait also makes one
+/// registration, which lasts until the stream is closed.
 class BRAID_API byte_stream {
  public:
   byte_stream() = default;
@@ -102,7 +102,7 @@ class BRAID_API byte_stream {
     return open_->on();
   }
 
-  /// Waits for bytes, reads them to the front of `buffer`, which must not be empty, and returns their number as a
+  /// Waits for bytes and reads them to the front of `buffer`, which must not be empty. Returns the number of bytes as a
   /// result<std::size_t>. 0 means that the peer has ended the stream.
   [[nodiscard]] auto read_some(std::span<std::byte> buffer) const noexcept {
     return detail::read_operation<std::size_t>(open_.get(), buffer);
@@ -133,15 +133,15 @@ class BRAID_API byte_stream {
   }
 
   /// Ends the wait of a read from another task. The read returns the bytes that have arrived, or operation_canceled if
-  /// there are none. Later reads also return at once instead of waiting, until `allow_read_waits`. The peer and its
-  /// data are not affected. The waiting task is queued, not resumed at once. Requires an open stream.
+  /// there are none. Later reads also return at once instead of waiting, until `allow_read_waits` is called. The peer
+  /// and its data are not affected. The waiting task is queued, not resumed at once. Requires an open stream.
   void end_read_waits() const noexcept;
-  /// Lets reads wait again after `end_read_waits`. Requires that no task reads.
+  /// Ends the effect of `end_read_waits`: reads may wait again. Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
-  /// Moves the stream to another loop, whose tasks use it from then on. Use this in a server that accepts connections
-  /// on one loop and serves them on several. Requires an open stream that no task reads or writes.
-  /// Threads: the loop's own once a task has waited on the stream; before that, any.
+  /// Moves the stream to another loop. From then on the tasks of that loop use the stream. Use this in a server that
+  /// accepts connections on one loop and serves them on several. Requires an open stream that no task reads or writes.
+  /// Threads: any, until a task has waited on the stream; after that, only the loop's own.
   void move_to(loop& other) noexcept;
 
   /// Closes the stream. Bytes that were written are still delivered. Requires that no task reads or writes.
@@ -163,8 +163,8 @@ class BRAID_API pipe_stream : public byte_stream {
  public:
   pipe_stream() = default;
 
-  /// Takes ownership of a descriptor, and makes it non-blocking.
-  /// Errors: operation_not_permitted for a regular file, which cannot be waited for; system errors.
+  /// Takes ownership of a descriptor, and makes it non-blocking. Errors: operation_not_permitted for a regular file,
+  /// because a loop cannot wait for a regular file; system errors.
   [[nodiscard]] static auto adopt(loop& loop, descriptor end) -> result<pipe_stream>;
 
   /// Creates a pipe. Returns the end for reading and the end for writing.
@@ -177,7 +177,8 @@ class BRAID_API pipe_stream : public byte_stream {
 
 /// A reader with its own buffer, which grows up to a limit. Its calls return views into the buffer, which are valid
 /// until the next call. If a stop interrupts a call, the buffer keeps all bytes for the next call.
-/// Threads: those of the stream. Lifetime: as the stream; no other code may read the stream.
+/// Threads: those of the stream. Lifetime: the same as for the stream. While the reader exists, no other code may read
+/// the stream.
 class BRAID_API buffered_reader {
  public:
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
@@ -195,11 +196,11 @@ class BRAID_API buffered_reader {
   /// limit; errors of the stream.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, appends the bytes to the buffer, and returns their number. 0 means that the stream has ended.
+  /// Reads once, appends the bytes to the buffer, and returns the number of bytes. 0 means that the stream has ended.
   /// Errors: errc::full if the buffer is full; errors of the stream.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
-  /// Returns the bytes that were read and not yet returned by a call.
+  /// Returns the bytes that are in the buffer and were not returned by a call yet.
   [[nodiscard]] auto buffered() const noexcept -> std::span<const std::byte> {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }

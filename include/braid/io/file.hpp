@@ -24,8 +24,8 @@ namespace braid {
 /// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
 /// buffers outlive the calls; the executor outlives the object. Errors: system errors; invalid_argument for a path with
 /// a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory; errc::closed if
-/// the executor accepts no more work. The static functions run on the executor that is passed to them. The same
-/// threads, blocks and errors apply to them.
+/// the executor accepts no more work. The static functions run on the executor that is passed to them. The same rules
+/// for threads, blocking and errors apply to them.
 class BRAID_API file {
  public:
   /// The mode in which a file is opened.
@@ -63,8 +63,8 @@ class BRAID_API file {
   /// Opens a file. New files are readable and writable by all users, except for permissions that the umask removes.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
-  /// Reads up to the size of `buffer`, and returns the number of bytes. It reads less than that only if it reaches the
-  /// end of the file, and returns 0 at the end.
+  /// Reads up to the size of `buffer`, and returns the number of bytes. The number is smaller than the size of `buffer`
+  /// only if the read reaches the end of the file. At the end it is 0.
   [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> buffer) const -> task<result<std::size_t>>;
   /// Writes all bytes at `offset`.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;
@@ -73,7 +73,7 @@ class BRAID_API file {
   /// Waits until the written bytes are on the disk.
   [[nodiscard]] auto sync() const -> task<result<void>>;
 
-  /// The default limit of `read`.
+  /// The default limit of `read` in bytes.
   static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 
   /// Reads the whole file.
@@ -81,9 +81,9 @@ class BRAID_API file {
   [[nodiscard]] static auto read(executor& blocking, std::string path, std::uint64_t limit = max_bytes)
       -> task<result<std::string>>;
 
-  /// Writes a whole file. It creates the file, or replaces its content. The replacement is not atomic: a reader may
-  /// find a part of the content, and an error may leave a part. To replace a file atomically, write another file and
-  /// `rename` it.
+  /// Creates a file with the given content, or replaces the content of an existing file. The replacement is not atomic:
+  /// a reader may find only a part of the content, and after an error the file may contain only a part. To replace a
+  /// file atomically, write another file and `rename` it.
   [[nodiscard]] static auto write(executor& blocking, std::string path, std::span<const std::byte> bytes)
       -> task<result<void>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto write(executor& blocking, std::string path, std::string_view text)
@@ -100,8 +100,8 @@ class BRAID_API file {
   [[nodiscard]] static auto remove(executor& blocking, std::string path) -> task<result<void>>;
 
   /// Renames a file or folder within the same file system. An existing file with the new name is replaced atomically: a
-  /// reader finds either the old or the new file. Errors: cross_device_link; directory_not_empty if a non-empty folder
-  /// has the new name.
+  /// reader finds either the old file or the new file. Errors: cross_device_link; directory_not_empty if a non-empty
+  /// folder has the new name.
   [[nodiscard]] static auto rename(executor& blocking, std::string from, std::string to) -> task<result<void>>;
 
   /// Returns the entries of a folder, sorted by name, without `.` and `..`.

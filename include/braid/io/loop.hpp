@@ -43,7 +43,8 @@ struct metrics_reader;
 /// Work that is posted or spawned before the loop runs is queued until the loop runs. `stop` stops the tasks, refuses
 /// new posts, runs all accepted work, and ends `run`. A loop that is stopped or destroyed before it runs drops the
 /// queued work.
-/// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the other functions on the loop's own thread.
+/// Threads: any thread may call `try_post`, `post_resumption`, `stop` and `status`. Call the other functions on the
+/// loop's own thread.
 class BRAID_API loop final : public home {
  public:
   /// The options of a loop.
@@ -56,7 +57,7 @@ class BRAID_API loop final : public home {
 
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
-  /// Creates a loop. Errors: as `io_backend::make`.
+  /// Creates a loop. Errors: those of `io_backend::make`.
   [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<loop>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<loop>> { return create(options()); }
   /// Destroys the loop. Requires that it never ran, or that `run` has returned. Streams, listeners, datagram sockets
@@ -68,20 +69,19 @@ class BRAID_API loop final : public home {
   /// the loop has stopped. Call it once.
   void run(const std::function<void()>& running = {});
 
-  /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own thread. It is for
-  /// tests that set the clock themselves, and for threads that run the event loop of another library. Returns false
-  /// once the loop has stopped.
+  /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own thread. Use this
+  /// function in tests that set the clock themselves, and on threads that run the event loop of another library.
+  /// Returns false once the loop has stopped.
   auto run_once() -> bool;
 
-  /// Prepares the thread to sleep in the event loop of another library, after `run_once`. Returns how long to sleep:
-  /// zero if there is work now, nothing if no timer is armed. The other event loop must wait until
+  /// Prepares the thread to sleep in the event loop of another library, after `run_once`. Returns how long the thread
+  /// may sleep: zero if there is work now, or nothing if no timer is armed. The other event loop must wait until
   /// `backend().descriptor()` is readable or the returned time has passed, and then call `run_once` again. Posts and
   /// timers of the thread itself also make the descriptor readable. Requires the backend epoll.
   [[nodiscard]] auto prepare_sleep() noexcept -> std::optional<duration>;
 
-  /// Requests a stop of the loop, without waiting for it. Everything that the first caller wrote before is visible to
-  /// the work that is stopped. Repeated calls have no effect.
-  /// Threads: any, including its own.
+  /// Requests a stop of the loop, without waiting for its end. The work that is stopped sees everything that the first
+  /// caller wrote before the call. Repeated calls have no effect. Threads: any, including the loop's own.
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
@@ -95,7 +95,7 @@ class BRAID_API loop final : public home {
 
   /// Starts a task that belongs to the loop. Exceptions go to `on_error`. The task starts when the loop runs; if the
   /// loop is stopped or destroyed before that, the task never starts.
-  /// Threads: the loop's own; before the loop runs, one at a time.
+  /// Threads: the loop's own; before the loop runs, any thread, but only one at a time.
   void spawn(task<void> work);
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
@@ -232,12 +232,12 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
 /// Waits until `descriptor` can be read without blocking, has reached its end, or has an error. One reader and one
 /// writer may wait for a descriptor at a time. A regular file is always ready. Requires that the task's home is the
 /// loop.
-/// Errors: as `io_backend::watch`.
+/// Errors: those of `io_backend::watch`.
 [[nodiscard]] inline auto readable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::read);
 }
 
-/// Waits until `descriptor` can be written without blocking. Otherwise works as `readable`.
+/// Waits until `descriptor` can be written without blocking. In other respects, this works as `readable`.
 [[nodiscard]] inline auto writable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::write);
 }

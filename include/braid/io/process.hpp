@@ -23,13 +23,13 @@ namespace braid {
 
 /// A child process. If the object is destroyed before `wait` has returned the status, the process is killed. For
 /// instance, a stop of the task that owns the object kills the process. The loop then waits for the end of the process.
-/// The child's stdin, stdout and stderr are set by the options. It inherits no other descriptor of braid and no blocked
-/// signals, and has the default action for SIGPIPE.
-/// Threads: the loop's own; before the loop runs, the thread that created it. Blocks: `start`, until the program has
-/// begun; the destructor, if the loop has been stopped, until the killed process has ended.
+/// The options determine the child's stdin, stdout and stderr. The child inherits no other descriptor of braid and no
+/// blocked signals, and has the default action for SIGPIPE. Threads: the loop's own; before the loop runs, the thread
+/// that created this object. Blocks: `start`, until the program has begun; the destructor, if the loop has been
+/// stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
-  /// The target of a standard stream of a child process.
+  /// Selects what a standard stream of a child process is connected to.
   enum class stream : std::uint8_t {
     inherit,  ///< the stream of this process
     null,     ///< /dev/null
@@ -41,7 +41,8 @@ class BRAID_API child_process {
     std::string program;                      ///< a path, or a name that is searched for in PATH
     std::vector<std::string> arguments = {};  ///< the arguments after the name of the program
     std::string folder = {};                  ///< the folder in which it runs; empty: that of this process
-    /// Variables as `NAME=value`. If absent, the child gets the environment of this process.
+    /// The environment variables of the child, as `NAME=value`. If there is no list, the child gets the environment of
+    /// this process.
     std::optional<std::vector<std::string>> environment = {};
     child_process::stream in = child_process::stream::inherit;
     child_process::stream out = child_process::stream::inherit;
@@ -57,18 +58,19 @@ class BRAID_API child_process {
   };
 
   /// Starts the program. Errors: system errors, such as no_such_file_or_directory, permission_denied,
-  /// too_many_files_open; invalid_argument for a string with a zero byte. errc::status_lost if SIGCHLD is ignored (a
-  /// program may inherit that), because the system then discards the status of every child. After an error, no program
-  /// has begun. Needs Linux 5.4.
+  /// too_many_files_open; invalid_argument for a string with a zero byte. errc::status_lost if this program ignores
+  /// SIGCHLD (a program may inherit this setting), because the system then discards the status of every child. After an
+  /// error, no program has begun. Needs Linux 5.4.
   [[nodiscard]] static auto start(loop& loop, const options& options) -> result<child_process>;
 
   child_process(child_process&& other) noexcept;
-  /// Replaces the child process. The previous child process is killed as by the destructor.
+  /// Replaces the child process. The previous child process is killed, as in the destructor.
   auto operator=(child_process&& other) noexcept -> child_process&;
   ~child_process();
 
-  /// Waits until the process has ended. May be called again, by one task at a time. A stop withdraws the wait.
-  /// Errors: errc::status_lost if other code of this program has waited for any child, as `wait(nullptr)` does.
+  /// Waits until the process has ended. You may call it several times, but only one task at a time may wait. A stop
+  /// withdraws the wait. Errors: errc::status_lost if other code of this program has already taken the status, for
+  /// example by a call of `wait(nullptr)`, which waits for any child.
   [[nodiscard]] auto wait() -> task<result<exit_status>>;
 
   /// Sends a signal to the process.
@@ -77,7 +79,7 @@ class BRAID_API child_process {
 
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 
-  /// Returns this process's ends of the child's streams, if they are pipes. Closing `in` ends the child's input.
+  /// Returns this process's end of the pipe to one of the child's streams. Closing `in` ends the child's input.
   [[nodiscard]] auto in() noexcept -> pipe_stream& { return input_; }
   [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
   [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }
@@ -94,16 +96,15 @@ class BRAID_API child_process {
   pipe_stream err_;
 };
 
-/// A set of signals. While it exists, the only effect of these signals is to wake `next`. Afterwards the signals have
-/// the effect that they had before the first set with these signals was created. Several sets may contain the same
-/// signal; each set gets it. As in the system, a signal is either pending or not. A signal that is sent again before it
-/// was taken counts once. Frequent signals never hide other signals. At least one thread must not block the signals.
-/// The child of a fork has no sets: its signals have their earlier effect.
-/// Threads: the loop's own, for `next` and the destructor.
-/// Protocol: docs/design/sockets.md
+/// A set of signals. While the set exists, the only effect of these signals is to wake `next`. After the last set with
+/// a signal is destroyed, the signal has the same effect as before the first one was created. Several sets may contain
+/// the same signal; each set gets it. As in the system, a signal is either pending or not. A signal that is sent again
+/// before it was taken counts once. Frequent signals never hide other signals. At least one thread must not block the
+/// signals. After a fork, the child process has no sets: in the child, the signals have their earlier effect. Threads:
+/// the loop's own, for `next` and the destructor. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
-  /// The maximum number of sets of a process at a time.
+  /// The maximum number of sets that can exist in a process at a time.
   static constexpr std::size_t max_sets = 16;
 
   /// Creates a set. Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full if there
@@ -116,7 +117,7 @@ class BRAID_API signal_set {
   ~signal_set();
 
   /// Waits for a signal of the set and returns its number. If several signals are pending, successive calls return them
-  /// in turn, independently of their order of arrival. One task at a time may call it.
+  /// one by one, in no particular order. One task at a time may call it.
   [[nodiscard]] auto next() -> task<result<int>>;
 
  private:

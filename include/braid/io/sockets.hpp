@@ -46,11 +46,11 @@ class BRAID_API socket_address {
   /// Parses an address with a numeric host; for host names use `resolve`. Errors: errc::bad_address for any text that
   /// does not have one of the forms above.
   [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
-  /// Returns an IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
+  /// Returns the address for an IPv4 or IPv6 host that is written without brackets. Errors: errc::bad_address.
   [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
-  /// Returns 127.0.0.1 with this port. A listener with port 0 gets a free port.
+  /// Returns the address 127.0.0.1 with this port. A listener with port 0 gets a free port.
   [[nodiscard]] static auto loopback(std::uint16_t port) noexcept -> socket_address;
-  /// Returns 0.0.0.0 with this port, which stands for every IPv4 address of this machine.
+  /// Returns the address 0.0.0.0, which stands for every IPv4 address of this machine, with this port.
   [[nodiscard]] static auto any(std::uint16_t port) noexcept -> socket_address;
   /// Returns the address of a Unix socket file. Errors: errc::bad_address if the path is empty, contains a NUL, or has
   /// more than 107 bytes.
@@ -62,15 +62,16 @@ class BRAID_API socket_address {
   /// Errors: errc::bad_address for an unknown family or a wrong size.
   [[nodiscard]] static auto from_system(const sockaddr* address, socklen_t size) -> result<socket_address>;
 
-  /// Returns AF_INET, AF_INET6 or AF_UNIX, or AF_UNSPEC if this is no address.
+  /// Returns AF_INET, AF_INET6 or AF_UNIX. Returns AF_UNSPEC if this object holds no address.
   [[nodiscard]] auto family() const noexcept -> int { return storage_.ss_family; }
   [[nodiscard]] auto is_ip() const noexcept -> bool { return family() == AF_INET || family() == AF_INET6; }
   /// Returns the port, or 0 for a Unix socket.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t;
-  /// Returns the host without the port, or the path of a Unix socket without the prefix. It is empty for a Unix socket
-  /// without a name.
+  /// Returns the host without the port, or the path of a Unix socket without the prefix. The result is empty for a Unix
+  /// socket without a name.
   [[nodiscard]] auto host() const -> std::string;
-  /// Returns the text that `parse` accepts; `unix:` for a Unix socket without a name, `none` for no address.
+  /// Returns the address as a text that `parse` accepts. Returns `unix:` for a Unix socket without a name, and `none`
+  /// if this object holds no address.
   [[nodiscard]] auto to_string() const -> std::string;
 
   [[nodiscard]] auto data() const noexcept -> const sockaddr*;
@@ -89,10 +90,10 @@ class BRAID_API socket_address {
 /// received bytes were not read, a TCP peer gets connection_reset.
 class BRAID_API stream_socket : public byte_stream {
  public:
-  /// The directions of a connection that `shutdown` ends.
+  /// Selects which direction of a connection `shutdown` ends.
   enum class side : std::uint8_t { read, write, both };
 
-  /// The options of a connection. Options that do not apply to Unix sockets are ignored for them.
+  /// The options of a connection. For Unix sockets, options that apply only to TCP are ignored.
   struct options {
     bool no_delay = true;  ///< TCP sends small writes at once, instead of waiting for more
     std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP probes the peer after a silence of this length
@@ -102,17 +103,18 @@ class BRAID_API stream_socket : public byte_stream {
 
   stream_socket() = default;
 
-  /// Connects to one address. Errors: system errors, such as connection_refused, timed_out, network_unreachable.
-  /// If the backlog of a Unix listener is full, it retries until there is room. Use it with a deadline, because TCP
-  /// itself gives up only after two minutes.
+  /// Connects to one address. Errors: system errors, such as connection_refused, timed_out, network_unreachable. If the
+  /// backlog of a Unix listener is full, the call retries until there is room. Use this function with a deadline,
+  /// because TCP itself gives up only after two minutes.
   [[nodiscard]] static auto connect(loop& loop, socket_address address, options options) -> task<result<stream_socket>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect(loop& loop, socket_address address)
       -> task<result<stream_socket>> {
     return connect(loop, address, options());
   }
   /// Connects to one of several addresses. It tries them in order. It starts the next attempt when the previous one has
-  /// failed, or has not succeeded within `head_start`. Returns the first connection, and stops the other attempts.
-  /// Errors: the error of the first address that failed; invalid_argument if the list is empty. Use it with a deadline.
+  /// failed, or has not succeeded within `head_start`. Returns the first connection, and stops the other attempts. Use
+  /// this function with a deadline. Errors: the error of the first address that failed; invalid_argument if the list is
+  /// empty.
   [[nodiscard]] static auto connect_to_first(loop& loop, socket_address::list addresses, options options,
                                              duration head_start = 250ms) -> task<result<stream_socket>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect_to_first(loop& loop, socket_address::list addresses)
@@ -148,7 +150,7 @@ class accept_operation;
 /// A listener that accepts connections for tasks of one loop. A TCP address can be bound again as soon as its listener
 /// is destroyed. The file of a Unix address exists until a program removes it.
 /// Threads: the loop's own. A listener that no task has waited on may be created and moved on other threads. Lifetime:
-/// outlives its accepts; is destroyed before its loop.
+/// the listener must outlive its accept calls, and must be destroyed before its loop.
 class BRAID_API stream_listener {
  public:
   /// The options of a listener and of its connections.
@@ -168,8 +170,8 @@ class BRAID_API stream_listener {
   [[nodiscard]] static auto listen(loop& loop, const socket_address& address) -> result<stream_listener> {
     return listen(loop, address, options());
   }
-  /// Creates a listener for an address as text, such as `127.0.0.1:8080`: see `socket_address::parse`.
-  /// Errors: also those of `socket_address::parse`.
+  /// Creates a listener for an address as text, such as `127.0.0.1:8080`: see `socket_address::parse`. Errors: system
+  /// errors, as above, and those of `socket_address::parse`.
   [[nodiscard]] static auto listen(loop& loop, std::string_view at, const options& options) -> result<stream_listener>;
   [[nodiscard]] static auto listen(loop& loop, std::string_view at) -> result<stream_listener> {
     return listen(loop, at, options());
@@ -180,8 +182,8 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
   /// Waits for the next connection. One task at a time may call it. Connections that were lost before are skipped. If
-  /// the process has no descriptors left, it uses a reserved descriptor to accept waiting connections and to close them
-  /// at once. So their peers are notified. If that is also impossible, it retries every 10 ms.
+  /// the process has no descriptors left, the listener uses a reserved descriptor to accept waiting connections and to
+  /// close them at once, so that their peers are notified. If that is also impossible, it retries every 10 ms.
   /// Errors: system errors, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
@@ -192,11 +194,12 @@ class BRAID_API stream_listener {
   /// Returns the number of connections that were closed because no descriptor was left.
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
-  /// Moves the listener to another loop, which also gets the connections that it accepts. Requires an open listener,
-  /// and that no task accepts. Threads: the loop's own once a task has waited on the listener; before that, any.
+  /// Moves the listener to another loop. Connections that the listener accepts later belong to that loop, too. Requires
+  /// an open listener, and that no task waits for a connection. Threads: any, until a task has waited on the listener;
+  /// after that, only the loop's own.
   void move_to(loop& other) noexcept;
 
-  /// Closes the listener. Connections that wait to be accepted are reset. Requires that no task accepts.
+  /// Closes the listener. Connections that wait to be accepted are reset. Requires that no task waits for a connection.
   void close() noexcept { open_.reset(); }
 
  private:
@@ -254,9 +257,9 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
 /// A UDP socket. A datagram is sent and received as a whole, or not at all. It may be lost or duplicated on the way.
 /// One task at a time receives, and one sends. A stop or a deadline ends a wait early; datagrams that have arrived are
 /// kept for the next call.
-/// Threads: the loop's own. Blocks: no thread. Lifetime: as a stream's. Buffers and addresses must live until the call
-/// has ended. Errors: system errors, such as message_size; connection_refused if the peer of a connected socket does
-/// not exist.
+/// Threads: the loop's own. Blocks: no thread. Lifetime: the socket must outlive its calls, and must be destroyed
+/// before its loop. Buffers and addresses must live until the call has ended. Errors: system errors, such as
+/// message_size; connection_refused if the peer of a connected socket does not exist.
 class BRAID_API udp_socket {
  public:
   /// The options of a datagram socket.
@@ -289,7 +292,7 @@ class BRAID_API udp_socket {
   [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& address) const noexcept {
     return detail::send_operation(open_.get(), bytes, &address);
   }
-  /// Sends to the peer of `connect`. Errors: destination_address_required without `connect`.
+  /// Sends to the peer that was set by `connect`. Errors: destination_address_required if `connect` was not called.
   [[nodiscard]] auto send(std::span<const std::byte> bytes) const noexcept {
     return detail::send_operation(open_.get(), bytes, nullptr);
   }
@@ -305,14 +308,15 @@ class BRAID_API udp_socket {
 namespace detail {
 
 /// Resolves a host name with the system's resolver (getaddrinfo). Returns the addresses in the recommended order, with
-/// port 0. Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; system errors.
+/// port 0. Blocks: until the resolver has answered, which can take seconds. Errors: errc::unknown_host;
+/// resource_unavailable_try_again; system errors.
 [[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<socket_address::list>;
 
 }  // namespace detail
 
 /// Resolves host names on an executor whose jobs may block, and caches the answers. At any time there is at most one
 /// query for each name.
-/// Threads: the loop's own, from tasks of the loop. Lifetime: outlives its calls.
+/// Threads: the loop's own, from tasks of the loop. Lifetime: must outlive its calls.
 class BRAID_API resolver {
  public:
   /// The options of a resolver: the lookup function, and how long answers are cached.

@@ -74,7 +74,7 @@ class tls_setup;
 /// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: as any value.
+  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: as for any value.
   class BRAID_API pem {
    public:
     pem() = default;
@@ -84,7 +84,7 @@ class BRAID_API tls_context {
     [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
     /// Returns the PEM text.
     /// Blocks: while it reads the file. Errors: system errors; errc::invalid_argument if the object has no text and no
-    /// file name; file_too_large beyond 16 MiB.
+    /// file name; file_too_large if the file is larger than 16 MiB.
     [[nodiscard]] auto load() const -> result<std::string>;
 
    private:
@@ -104,13 +104,13 @@ class BRAID_API tls_context {
   /// The supported versions of TLS.
   enum class version : std::uint8_t { tls_1_2, tls_1_3 };
 
-  /// How a client checks the certificate of a server.
+  /// Selects how a client checks the certificate of a server.
   enum class verification : std::uint8_t {
     none,  ///< the server is not verified, so any program can pretend to be it: for tests
     peer,  ///< the chain must end at a trusted authority, and the certificate must be for the host
   };
 
-  /// Whether a server requests certificates from its clients.
+  /// Selects whether a server requests certificates from its clients.
   enum class client_certificate : std::uint8_t {
     none,      ///< no certificate is requested
     asked,     ///< a client may have a certificate, which must then be valid
@@ -126,7 +126,7 @@ class BRAID_API tls_context {
     std::vector<std::string> protocols = {};             ///< the protocols for ALPN, best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    /// Runs the steps of handshakes. If null, they run on the loop and block it.
+    /// The executor that runs the steps of handshakes. If it is null, these steps run on the loop and block it.
     executor* handshakes = nullptr;
     /// The number of hosts for which the last session is kept for resumption. 0 disables resumption.
     std::size_t max_sessions = 256;
@@ -141,7 +141,7 @@ class BRAID_API tls_context {
     std::vector<std::string> protocols = {};  ///< for ALPN, best first; a client without any of them is refused
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    /// Runs the steps of handshakes. If null, they run on the loop and block it.
+    /// The executor that runs the steps of handshakes. If it is null, these steps run on the loop and block it.
     executor* handshakes = nullptr;
     bool resumption = true;  ///< clients get tickets, which only this context can read
   };
@@ -152,8 +152,8 @@ class BRAID_API tls_context {
   /// for files. ELIBACC if OpenSSL, or the part of the library that uses it, cannot be loaded.
   [[nodiscard]] static auto client(const client_options& how) -> result<tls_context>;
   [[nodiscard]] static auto client() -> result<tls_context> { return client(client_options()); }
-  /// Creates the context of a server. Errors: as for a client; also errc::invalid_argument if client certificates are
-  /// requested but no authority is trusted.
+  /// Creates the context of a server. Errors: the same as for a client; in addition, errc::invalid_argument if client
+  /// certificates are requested but no authority is trusted.
   [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
 
   /// Returns whether the protocols of the options contain `protocol`.
@@ -172,10 +172,10 @@ class tls_connection;
 
 /// One end of a TLS connection, after the handshake. One task reads at a time, and one writes or shuts down; both may
 /// be active at once. A stop or a deadline ends a wait early, and the stream can still be used.
-/// Threads: the loop's own. Lifetime: outlives its reads and writes; is destroyed before its loop. Errors: tls_errc and
-/// all other errors of `tls_category`, after which the stream can no longer be used; errors of the socket. Cost:
-/// OpenSSL's state; 4 KiB for received data, 32 KiB if much arrives at once. Writes encrypt on the loop's thread.
-/// Protocol: docs/design/tls.md
+/// Threads: the loop's own. Lifetime: the stream must outlive its reads and writes, and must be destroyed before its
+/// loop. Errors: tls_errc and all other errors of `tls_category`, after which the stream can no longer be used; errors
+/// of the socket. Cost: memory for OpenSSL's state, and 4 KiB for received data, or 32 KiB if much data arrives at
+/// once. Data is encrypted on the loop's thread. Protocol: docs/design/tls.md
 class BRAID_API tls_stream {
  public:
   tls_stream();
@@ -192,7 +192,7 @@ class BRAID_API tls_stream {
   /// after an error.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
-  /// Performs the handshake as the server. Requires the context of a server. Errors: as `connect`.
+  /// Performs the handshake as the server. Requires the context of a server. Errors: those of `connect`.
   [[nodiscard]] static auto accept(tls_context as, stream_socket through) -> task<result<tls_stream>>;
 
   [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
@@ -201,10 +201,9 @@ class BRAID_API tls_stream {
   /// Requires an open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
-  /// Waits for bytes, and copies as many as possible to the front of `buffer`, which must not be empty. Returns their
-  /// number.
-  /// Returns 0 if the peer has ended its side.
-  /// Errors: tls_errc::truncated if the connection ends although the peer has not ended its side.
+  /// Waits for bytes, and copies as many as possible to the front of `buffer`, which must not be empty. Returns the
+  /// number of copied bytes. Returns 0 if the peer has ended its side. Errors: tls_errc::truncated if the connection
+  /// ends although the peer has not ended its side.
   [[nodiscard]] auto read_some(std::span<std::byte> buffer) const -> task<result<std::size_t>>;
 
   /// Fills `buffer`.
@@ -226,30 +225,30 @@ class BRAID_API tls_stream {
   /// possible.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
-  /// Shuts down without waiting, just before the stream is closed. It sends as much as the socket accepts at once.
-  /// Returns false if the socket did not accept everything, or if the stream has failed before. The peer then gets an
-  /// error for a truncated connection.
+  /// Shuts down without waiting. Call it just before the stream is closed. It sends as much as the socket accepts at
+  /// once. Returns false if the socket did not accept everything, or if the stream had failed before. In that case the
+  /// peer gets an error for a truncated connection.
   auto try_shutdown() const noexcept -> bool;
 
-  /// Moves the stream to another loop, as `byte_stream::move_to` does. Because the handshake has waited on the current
-  /// loop, call it on that loop's thread.
+  /// Moves the stream to another loop, as `byte_stream::move_to` does. Call it on the thread of the current loop,
+  /// because the handshake has waited on that loop.
   void move_to(loop& other) noexcept;
 
   /// Closes the stream at once. Requires that no task reads or writes.
   void close() noexcept;
 
-  /// Returns whether all received bytes have been read, and the peer has not ended its side. It does not check for
-  /// bytes that are still in the socket.
+  /// Returns whether all received bytes have been read, and the peer has not ended its side. Does not check for bytes
+  /// that are still in the socket.
   [[nodiscard]] auto is_drained() const noexcept -> bool;
 
   /// Returns the protocol that ALPN selected, or an empty string.
-  /// Lifetime: that of the stream.
+  /// Lifetime: the result is valid as long as the stream.
   [[nodiscard]] auto protocol() const noexcept -> std::string_view;
   [[nodiscard]] auto version() const noexcept -> tls_context::version;
   /// Returns whether the handshake was abbreviated, because it resumed an earlier session.
   [[nodiscard]] auto resumed() const noexcept -> bool;
   /// Returns the server name that the client requested, or an empty string.
-  /// Lifetime: that of the stream.
+  /// Lifetime: the result is valid as long as the stream.
   [[nodiscard]] auto server_name() const noexcept -> std::string_view;
   /// Returns the peer's own certificate as DER, or nothing if it sent no certificate.
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
@@ -279,7 +278,7 @@ concept awaited_as = requires(Awaitable from) {
 }  // namespace detail
 
 /// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's own.
-/// Errors: as `shutdown`.
+/// Errors: those of `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);
 }

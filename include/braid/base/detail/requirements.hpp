@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-// A compiler that cannot build braid prints one clear message. The #include after it names no existing file and ends
-// the compilation, so that no further errors follow.
+// A compiler that cannot build braid prints one clear message. The #include after the message names a file that does
+// not exist. This ends the compilation, so that no further errors follow.
 #if !defined(__cplusplus) || __cplusplus <= 202002L
 #error "braid needs C++23: compile with -std=c++23 or later (CMake: target_compile_features(app PRIVATE cxx_std_23))"
 #define BRAID_STOP_HERE <braid/needs_cpp23>

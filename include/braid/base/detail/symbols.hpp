@@ -12,10 +12,11 @@
 
 namespace braid::detail {
 
-/// Symbolises addresses of this process with the `.symtab` tables of the program and its libraries, or with `.dynsym`
-/// if a file is stripped. dladdr would only find exported functions. The table of a file is read when an address inside
-/// it is looked up.
-/// Threads: one. Blocks: for files. Errors: std::bad_alloc; an address in a file that cannot be read has no name.
+/// A table that symbolises addresses of a process with the `.symtab` tables of the program and its libraries, or with
+/// `.dynsym` if a file is stripped. dladdr would only find exported functions. The table of a file is read when an
+/// address inside it is looked up.
+/// Threads: one. Blocks: while it reads files. Errors: std::bad_alloc; an address in a file that cannot be read has no
+/// name.
 class BRAID_API symbol_table {
  public:
   /// A program or a library, and its addresses in memory.
@@ -32,8 +33,8 @@ class BRAID_API symbol_table {
   /// whose path is not a file, such as `[vdso]`, have no names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
-  /// Returns the demangled name of the function at `address`, without uninformative parts. If it is unknown, returns
-  /// the file and the offset in it.
+  /// Returns the demangled name of the function at `address`, without uninformative parts. If the function is unknown,
+  /// returns the file and the offset of the address in that file.
   [[nodiscard]] auto name(std::uint64_t address) -> std::string;
 
   /// Returns the string literal at `address` in a file of another process, or an empty string if there is no literal.

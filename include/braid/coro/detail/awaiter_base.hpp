@@ -15,7 +15,7 @@ namespace braid::detail {
 
 struct wait_layout;
 
-/// Whether an operation could be withdrawn before it completed.
+/// The result of withdrawing an operation: whether it was withdrawn before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is queued at its home, and continues there
@@ -32,7 +32,8 @@ struct needed_task {
   auto operator==(const needed_task&) const -> bool = default;
 };
 
-/// Returns the number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
+/// Returns the number of the spawned task that a scope belongs to, or 0. Threads: any thread that runs a task of the
+/// scope.
 [[nodiscard]] BRAID_API auto task_number(const scope* scope) noexcept -> std::uint64_t;
 
 /// The wait of one coroutine for an operation. `suspend` starts the operation on the home executor. The derived awaiter
@@ -139,9 +140,9 @@ class BRAID_API later_completions {
   ~later_completions();
 };
 
-/// Uses up one unit of the thread's budget of awaits that complete at once. Returns false if the budget is empty. The
-/// task must then let other work of its home run first, although its operation is ready. Each step that a home runs
-/// from its queue begins with a new budget.
+/// Uses up one unit of the thread's poll budget, which limits how many awaits may complete at once. Returns false if
+/// the budget is used up. The task must then let other work of its home run first, although its operation is ready.
+/// Each step that a home runs from its queue begins with a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
 
 /// Appends a text such as "of task 17", with `how` in place of "of". Appends nothing if the number is 0.
@@ -151,7 +152,7 @@ BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t n
 /// Appends the time left, such as "3.2 s left", to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
 
-/// The maximum number of successive awaits of available results within one step of a home.
+/// The poll budget: the maximum number of successive awaits that may complete at once within one step of a home.
 inline constexpr int ready_awaits_in_succession = 128;
 
 }  // namespace braid::detail

@@ -39,8 +39,9 @@ struct fiber_wait {
 /// Protocol: docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:
-  /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and
-  /// std::errc::operation_not_supported for a home that changes its thread.
+  /// Constructs a fiber that has not started. Errors: std::bad_alloc; std::system_error with
+  /// std::errc::function_not_supported in a build without fibers, and with std::errc::operation_not_supported for a
+  /// home that changes its thread.
   fiber_frame(home& home, std::size_t stack_bytes, void (*body)(void*), void* context);
   fiber_frame(const fiber_frame&) = delete;
   auto operator=(const fiber_frame&) -> fiber_frame& = delete;
@@ -64,7 +65,7 @@ class BRAID_API fiber_frame {
   /// Switches from the fiber to its driver until the fiber is resumed. Called on the fiber.
   /// Errors: `fiber_unwind`.
   void wait(fiber_wait for_what);
-  /// Returns what the fiber waits for. Called on the driver.
+  /// Returns the wait of the fiber. Called on the driver.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
   /// Records that the wait could not begin. The wait then throws `why` in the fiber. Called on the driver.
   void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }

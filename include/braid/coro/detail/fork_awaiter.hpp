@@ -119,12 +119,12 @@ class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
   struct nothing {};
 
   [[no_unique_address]] Stop stop_;
-  // The reason of a stop, if the stop kept children from starting. Written by the thread that runs the continuation.
+  // The reason for a stop, if the stop kept children from starting. Written by the thread that runs the continuation.
   [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
   std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
 };
 
-/// The state that all loops over one range share.
+/// The state that is shared by all loops over the same range.
 template <typename Stop, typename Iterator, typename Fn>
 struct fork_range {
   /// Returns whether the next child may begin.
@@ -143,7 +143,7 @@ struct fork_range {
 };
 
 /// A loop that runs one child for each element of a part of a range. The thread that runs the continuation creates each
-/// child just before it starts and frees it after its end. Thus there are about as many children at a time as threads.
+/// child just before it starts and frees it after its end. So at any time there are about as many children as threads.
 template <typename Range>
 class fork_loop final : public fork_point {
  public:

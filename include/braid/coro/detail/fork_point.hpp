@@ -58,7 +58,7 @@ class BRAID_API fork_point : public fork_record {
     return join_taken();
   }
 
-  /// Records that a child threw, or could not be created. Children that have not begun will not start.
+  /// Records that a child threw an exception or could not be created. Children that have not begun will not start.
   void fail(const std::exception_ptr& thrown) noexcept;
   [[nodiscard]] auto has_failed() const noexcept -> bool { return failed_.load(relaxed); }
 
@@ -74,8 +74,8 @@ class BRAID_API fork_point : public fork_record {
   /// Pushes the continuation to the deque. Returns false if the deque is full, or if the pool has only one worker.
   [[nodiscard]] auto offer(worker& self) noexcept -> bool { return self.exchange != nullptr && push_fork(self, *this); }
 
-  // The functions that run at the end of a child. `Fork::close` checks how the child has ended, may free it, and
-  // returns its fork.
+  // The functions that run at the end of a child. `Fork::close` checks how the child has ended, may free the child, and
+  // returns the fork to which the child belongs.
 
   /// Ends a child whose continuation was never in the deque.
   template <typename Fork, next_fn Next>

@@ -17,15 +17,15 @@
 
 namespace braid::detail {
 
-/// A job that starts a coroutine that no task awaits. It is also a fork record, so that workers can wait for it as they
-/// wait for a fork. It is never pushed to a deque.
+/// A job that starts a coroutine that no task awaits. The root is also a fork record, so that workers can wait for it
+/// as they wait for a fork. The root is never pushed to a deque.
 class BRAID_API fork_root : public job, public fork_record {
  public:
-  /// Runs the coroutine on this thread, except the parts that other threads run. Returns when it has ended.
+  /// Runs the coroutine on this thread, except the parts that other threads run. Returns when the coroutine has ended.
   void run_here() noexcept;
 
  protected:
-  /// Called when the result is available. It is the last call on the root and may destroy it.
+  /// Called when the result is available. This is the last call on the root, and it may destroy the root.
   using end_fn = void (*)(fork_root& self) noexcept;
 
   template <typename Promise>
@@ -79,8 +79,8 @@ class future_root final : public fork_root {
     if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
   }
 
-  /// Passes the result to the future. All objects of the coroutine are destroyed before a reader gets the result.
-  /// Returns the exception if moving the result throws one.
+  /// Passes the result to the future. All objects of the coroutine are destroyed before a reader gets the result. If
+  /// moving the result throws an exception, returns that exception.
   static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
     try {
       if constexpr (std::is_void_v<T>) {

@@ -16,8 +16,9 @@
 
 namespace braid::detail {
 
-/// The operation of a future that is used as a sender. It is the consumer of the future. `Begin` returns the future
-/// when the operation starts. A stop is passed on to the work, and the operation completes when the work has ended.
+/// The operation of a future that is used as a sender. This object is the consumer of the future. `Begin` returns the
+/// future when the operation starts. A stop is passed on to the work, and the operation completes when the work has
+/// ended.
 template <typename T, typename Begin, typename Receiver>
 class future_operation final : continuation {
  public:

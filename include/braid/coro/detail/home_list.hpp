@@ -32,12 +32,14 @@ struct home_part;
 /// home is removed before it runs its last job, so that it still answers every question that it has received.
 /// Threads: any. Blocks: for the lock of the list part that contains the home. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
-  /// Adds a home. Dumps show the tasks of `root`, and of the scopes that are in it or shown by it.
+  /// Adds a home. Dumps show the tasks of the scope `root`, of the scopes inside it, and of the scopes passed to its
+  /// function `show`.
   static void add(home& home, scope& root) noexcept;
   /// Removes a home; does nothing if it is not in the list.
   static void remove(home& home) noexcept;
 
-  /// Calls `ask(home)` for each home, under the lock of its part of the list. `ask` must not add or remove homes.
+  /// Calls `ask(home)` for each home, under the lock of the list part that contains the home. `ask` must not add or
+  /// remove homes.
   template <typename Fn>
   static void for_each(Fn ask) {
     each([](home& one, void* context) { (*static_cast<Fn*>(context))(one); }, &ask);

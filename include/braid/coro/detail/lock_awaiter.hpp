@@ -1,4 +1,4 @@
-// braid/coro/detail/lock_awaiter.hpp: the awaiter for a lock, which records the task that holds it.
+// braid/coro/detail/lock_awaiter.hpp: the awaiter for a lock. It records the task that holds the lock.
 #pragma once
 
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -48,8 +48,8 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
-  /// Returns the task that holds the lock. Returns an empty value if this task already owns the lock and has not
-  /// resumed yet.
+  /// Returns the task that holds the lock. Returns an empty value if the lock was already passed to this task, which
+  /// has not resumed yet.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(awaited_->lock_);
     if (!this->is_queued()) return {};

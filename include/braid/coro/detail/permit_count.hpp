@@ -29,7 +29,7 @@ class permit_count {
   [[nodiscard]] auto try_take() noexcept -> bool {
     std::size_t seen = word_.load(relaxed);
     while (seen != 0 && seen != awaited)
-      // edge permit_count.free: observe what earlier holders did
+      // edge permit_count.free: observe what earlier holders of a permit have written
       if (word_.compare_exchange_weak(seen, seen - 1, acquire, relaxed)) return true;
     return false;
   }
@@ -39,7 +39,7 @@ class permit_count {
   [[nodiscard]] auto try_add(std::size_t count) noexcept -> bool {
     std::size_t seen = word_.load(relaxed);
     while (seen != awaited)
-      // edge permit_count.free: publish what this holder did
+      // edge permit_count.free: publish what this holder of a permit has written
       if (word_.compare_exchange_weak(seen, seen + std::min(count, max - seen), release, relaxed)) return true;
     return false;
   }
@@ -52,12 +52,12 @@ class permit_count {
     for (;;) {
       if (try_take()) return true;
       std::size_t none = 0;
-      // edge permit_count.free: observe that no earlier holder is recorded any more
+      // edge permit_count.free: observe what earlier holders wrote when they cleared the record of the holder
       if (word_.compare_exchange_strong(none, awaited, acquire, relaxed) || none == awaited) return false;
     }
   }
 
-  /// Adds permits that remain after all waiting tasks have got one.
+  /// Adds the permits that are left after each waiting task has got one.
   void add_to_rest(std::size_t count) noexcept {
     if (try_add(count)) return;
     word_.store(std::min(count, max), release);  // edge permit_count.free: publish what this holder did

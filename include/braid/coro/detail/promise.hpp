@@ -94,14 +94,14 @@ class BRAID_API promise_base : private job {
   }
 
   /// Runs the first step of this root. If `max_nested` other first steps are already on the stack, the step is queued
-  /// at the home instead. So chains of tasks cannot overflow the stack. Requires a scope.
+  /// at the home instead. For this reason, chains of tasks cannot overflow the stack. Requires a scope.
   void begin() noexcept;
 
   /// Returns the scope of this coroutine; null if a plain thread waits for it.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
   /// Returns the handle of this coroutine, or null once the coroutine does not continue.
   [[nodiscard]] auto self() const noexcept -> std::coroutine_handle<> { return self_; }
-  /// Returns the handle of the coroutine that awaits this one. Requires that there is one.
+  /// Returns the handle of the coroutine that awaits this one. Requires that another coroutine awaits it.
   [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return parent()->self_; }
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 

@@ -1,4 +1,4 @@
-// braid/coro/detail/sent_job.hpp: a job on another executor that its sender can withdraw if it has not begun.
+// braid/coro/detail/sent_job.hpp: a job on another executor. The sender can withdraw the job until it begins.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -26,7 +26,7 @@ class sent_job : public job {
   /// Withdraws the job; the executor then frees it. Returns false if the job has already begun. Threads: the sender's.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     auto seen = state::queued;
-    // edge sent_job.withdrawn: publish, the executor frees the block after its last use by the sender
+    // edge sent_job.withdrawn: publish the sender's last use of the block, after which the executor frees it
     return state_.compare_exchange_strong(seen, state::withdrawn, release, relaxed);
   }
 
@@ -38,7 +38,7 @@ class sent_job : public job {
   /// executor's.
   [[nodiscard]] auto try_begin() noexcept -> bool {
     auto seen = state::queued;
-    // edge sent_job.withdrawn: observe, the sender does not use the block any more
+    // edge sent_job.withdrawn: observe the sender's last use of the block, which the caller then frees
     return state_.compare_exchange_strong(seen, state::begun, relaxed, acquire);
   }
 

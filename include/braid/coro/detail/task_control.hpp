@@ -32,10 +32,11 @@ class BRAID_API task_control {
 
   // --- The task calls the following functions on its home. ---
 
-  /// Passes later stops to this scope. An earlier stop is passed on at once.
+  /// Makes later stops reach the scope `own`. If a stop was requested earlier, stops the scope at once.
   void begin(scope& own) noexcept;
 
-  /// Returns the scope of `begin`, or null before `begin`. The scope may no longer exist after `try_leave`.
+  /// Returns the scope that was passed to `begin`, or null before that call. The scope may no longer exist after
+  /// `try_leave`.
   [[nodiscard]] auto own_scope() const noexcept -> scope* { return own_; }
 
   /// Disables later stops. Returns true if no thread is about to stop the scope. Otherwise returns false, and the home
@@ -45,11 +46,12 @@ class BRAID_API task_control {
   /// Records in the trace that the task has ended.
   void note_end() const noexcept;
 
-  /// Records that the task ended as stopped, or, with false, that it failed after that.
+  /// Records whether the task ended as stopped. The value false, after true, means that the task failed after it was
+  /// stopped.
   void set_stopped(bool value) noexcept { is_stopped_ = value; }
   [[nodiscard]] auto is_stopped() const noexcept -> bool { return is_stopped_; }
 
-  /// Records, before the task is posted, that the future is never used.
+  /// Records whether the future is never used. Called before the task is posted.
   void set_detached(bool value) noexcept { is_detached_ = value; }
   [[nodiscard]] auto is_detached() const noexcept -> bool { return is_detached_; }
 

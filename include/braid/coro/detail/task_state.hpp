@@ -21,7 +21,8 @@
 
 namespace braid::detail {
 
-/// The future of a posted task, and whether the executor accepted the task. If it did not, the future has failed.
+/// The future of a posted task, and whether the executor accepted the task. If the executor refused the task, the
+/// future has failed.
 template <typename T>
 struct posted_task {
   future<T> ahead;
@@ -122,7 +123,7 @@ class task_state : public future_state<T> {
   /// coroutine to resume.
   virtual auto leave() noexcept -> std::coroutine_handle<> = 0;
 
-  /// Returns the work, and ends its lifetime here, so that `failure_` can be used.
+  /// Moves the work out and ends the lifetime of the member, so that `failure_` can be used.
   BRAID_COROUTINE_WRAPPER [[nodiscard]] auto take_work() noexcept -> task<T> {
     task<T> work = std::move(work_);
     std::destroy_at(&work_);
@@ -184,7 +185,7 @@ class task_state : public future_state<T> {
   mutable task_control control_;
 };
 
-/// A task in a scope of its own, inside the scope that it was spawned into.
+/// A task in its own scope, which is inside the scope that the task was spawned into.
 template <typename T>
 class inner_task final : public task_state<T> {
  public:
@@ -207,7 +208,7 @@ class inner_task final : public task_state<T> {
                                                      is_detached);
   }
 
-  /// Continues the end of the task, which was deferred.
+  /// Continues the deferred end of the task.
   static void continue_end(job& self, job::action /*what*/) { static_cast<inner_task&>(self).await_posted_stop(); }
 
   /// Begins the task on the home of `around`.
@@ -245,7 +246,7 @@ class inner_task final : public task_state<T> {
   };
 };
 
-/// A task with a home of its own, whose first scope it uses.
+/// A task that has its own home and uses the first scope of that home.
 template <typename T>
 class lone_task final : public task_state<T> {
  public:

@@ -34,8 +34,8 @@ struct seen_scope {
   task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is no such task
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
-  /// Returns whether the surrounding scope also counts the task that owns this scope, so that a sum would count the
-  /// task twice.
+  /// Returns whether the surrounding scope also counts the task that owns this scope. If so, a sum over both scopes
+  /// would count the task twice.
   [[nodiscard]] auto counts_around() const noexcept -> bool { return is_of_a_task() && around != none; }
 };
 

@@ -22,8 +22,8 @@
 
 namespace braid::detail {
 
-/// The function and its state, in a separate block of memory, because the waiting task may end before the function. The
-/// side that ends last frees the block.
+/// A function and its state. They are in a separate block of memory, because the waiting task may end before the
+/// function. Whichever of the two ends last frees the block.
 template <typename Fn>
 class timed_call final : public job {
  public:
@@ -44,7 +44,8 @@ class timed_call final : public job {
   /// Ends the wait of the task without a result. Returns false if the function has already notified the task.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
-    // edge timed_call.left: both, after this exchange the call may free itself; if it fails, the task reads the outcome
+    // edge timed_call.left: both, because the call may free itself after this exchange, and the task reads the outcome
+    // if the exchange fails
     return state_.compare_exchange_strong(seen, state::abandoned, acq_rel, acquire);
   }
 
@@ -56,7 +57,7 @@ class timed_call final : public job {
 
   static void act(job& self, action action) noexcept {
     auto& call = static_cast<timed_call&>(self);
-    // edge timed_call.left: observe the last use by the task
+    // edge timed_call.left: observe the task's last use of this object
     if (call.state_.load(acquire) == state::abandoned) {
       delete &call;  // its result is not needed any more, and it has not begun
       return;
@@ -65,8 +66,8 @@ class timed_call final : public job {
     auto seen = state::awaited;
     awaiter_base* const waiting = call.waiting_;
     const auto wake = call.wake_;
-    // edge timed_call.left: both, the task reads the outcome; if this fails, the task has left and the call frees
-    // itself
+    // edge timed_call.left: both, because the task reads the outcome. If this exchange fails, the task has left, and
+    // the call frees itself.
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
     call.executor_->ran_late();
     delete &call;

@@ -7,27 +7,28 @@
 
 namespace braid::detail {
 
-/// A counter that each predecessor of a node decrements once per run. Everything that the predecessors did is visible
-/// to the last of them. The last one also resets the counter, because no other node reads the counter until the next
-/// run.
+/// A counter that each predecessor of a node decrements once per run. Everything that the predecessors have written is
+/// visible to the last of them. The last one also resets the counter, because no other node reads the counter until the
+/// next run.
 /// Threads: `arrive` from any; the other functions only from a thread that owns the node.
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
-  /// Records that one of `all` predecessors has ended. Returns true for the last one. Cost: a read-modify-write;
-  /// usually none for the last one.
+  /// Records that one of `all` predecessors has ended. Returns true for the last one. Cost: an atomic
+  /// read-modify-write; usually none for the last predecessor.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
     // If this reads 1, all other predecessors have arrived. edge static_graph.arrival: observe what the other
-    // predecessors did
+    // predecessors have written
     if (left_.load(acquire) != 1) {
-      // edge static_graph.arrival: both, the last one starts the node, which sees what all predecessors did
+      // edge static_graph.arrival: both, because the last predecessor starts the node, which must see what all
+      // predecessors have written
       if (left_.fetch_sub(1, acq_rel) != 1) return false;
     }
     left_.store(all, relaxed);
     return true;
   }
 
-  /// Works as `arrive`, if no other thread runs nodes of the graph.
+  /// Does the same as `arrive`, but only works if no other thread runs nodes of the graph.
   [[nodiscard]] auto arrive_alone(std::uint32_t all) noexcept -> bool {
     const std::uint32_t left = left_.load(relaxed);
     left_.store(left == 1 ? all : left - 1, relaxed);
@@ -36,8 +37,8 @@ class countdown {
 
   void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
 
-  /// Returns the counter itself. While the node is ready, no thread counts it down, so its owner may store another
-  /// number in the counter.
+  /// Returns the value of the counter. While the node is ready, no thread decrements the counter, so the owner of the
+  /// node may store another number in it.
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:

@@ -21,7 +21,7 @@ class flow_node;
 
 namespace braid::detail {
 
-/// Provides the argument for one value: a reference to it, or no argument if the node only waits for it.
+/// Provides the argument for one value: a reference to it, or no argument if the value is void.
 template <typename T>
 struct flow_argument {
   using types = std::tuple<const T&>;
@@ -55,7 +55,7 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-/// The call of `Fn` with these values, and the type of its result.
+/// The types of a call of `Fn` with values of the types `Values`: the call itself and its result.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;

@@ -20,7 +20,7 @@ namespace braid::detail {
 
 class flow_state;
 
-/// The index of a value. The inputs of the flow come first, then the result of each node.
+/// The index of a value of a flow. The inputs have the first indices; the results of the nodes follow.
 using flow_value_index = std::uint32_t;
 
 /// The space that one value needs in the memory block of a run. A void value has size 0.
@@ -47,7 +47,8 @@ struct flow_value_slot {
   std::size_t offset = 0;  // the offset in the block of a run
 };
 
-/// The function of a node: either a plain function, or one that returns a task. The other pointer is null.
+/// The function of a node: either a plain function, or a function that returns a task. The pointer of the other kind is
+/// null.
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;

@@ -20,7 +20,8 @@ namespace braid::detail {
 
 /// The state of a run: values, times, and memory for the arrays of the `graph_run`. A node writes its own value and its
 /// own times, on any thread, and reads the values of nodes that have ended.
-/// Protocol: docs/design/flow.md Lifetime: outlives the run and all its nodes; the values are destroyed with it.
+/// Protocol: docs/design/flow.md Lifetime: must outlive the run and all its nodes; the values are destroyed together
+/// with the state.
 class BRAID_API flow_state {
  public:
   /// Constructs the state. If `clock` is not null, times are recorded. Errors: std::bad_alloc.
@@ -45,7 +46,7 @@ class BRAID_API flow_state {
   [[nodiscard]] auto shared_plan() const noexcept -> const std::shared_ptr<const flow_plan>& { return plan_; }
   [[nodiscard]] auto memory() noexcept -> std::pmr::memory_resource* { return &rest_; }
   [[nodiscard]] auto records_times() const noexcept -> bool { return clock_ != nullptr; }
-  /// Returns the times of the nodes. Empty if times are not recorded.
+  /// Returns the times of the nodes. The result is empty if times are not recorded.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return times_; }
   [[nodiscard]] auto begin() const noexcept -> time_point { return begin_; }
 
@@ -90,7 +91,7 @@ class BRAID_API flow_state {
   std::pmr::monotonic_buffer_resource rest_;
 };
 
-/// A guard that records when a node begins and ends, also if it ends by an exception.
+/// A guard that records when a node begins and when it ends, even if it ends with an exception.
 class flow_stamp {
  public:
   flow_stamp(flow_state& of, node_index node) noexcept : state_(&of), node_(node) { of.note_start(node); }

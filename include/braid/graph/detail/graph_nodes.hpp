@@ -12,7 +12,7 @@
 namespace braid::detail {
 
 /// The nodes of one run. `mode` and `timeout` are called when a node becomes ready. `run` is called for nodes of the
-/// modes `here` and `worker`, `start` for the mode `task`.
+/// modes `here` and `worker`, and `start` for nodes of the mode `task`.
 template <typename N>
 concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
   { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
@@ -22,8 +22,8 @@ concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop)
 };
 
 /// Nodes with fallbacks. `replaces` is called on the home of the run when a node has failed or exceeded its time limit.
-/// It returns true if the run should continue as if the node were done. A node that exceeded its time limit may still
-/// be running.
+/// `replaces` returns true if the run should continue as if the node were done. A node that exceeded its time limit may
+/// still be running.
 template <typename N>
 concept replaceable_nodes = requires(N& nodes, const graph_failure& failure) {
   { nodes.replaces(failure) } noexcept -> std::same_as<bool>;

@@ -14,8 +14,8 @@ namespace braid::detail {
 /// The storage for a callable that is too large for the node, or that is not trivially copyable.
 using boxed_call = std::unique_ptr<void, void (*)(void*)>;
 
-/// A type-erased callable that is copied as bytes. Small, trivially copyable callables are stored inside; others in a
-/// box that must outlive this.
+/// A type-erased callable that is copied as bytes. A small, trivially copyable callable is stored in this object. Any
+/// other callable is stored in a box that must outlive this object.
 struct node_call {
   static constexpr std::size_t room = 2 * sizeof(void*);
 

@@ -15,7 +15,7 @@
 namespace braid::detail {
 
 /// The optional part of a run. An array is empty unless an option requires it.
-/// Threads: the home of the run; `note_start` and `note_end` also on the thread that runs the node.
+/// Threads: those of the home of the run. The thread that runs a node may also call `note_start` and `note_end`.
 class BRAID_API run_record {
  public:
   run_record(const graph_shape& shape, const graph_run_options& options);
@@ -46,7 +46,7 @@ class BRAID_API run_record {
     if (clock_ != nullptr) times_[node].ended = clock_->now();
   }
 
-  /// Adds a ready node: to a stack, or to a heap if there are priorities.
+  /// Adds a ready node to `ready`, which is a heap if the nodes have priorities, and otherwise a stack.
   template <typename Ready>
   void push(std::pmr::vector<Ready>& ready, Ready node) {
     ready.push_back(node);
@@ -88,7 +88,7 @@ class BRAID_API run_record {
   std::pmr::vector<graph_failure> failures_;  // the failures in the order of the shape
 };
 
-/// A guard that records when a node starts and ends, also if it ends by an exception.
+/// A guard that records when a node starts and when it ends, even if it ends with an exception.
 class run_stamp {
  public:
   run_stamp(run_record& record, node_index node) noexcept : record_(&record), node_(node) { record.note_start(node); }

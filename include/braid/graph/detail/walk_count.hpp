@@ -9,9 +9,9 @@ namespace braid::detail {
 
 /// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without interruption. It leaves ready
 /// nodes to other threads, and each thread that takes such a node begins another walk. Only at its end, a walk
-/// determines how many of its nodes were taken. `end` returns true to the last walk of the run. Everything that all
-/// walks did is then visible to it.
-/// Threads: any. Cost: two read-modify-writes for each walk, nothing for each node.
+/// determines how many of its nodes were taken. `end` returns true to the last walk of the run. The last walk then sees
+/// everything that all walks have written.
+/// Threads: any. Cost: two atomic read-modify-writes for each walk, and nothing for each node.
 /// Protocol: docs/design/static_graph.md
 class walk_count {
  public:

@@ -1,5 +1,5 @@
-// braid/io/detail/io_operation.hpp: an I/O operation of a coroutine: tried at once, and left to the backend if it would
-// block.
+// braid/io/detail/io_operation.hpp: an I/O operation of a coroutine. It is tried at once, and passed to the backend if
+// it would block.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -25,8 +25,8 @@ class BRAID_API open_descriptor {
   /// Requires that no operation is pending, and that the loop still exists.
   ~open_descriptor();
 
-  /// Moves the descriptor to another loop. Requires that no operation is pending. Once an operation has waited on it,
-  /// only the thread of its loop may call this.
+  /// Moves the descriptor to another loop. Requires that no operation is pending. Once an operation has waited on the
+  /// descriptor, only the thread of its loop may call this function.
   void move_to(loop& other) noexcept;
 
   [[nodiscard]] auto on() const noexcept -> loop& { return *loop_; }
@@ -39,9 +39,9 @@ class BRAID_API open_descriptor {
   io_registration registration_;
 };
 
-/// An operation that is first tried on the loop's thread, and waits if it would block. A stop withdraws it. An attempt
-/// either moves bytes and returns their number, or moves no bytes. So the operation always has an exact count of the
-/// moved bytes.
+/// An operation that is first tried on the loop's thread, and waits if it would block. A stop withdraws the operation.
+/// An attempt either moves bytes and returns their number, or moves no bytes. So the number of moved bytes is always
+/// known exactly.
 /// Protocol: docs/design/sockets.md
 class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  public:
@@ -53,8 +53,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
     return transfer_to(suspend(self.promise(), place));
   }
 
-  /// Ends the waiting read of the registration, and later reads that would wait. They return the bytes that have
-  /// arrived, or -ECANCELED. Requires that only objects of this class wait on the registration.
+  /// Ends the waiting read of the registration, and every later read that would wait. These reads return the bytes that
+  /// have arrived, or -ECANCELED. Requires that only objects of this class wait on the registration.
   static void end_read_waits(open_descriptor& of) noexcept;
 
  protected:
@@ -65,7 +65,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
-  /// Tries the operation. If it would block, records that in the registration and returns false.
+  /// Tries the operation. If the operation would block, records this fact in the registration and returns false.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
   /// Processes the result of the backend: `outcome` is the number of moved bytes, or a negative error number. Returns
   /// false if the operation must continue.

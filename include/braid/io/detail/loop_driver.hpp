@@ -14,10 +14,10 @@
 namespace braid::detail {
 
 /// A driver that gives a worker its own loop. A worker without jobs sleeps in the loop. A worker with jobs runs the
-/// loop between two jobs, after 256 jobs at the latest. Once 20 µs have passed since the last iteration, the loop runs
+/// loop between two jobs, at least once every 256 jobs. Once 20 µs have passed since the last iteration, the loop runs
 /// after at most eight more jobs. If each job takes at least 20 µs, the loop runs after each job. An iteration of the
 /// loop takes at most 100 µs, unless a single task takes longer.
-/// Threads: `unpark` and `await_end` from any, the other functions from the worker.
+/// Threads: any thread may call `unpark` and `await_end`; only the worker may call the other functions.
 /// Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {
  public:
@@ -29,11 +29,11 @@ class BRAID_API loop_driver final : public driver {
   /// job.
   void begin();
 
-  /// Stops the loop, and runs it until it has stopped. It is the last action of the worker.
+  /// Stops the loop, and runs it until it has stopped. This call is the last action of the worker.
   void end() noexcept;
 
-  /// Blocks until the loop has stopped, and everything that its tasks held is destroyed. Requires that its stop was
-  /// requested.
+  /// Blocks until the loop has stopped and everything that its tasks owned is destroyed. Requires that a stop of the
+  /// loop was requested.
   void await_end() noexcept;
 
   /// Frees the loop and its descriptors. Requires that the loop has stopped, and that no thread uses it any more.

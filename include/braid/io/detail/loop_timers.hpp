@@ -13,9 +13,9 @@ namespace braid::detail {
 /// thread of a loop, together with the loop's timers. Use them for `post_at`, `post_after` and `post_every` on a pool:
 /// `post_after(workers, timers, 5ms, fn)`. After the loop has stopped, no timer fires; the destructor drops pending
 /// timers.
-/// Threads: created on the loop's own thread, while the loop runs; destroyed on the same thread, or after the loop has
-/// stopped. Otherwise as `shared_timers`. Lifetime: is destroyed before its loop. Cost: as `shared_timers`; a post to
-/// the loop if a timer is due before all others.
+/// Threads: create the object on the loop's own thread while the loop runs; destroy it on the same thread, or after the
+/// loop has stopped. For all other calls, the rules of `shared_timers` apply. Lifetime: must be destroyed before its
+/// loop. Cost: that of `shared_timers`, and a post to the loop if a new timer is due before all others.
 class BRAID_API loop_timers final : public shared_timers {
  public:
   /// Constructs timers that use the clock of the loop.

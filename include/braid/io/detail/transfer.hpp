@@ -18,7 +18,7 @@ class io_transfer;
 
 /// A backend's record of an open descriptor. The first transfer that has to wait registers the descriptor, once for all
 /// later transfers. The registration is removed before the descriptor is closed.
-/// Threads: those of the backend. Lifetime: does not move; outlives its transfers.
+/// Threads: those of the backend. Lifetime: must not be moved, and must outlive its transfers.
 class io_registration {
  public:
   enum class kind : std::uint8_t {
@@ -37,22 +37,22 @@ class io_registration {
   [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
-  /// Returns whether a system call is worth trying. After a call that would have blocked, or that moved everything, the
-  /// result is false until the kernel reports readiness.
+  /// Returns whether a system call is worth trying, because it may succeed without waiting. After a call that would
+  /// have blocked, or that moved everything, the result is false until the kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
   // The following functions are for backends, and for code that makes its own system calls.
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
-  /// Returns whether a short read, which returned less than was requested, has emptied the descriptor. For TCP this is
-  /// true until the kernel reports an end, an error or urgent data. The kernel reports these only once, together with
-  /// data. After that, a short read does not mean that nothing is left.
+  /// Returns whether a short read (a read that returned less than was requested) has emptied the descriptor. For TCP
+  /// this is true until the kernel reports an end, an error or urgent data. The kernel reports these only once,
+  /// together with data. After that, a short read does not mean that nothing is left.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
-  /// Returns whether a read that finds no bytes ends instead of waiting. In that case a read is always worth trying.
+  /// Returns whether a read that finds no bytes ends instead of waiting. If so, a read is always worth trying.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
-  /// Marks both directions as worth trying, as for a new descriptor.
+  /// Resets the flags to those of a new descriptor: a call in either direction is worth trying.
   void begin_anew() noexcept {
     may_be_ready_ = {true, true};
     ends_read_waits_ = false;
@@ -72,12 +72,12 @@ class io_registration {
   std::array<io_transfer*, 2> pending_{};
 };
 
-/// The link of a transfer in a backend's own lists.
+/// The links by which a backend stores a transfer in its own lists.
 struct io_transfer_hook : list_hook {};
 
 /// A read or write of bytes, or a wait until one is possible. It is a member of the object that waits. Each side of a
-/// registration has at most one transfer at a time. A backend answers a transfer once, from `wait`. Either the backend
-/// has moved the bytes itself, or it reports that a system call is worth trying.
+/// registration has at most one transfer at a time. A backend answers a transfer once, within `wait`. The answer is
+/// either the number of bytes that the backend has moved itself, or a report that a system call is worth trying.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {

@@ -11,14 +11,15 @@
 namespace braid::detail {
 
 /// A buffer between a protocol and a descriptor. It grows, but never shrinks by itself.
-/// Threads: one at a time. Errors: std::bad_alloc, and then nothing has changed.
+/// Threads: one at a time. Errors: std::bad_alloc; the buffer is unchanged then.
 class BRAID_API byte_buffer {
  public:
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return {data_.get() + begin_, end_ - begin_}; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end_ - begin_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return end_ == begin_; }
 
-  /// Returns memory after the end for at least `size` bytes. A call of `added` makes them part of the buffer.
+  /// Returns free memory behind the content, for at least `size` bytes. After you have written bytes there, call
+  /// `added` to make them part of the buffer.
   [[nodiscard]] auto room(std::size_t size) -> char* {
     if (size > capacity_ - end_) make_room(size);
     return data_.get() + end_;
@@ -34,14 +35,14 @@ class BRAID_API byte_buffer {
     added(text.size());
   }
 
-  /// Removes `size` bytes from the front. Requires that the buffer holds that many.
+  /// Removes `size` bytes from the front. Requires that the buffer contains at least `size` bytes.
   void removed(std::size_t size) noexcept {
     BRAID_ASSERT(size <= end_ - begin_, "only bytes of the buffer can be removed");
     begin_ += size;
     if (begin_ == end_) begin_ = end_ = 0;
   }
 
-  /// Drops the bytes after the first `size` bytes. Requires that the buffer holds that many.
+  /// Drops all bytes after the first `size` bytes. Requires that the buffer contains at least `size` bytes.
   void shorten_to(std::size_t size) noexcept {
     BRAID_ASSERT(size <= end_ - begin_, "a buffer cannot be shortened to more than its size");
     end_ = begin_ + size;

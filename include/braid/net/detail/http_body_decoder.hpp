@@ -35,14 +35,14 @@ class BRAID_API http_body_decoder {
 
   /// Starts the body that a head has announced.
   void start(http_framing framing) noexcept;
-  /// Starts a body with a limit that differs from the configured one.
+  /// Starts a body with a limit that differs from the configured limit.
   void start(http_framing framing, std::uint64_t max_bytes) noexcept {
     limits_.body_bytes = max_bytes;
     start(framing);
   }
 
-  /// Consumes input up to the end of the next piece of data, or up to the end of the body, or all of it. Requires that
-  /// there was no error so far. Lifetime of the data: that of the input.
+  /// Consumes input up to the end of the next piece of data or up to the end of the body. If the input contains
+  /// neither, consumes all of it. Requires that there was no error so far. The returned data is a part of the input.
   /// Errors: body_too_large, bad_chunk; for trailers, the error of the field.
   auto next(std::string_view input) -> std::expected<piece, http_errc>;
 
@@ -57,7 +57,7 @@ class BRAID_API http_body_decoder {
     return finished() || (state_ == state::plain && left_ <= bytes);
   }
   /// Returns the fields after the last chunk.
-  /// Lifetime: until the next `start`.
+  /// Lifetime: the fields are valid until the next call of `start`.
   [[nodiscard]] auto trailers() const noexcept -> http_fields { return trailer_reader_.fields(trailer_text_); }
 
  private:

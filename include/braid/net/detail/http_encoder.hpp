@@ -1,4 +1,5 @@
-// braid/net/detail/http_encoder.hpp: writes heads and chunks, and refuses values that could inject other messages.
+// braid/net/detail/http_encoder.hpp: encodes heads and chunks of messages, and refuses values that could inject other
+// messages.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +14,7 @@
 
 namespace braid::detail {
 
-/// Whether the connection stays open after a message, according to its head.
+/// What the head of a message says about whether the connection stays open after the message.
 enum class http_persistence : std::uint8_t {
   unsaid,      ///< not written, because persistence is the default of HTTP/1.1
   keep_alive,  ///< sent, for clients of HTTP/1.0
@@ -57,11 +58,11 @@ struct http_request_start {
 /// std::bad_alloc.
 BRAID_API void append_chunk(std::string& out, std::string_view data);
 
-/// Appends the line before the data of a chunk; CR LF must follow the data.
+/// Appends the line that precedes the data of a chunk. The caller must append the data and then CR LF.
 /// Errors: std::bad_alloc.
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
-/// Appends the end of a chunked body. Errors: as `append_head`.
+/// Appends the end of a chunked body. Errors: those of `append_head`.
 [[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers = {})
     -> std::expected<void, http_errc>;
 

@@ -39,7 +39,7 @@ class BRAID_API http_head_reader {
       -> std::expected<std::optional<std::string_view>, http_errc>;
 
   /// Reads fields. Returns whether the empty line after the fields has arrived.
-  /// Errors: the error of a field.
+  /// Errors: the error of the first invalid field.
   auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
 
   /// Returns the number of bytes in the lines that were read.

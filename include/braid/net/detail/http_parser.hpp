@@ -13,7 +13,7 @@ namespace braid {
 
 namespace detail {
 
-/// The progress of a parser with a head.
+/// The progress of a parser that parses a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
   complete,
@@ -21,7 +21,7 @@ enum class http_progress : std::uint8_t {
 };
 
 /// A parser of request heads, one after the other. The result does not depend on the pieces in which the bytes arrived.
-/// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once its list of fields has grown. Source: RFC
+/// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once the list of fields has grown. Source: RFC
 /// 9112. If the RFC permits lenient or strict parsing, the parser is strict.
 class BRAID_API http_request_parser {
  public:
@@ -37,8 +37,8 @@ class BRAID_API http_request_parser {
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   /// Returns whether any byte of a request has arrived.
   [[nodiscard]] auto started() const noexcept -> bool { return started_; }
-  /// Returns the parsed head. Requires that it is complete.
-  /// Lifetime: views into the last input.
+  /// Returns the parsed head. Requires that the head is complete. Lifetime: the head contains views into the input of
+  /// the last `parse` call.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return head_; }
   /// Returns the size of the head in bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }
@@ -81,7 +81,7 @@ class BRAID_API http_response_parser {
   http_response_parser(const http_response_parser&) = delete;
   auto operator=(const http_response_parser&) -> http_response_parser& = delete;
 
-  /// Parses everything that has arrived so far of the response to a request with the method `asked`.
+  /// Parses everything that has arrived so far. The response belongs to a request with the method `asked`.
   auto parse(std::string_view input, http_method asked) -> http_progress;
 
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }

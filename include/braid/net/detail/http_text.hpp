@@ -50,7 +50,7 @@ inline constexpr auto http_chars = make_http_chars();
 }
 
 /// Returns the position of the first character from `at` on that no field value may contain, or `end`. Checks eight
-/// bytes at a time, because most received bytes pass through here.
+/// bytes at a time, because it checks most received bytes.
 [[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   constexpr std::uint64_t highs = ones * 0x80U;
@@ -59,8 +59,8 @@ inline constexpr auto http_chars = make_http_chars();
     std::memcpy(&word, text + at, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
-    // `found` marks each byte below 32, and each DEL, which is 0 in `del`. A wrong mark is possible only after a
-    // correct one, and only the first mark is used.
+    // `found` marks each byte below 32 and each DEL, which is a zero byte in `del`. A byte can be marked by mistake
+    // only after a correctly marked byte, and only the first mark is used.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
     at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     if (found == 0) continue;

@@ -17,10 +17,10 @@ namespace braid::detail {
 /// with a `result`: a value, an error of the server (`redis_errc`), or the reason why there is no reply. Strings are
 /// stored in `memory`. A call must be awaited at once, by a task of the connection's loop, and its arguments must live
 /// until the call has ended. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives.
-/// Unless the server has refused a write, an error does not tell whether the write was executed. `timeout` counts from
-/// the beginning of the loop's iteration. Zero uses the timeout of the options, and duration::max() means no timeout.
-/// Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation except in
-/// `memory`; the commands of an iteration are sent by one system call.
+/// After an error, the write may or may not have been executed, unless the server has refused it. `timeout` counts from
+/// the beginning of the loop's iteration. If `timeout` is zero, the timeout of the options applies; duration::max()
+/// means no timeout. Threads: those of the loop. Lifetime: the connection and `memory` must outlive the call. Cost: no
+/// allocation except in `memory`; all commands of an iteration are sent by one system call.
 template <typename Derived>
 class redis_calls {
  public:
@@ -77,7 +77,7 @@ class redis_calls {
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
-  /// Works as `run` with a `redis_batch`, for a batch that consists of one command for many ids.
+  /// Works as `run` with a `redis_batch`, but the batch consists of the same command for many ids.
   auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_id_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

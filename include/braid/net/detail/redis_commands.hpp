@@ -46,7 +46,7 @@ struct redis_write_command : redis_read_command {
   static constexpr bool is_read = false;
 };
 
-/// Reads a reply that is a text or null.
+/// Reads a reply that must be a text or null.
 struct redis_text_reply : redis_read_command {
   using value_type = std::optional<std::string_view>;
   static constexpr std::uint32_t types = error_bit | text_bits;
@@ -55,7 +55,7 @@ struct redis_text_reply : redis_read_command {
   }
 };
 
-/// Reads a reply that is an integer.
+/// Reads a reply that must be an integer.
 template <typename Kind>
 struct redis_integer_reply : Kind {
   using value_type = std::int64_t;
@@ -63,7 +63,7 @@ struct redis_integer_reply : Kind {
   static auto read(const resp_value& reply) noexcept -> result<value_type> { return reply.integer(); }
 };
 
-/// Reads a reply whose elements are all texts.
+/// Reads a reply whose elements must all be texts.
 struct redis_texts_reply : redis_read_command {
   using value_type = std::span<const resp_value>;
   BRAID_API static auto read(const resp_value& reply) noexcept -> result<value_type>;
@@ -121,7 +121,7 @@ struct redis_rpush : redis_integer_reply<redis_write_command> {
   void encode(byte_buffer& out) const { write_command(out, "RPUSH", key, value); }
 };
 
-/// Any command. Its reply is returned unchanged, even if it is an error.
+/// A command of any kind. Its reply is returned unchanged, even if the reply is an error.
 struct redis_words {
   using value_type = resp_value;
   static constexpr std::uint32_t types = any_redis_type;

@@ -18,12 +18,12 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// The link of a request that waits to be sent.
+/// The links by which a request is in the queue of requests that wait to be sent.
 struct redis_queue_hook : list_hook {};
-/// The link of a request in the list of requests ordered by deadline.
+/// The links by which a request is in the list of requests that is ordered by deadline.
 struct redis_due_hook : list_hook {};
 
-/// How the end of a request is reported.
+/// Selects how the end of a request is reported.
 enum class redis_end : std::uint8_t {
   now,    ///< its coroutine may continue at once
   later,  ///< its coroutine is queued, because the connection is in the middle of a step
@@ -33,7 +33,8 @@ enum class redis_end : std::uint8_t {
 /// `withdraw` has returned, the connection owns the whole request.
 struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
-    /// Appends at most `max_count` commands that were not sent yet. Returns their number. Errors: std::bad_alloc.
+    /// Appends at most `max_count` commands that were not sent yet. Returns the number of appended commands. Errors:
+    /// std::bad_alloc.
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
     void (*over)(redis_request& self, redis_end end) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have

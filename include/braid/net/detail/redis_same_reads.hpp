@@ -1,5 +1,5 @@
-// braid/net/detail/redis_same_reads.hpp: a table of the reads of one loop iteration by their bytes, to find identical
-// reads.
+// braid/net/detail/redis_same_reads.hpp: finds identical reads in one loop iteration, by a hash table of their encoded
+// bytes.
 #pragma once
 
 #include <braid/net/detail/redis_window.hpp>
@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A table from encoded commands to their entries in the window. It has at most as many commands as the window has
-/// entries.
+/// A table from encoded commands to their entries in the window. The table has at most as many commands as the window
+/// has entries.
 /// Threads: one. Lifetime: `clear` must be called before the encoded bytes move.
 class redis_same_reads {
  public:
@@ -27,8 +27,8 @@ class redis_same_reads {
   /// Removes all commands.
   void clear() noexcept { ++iteration_; }
 
-  /// Returns the entry of an identical command that was added, or null. `command` is a part of `all`, in which the
-  /// added commands precede it.
+  /// Returns the entry of a previously added command with the same bytes, or null. `command` is a part of `all`; the
+  /// added commands are earlier parts of `all`.
   [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
     for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))
