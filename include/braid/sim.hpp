@@ -1,5 +1,5 @@
-// braid/sim.hpp: a world of simulated machines for tests: programs in virtual time, a network between them, and a seed
-// that decides every order and every fault. Programs that use it link braid::sim.
+// braid/sim.hpp: a world of simulated machines for tests: programs that run in virtual time, a network between them,
+// and a seed that decides the order of all events and every fault. Programs that use it link braid::sim.
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,19 @@
 
 namespace braid::sim {
 
-/// Returns true at some calls in a simulation, as the seed decides, and false otherwise. Use it in production code to
-/// reach a rare path: `if (cache.is_full() || braid::sim::sometimes("cache is full"))`. In a quarter of the seeds, a
-/// name is true at a quarter of its calls. It is false after `calm_from`.
+/// In a simulation, returns true at some calls, which the seed selects. Otherwise, returns false. Use it in production
+/// code to reach a rare path: `if (cache.is_full() || braid::sim::sometimes("cache is full"))`. For each name, a
+/// quarter of the seeds make a quarter of the calls return true. All calls return false after `calm_from`.
 ///
-/// Cost: one load if the program is not simulated. It needs no library. Threads: any.
+/// Cost: one load if the program is not simulated. The function needs no library. Threads: any.
 [[nodiscard]] inline auto sometimes(const char* name) -> bool {
   using decide = int (*)(const char*);
   static const auto found = reinterpret_cast<decide>(::dlsym(RTLD_DEFAULT, "braid_sim_sometimes"));
   return found != nullptr && found(name) != 0;
 }
 
-/// The seed of a world, and the faults that the network may have. For each kind of fault, a number limits how many
-/// happen; with the default 0, no fault of that kind happens.
+/// The options of a world: its seed, and the faults that the network may have. For each kind of fault, a number limits
+/// how many happen; with the default 0, no fault of that kind happens.
 struct world_options {
   std::uint64_t seed = 1;
   std::chrono::nanoseconds min_latency = std::chrono::microseconds(10);
@@ -49,8 +49,8 @@ struct world_options {
 struct machine_options {
   std::string address{};  ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
   std::string folder{};   ///< in which the program starts; empty: the current one
-  /// The machine has a disk of its own: the program starts in a copy of `folder`, or in an empty folder, and a crash
-  /// may lose or tear what was not synced. The copy is deleted at the end of the world.
+  /// If set, the machine has its own disk: the program starts in a copy of `folder`, or in an empty folder, and a crash
+  /// may lose or tear data that was not synced. The copy is deleted at the end of the world.
   bool disk = false;
   std::chrono::nanoseconds starts_at{0};     ///< after the start of the world
   std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
@@ -68,15 +68,15 @@ class machine {
   void crash();
   /// Kills the process, while the system of the machine continues to run and resets the connections of the process.
   void kill();
-  /// Lets writes and the creation of files fail with ENOSPC. The fault applies to files whose path, relative to the
+  /// Makes writes and the creation of files fail with ENOSPC. The fault applies to files whose path, relative to the
   /// folder of the disk, matches a pattern such as "events/*" (fnmatch).
   void fill_disk(const std::string& paths = "*");
-  /// Lets writes, syncs and changes of names fail with EIO. After a failed sync, a crash may lose the data even if a
+  /// Makes writes, syncs and changes of names fail with EIO. After a failed sync, a crash may lose the data even if a
   /// later sync succeeds.
   void fail_disk(const std::string& paths = "*");
-  /// Lets a sync take longer. What is written meanwhile is not durable when the sync ends.
+  /// Makes a sync take longer. Data that is written during the sync is not durable when the sync ends.
   void slow_disk(std::chrono::nanoseconds delay, const std::string& paths = "*");
-  /// Ends the faults of the disk.
+  /// Ends all faults of the disk.
   void heal_disk();
   /// Starts the program again. Does nothing if the program is running.
   void restart();
@@ -100,11 +100,11 @@ class machine {
   std::shared_ptr<place> place_;
 };
 
-/// Machines, a network between them, and one virtual time. Two worlds with the same seed and programs run in the same
-/// way.
+/// A world: machines, a network between them, and one virtual time. Two worlds with the same seed and programs run in
+/// the same way.
 ///
-/// Threads: one thread may use a world and its machines. Lifetime: machines must not be used after their world.
-/// Errors: a program that cannot be simulated, or a wrong option, throws std::invalid_argument with a sentence.
+/// Threads: one thread may use a world and its machines. Lifetime: machines must not be used after their world. Errors:
+/// throws std::invalid_argument with a message if a program cannot be simulated or an option is wrong.
 class world {
  public:
   explicit world(const world_options& options = {});
@@ -118,24 +118,24 @@ class world {
   auto machine(const std::string& name, const std::vector<std::string>& command, const machine_options& options = {})
       -> sim::machine;
 
-  /// Calls a function at a time after the start of the world.
+  /// Makes the world call a function once `time` has passed since its start.
   void at(std::chrono::nanoseconds time, std::function<void()> action);
 
   /// Stops all packets between two machines. TCP sends them again after the link is healed.
   void cut(const sim::machine& one, const sim::machine& other);
   /// Stops all packets in one direction.
   void cut_one_way(const sim::machine& from, const sim::machine& to);
-  /// Lets packets pass again in both directions.
+  /// Lets packets pass in both directions again.
   void heal(const sim::machine& one, const sim::machine& other);
 
-  /// Runs the world for a virtual time. Returns false if a program failed: it ended with a status other than 0 or by a
-  /// signal, or the simulator ended it. In that case the world has stopped.
+  /// Runs the world for a duration of virtual time. Returns false if a program failed: it ended with a status other
+  /// than 0 or by a signal, or the simulator ended it. In that case the world has stopped.
   auto run_for(std::chrono::nanoseconds duration) -> bool;
-  /// Ends all programs. Returns false if a program has failed, or still ran although `machine_options::must_end` is
-  /// set.
+  /// Ends all programs. Returns false if a program has failed, or if a program still ran although its option `must_end`
+  /// is set.
   auto end() -> bool;
 
-  /// Returns the virtual time since the start.
+  /// Returns the virtual time since the start of the world.
   [[nodiscard]] auto now() const -> std::chrono::nanoseconds;
   /// Returns a hash of all switches between threads and of all packets. Two runs with the same seed have the same hash.
   [[nodiscard]] auto hash() const -> std::uint64_t;

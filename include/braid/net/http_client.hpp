@@ -39,7 +39,7 @@ struct http_url {
   /// and secrets.
   [[nodiscard]] BRAID_API auto origin() const -> std::string;
 
-  /// Errors: bad_url if the text is not a URL, has another scheme, or contains a user.
+  /// Parses a URL. Errors: bad_url if the text is not a URL, has another scheme, or contains a user name.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 
   /// Resolves a reference that was found in the document at `base`: `next`, `../up`, `?q`, `//host/x`, or a whole URL.
@@ -50,8 +50,8 @@ struct http_url {
   /// sign without two digits.
   [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
 
-  /// Returns the first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Returns nothing if `name` is
-  /// missing or its value cannot be decoded.
+  /// Returns the first value of `name` in a query such as `a=1&b=2`. The value is decoded, and plus signs become
+  /// spaces. Returns nothing if `name` is missing or its value cannot be decoded.
   [[nodiscard]] BRAID_API static auto query_value(std::string_view query, std::string_view name)
       -> std::optional<std::string>;
 };
@@ -65,14 +65,13 @@ class http_lease;
 
 /// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection breaks
 /// before a byte was received, the call is sent once more over a new connection. This happens only if the method of the
-/// call may be repeated. Other calls are never sent twice, unless a server of HTTP/2 says that it has not processed the
-/// call. With a server that speaks HTTP/2, calls share a connection.
-/// Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned call closes its connection, or only
-/// its stream of HTTP/2.
-/// Threads: the loop's own. Lifetime: outlives its calls.
+/// call may be repeated. Other calls are never sent twice, unless an HTTP/2 server reports that it has not processed
+/// the call. Calls to an HTTP/2 server share one connection. Set a deadline around a call: `with_timeout(1s,
+/// client.fetch(…))`. An abandoned call closes its connection; with HTTP/2, it only closes its stream. Threads: the
+/// loop's own. Lifetime: must outlive its calls.
 class BRAID_API http_client {
  public:
-  /// When a client speaks HTTP/2. Without libnghttp2, `negotiated` means `never`.
+  /// Selects when a client uses HTTP/2. If libnghttp2 is not installed, `negotiated` means `never`.
   enum class http2_use : std::uint8_t {
     never,
     negotiated,  ///< over TLS, if the server chooses it by ALPN
@@ -85,12 +84,12 @@ class BRAID_API http_client {
     std::uint32_t streams = 100;             ///< calls of a connection at a time, unless the server allows fewer
     std::size_t stream_window = 256 * 1024;  ///< bytes of a body that are kept until `read_some`
     std::size_t connection_window = 4 * 1024 * 1024;  ///< bytes that are kept for all calls of a connection
-    /// If calls wait and nothing arrives for this time, the client sends a ping. If no answer to a ping arrives in this
-    /// time, the connection ends, and its calls fail with timed_out.
+    /// If calls wait and no data arrives for this time, the client sends a ping. If the ping is not answered within
+    /// this time, the connection ends, and its calls fail with timed_out.
     duration ping_interval = 15s;
   };
 
-  /// The limits of a client, its resolver and its TLS context.
+  /// The options of a client: its limits, its resolver and its TLS context.
   struct options {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
     std::size_t connections_per_host = 16;  ///< the maximum number; further calls wait for a connection
@@ -100,22 +99,22 @@ class BRAID_API http_client {
     /// Resolves names to addresses, and must outlive the client. If it is null, only numeric addresses and `localhost`
     /// work, and other names fail with http_errc::no_resolver.
     resolver* names = nullptr;
-    /// The TLS context for `https://`. If it is absent, the first such call creates a context that trusts the
+    /// The TLS context for `https://`. If there is no context, the first such call creates a context that trusts the
     /// authorities of the system. The client then has its own threads, which read the authorities and perform
-    /// handshakes. If the context names protocols, `http/1.1` or `h2` must be one of them.
+    /// handshakes. If the context lists protocols, `http/1.1` or `h2` must be in the list.
     std::optional<tls_context> tls = {};
     http2_options http2 = {};
   };
 
-  /// A call to a server. Store the object in a variable before you await the call, because g++ 12 destroys a temporary
-  /// in the awaited expression twice.
+  /// A call to a server. Store the object in a variable before you await the call, because g++ 12 destroys temporaries
+  /// in an awaited expression twice.
   struct call {
     http_method method = http_method::get;
     std::string url;
     std::vector<std::pair<std::string, std::string>> fields = {};
     std::string body = {};
-    /// Produces the body in pieces. Each call returns the next piece, and an empty one at the end. The body is sent in
-    /// chunks, and the call is never repeated.
+    /// A function that produces the body in pieces: it returns the next piece each time, and an empty piece at the end.
+    /// The body is sent in chunks, and the HTTP call is never repeated.
     std::function<task<result<std::string>>()> pieces = {};
   };
 
@@ -132,7 +131,7 @@ class BRAID_API http_client {
 
   /// An answer whose body arrives piece by piece. After the end of the body, other calls can use the connection. If
   /// this object is destroyed earlier, the connection is closed, or the stream of HTTP/2 is reset.
-  /// Threads: the client's loop. Lifetime: is destroyed before the client.
+  /// Threads: the client's loop. Lifetime: must be destroyed before the client.
   class BRAID_API incoming {
    public:
     incoming(incoming&& other) noexcept;
@@ -141,11 +140,11 @@ class BRAID_API http_client {
 
     /// Returns the head of the answer. The views are valid as long as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
-    /// Returns the next piece of the body, or an empty one at its end. Lifetime: until the next call. Errors:
-    /// truncated, bad_chunk, body_too_large; bad_frame, reset_stream; system errors.
+    /// Returns the next piece of the body, or an empty piece at the end of the body. Lifetime: the piece is valid until
+    /// the next call. Errors: truncated, bad_chunk, body_too_large; bad_frame, reset_stream; system errors.
     [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-    /// Returns the fields that have followed the body. Call it after `read_some` has returned an empty piece. The views
-    /// are valid as long as this object.
+    /// Returns the trailer fields, which follow the body. Call it after `read_some` has returned an empty piece. The
+    /// views are valid as long as this object.
     [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
    private:
@@ -161,10 +160,10 @@ class BRAID_API http_client {
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;
 
-  /// Sends a call, and returns the answer once its head has arrived. An answer with an error or redirect (status from
-  /// 300) may arrive before everything is sent. The rest of the body is then not sent, and `pieces` is stopped.
-  /// Otherwise everything is sent first. Data that the server sends in the meantime is kept, up to `limits.body_bytes`.
-  /// Informational answers are skipped, redirects are not followed.
+  /// Sends a call, and returns the answer once its head has arrived. If an answer with an error or a redirect (a status
+  /// of 300 or above) arrives before the whole body is sent, the rest of the body is not sent, and `pieces` is stopped.
+  /// In all other cases the whole body is sent first. Data that the server sends in the meantime is kept, up to
+  /// `limits.body_bytes`. Informational answers are skipped, redirects are not followed.
   /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; truncated;
   /// too_many_responses; no_http2, bad_frame, speaks_http1, refused_stream and reset_stream with HTTP/2; system errors,
   /// such as connection_refused; errors of the resolver; errors of a TLS handshake, such as tls_errc::wrong_host;
@@ -175,7 +174,7 @@ class BRAID_API http_client {
   /// it, but not from https to http. Authorization and Cookie are not sent to another host, port or scheme.
   [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
-  /// Sends a GET request. Errors: as `fetch`.
+  /// Sends a GET request. Errors: those of `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
   /// Returns the number of open connections that no call uses.

@@ -37,12 +37,13 @@ class BRAID_API http_events {
   http_events(const http_events&) = delete;
   auto operator=(const http_events&) -> http_events& = delete;
 
-  /// Sends an event, and waits until there is room for the next one. Several tasks may send; they take turns.
-  /// Errors: errc::invalid_argument if the type or the id contains a line end, or the id a NUL; nothing was sent then.
-  /// System errors if the client is disconnected or too slow; the tasks of the stream are then stopped as well.
+  /// Sends an event, and waits until there is room for the next one. Several tasks may send; they take turns. Errors:
+  /// errc::invalid_argument if the type or the id contains a line end, or if the id contains a NUL; nothing was sent
+  /// then. System errors if the client is disconnected or too slow; the tasks of the stream are then stopped as well.
   [[nodiscard]] auto send(http_event event) -> task<result<void>>;
 
-  /// Returns the id of the last event that the client received on an earlier connection, or an empty string.
+  /// Returns the id of the last event that the client has received over an earlier connection. Returns an empty string
+  /// if the client sent no such id.
   [[nodiscard]] auto last_id() const noexcept -> std::string_view;
 
  private:

@@ -29,10 +29,10 @@ inline constexpr std::uint8_t http_methods = 7;
 
 namespace detail {
 
-/// Returns the method with that name, which is case-sensitive. Returns nothing for an unknown name. Threads: any.
+/// Returns the method with that name, or nothing if the name is unknown. Names are case-sensitive. Threads: any.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
-/// Returns whether repeating the request has no further effect.
+/// Returns whether repeating a request with this method has no further effect.
 /// Source: RFC 9110, section 9.2.2.
 [[nodiscard]] constexpr auto is_idempotent(http_method method) noexcept -> bool {
   return method != http_method::post && method != http_method::patch;
@@ -83,12 +83,13 @@ enum class http_status : std::uint16_t {
   version_not_supported = 505,
 };
 
-/// Returns the phrase of a status, such as `Not Found` for 404, or an empty string if it has none. Threads: any.
+/// Returns the phrase of a status, such as `Not Found` for 404, or an empty string if the status has no phrase.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto reason_phrase(http_status status) noexcept -> std::string_view;
 
 namespace detail {
 
-/// Returns whether the status is between 100 and 199. Such a response is followed by another one.
+/// Returns whether the status is between 100 and 199. Another response follows such a response.
 [[nodiscard]] constexpr auto is_informational(http_status status) noexcept -> bool {
   return static_cast<int>(status) < 200;
 }
@@ -162,7 +163,7 @@ namespace braid {
 
 namespace detail {
 
-/// The position of a field in a text whose address may still change.
+/// The position of a field in a text, as offsets, because the address of the text may still change.
 struct http_field_span {
   std::uint32_t name_at = 0;
   std::uint32_t name_size = 0;
@@ -173,8 +174,8 @@ struct http_field_span {
 }  // namespace detail
 
 /// The fields of a message in the order in which they arrived.
-/// Lifetime: it is a view; the function that returns it documents how long the text is valid. Threads: any, while the
-/// text is valid. Cost: no copy of the text.
+/// Lifetime: this is a view of a text; the function that returns it documents how long the text is valid. Threads: any,
+/// while the text is valid. Cost: no copy of the text.
 class http_fields {
  public:
   /// A field with the line `name: value`. Names are compared without regard to case.
@@ -266,14 +267,14 @@ struct http_framing {
   friend auto operator==(const http_framing&, const http_framing&) -> bool = default;
 };
 
-/// The head of a request. Lifetime: views into the parsed bytes.
+/// The head of a request. Lifetime: the head contains views into the parsed bytes.
 struct http_request_head {
   http_method method = http_method::get;
   std::string_view target;  ///< the target as it was received
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
   std::string_view query;   ///< after the first question mark
-  /// The host: from an absolute target if there is one, otherwise from the Host field. Empty if an HTTP/1.0 request
-  /// names no host.
+  /// The host. It is taken from the target if the target is absolute, otherwise from the Host field. It is empty if an
+  /// HTTP/1.0 request names no host.
   std::string_view host;
   int minor_version = 1;  ///< 0 for HTTP/1.0, otherwise 1
   http_fields fields;
@@ -282,7 +283,7 @@ struct http_request_head {
   bool expects_continue = false;  ///< the client waits for 100 before it sends the body
 };
 
-/// The head of a response. Lifetime: views into the parsed bytes.
+/// The head of a response. Lifetime: the head contains views into the parsed bytes.
 struct http_response_head {
   http_status status = http_status::ok;
   std::string_view reason;

@@ -1,4 +1,4 @@
-// braid/net/http_server.hpp: an HTTP server: its router, its server, and the exchange of a request and an answer.
+// braid/net/http_server.hpp: an HTTP server: the router, the server, and the exchange of a request and its answer.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -39,8 +39,8 @@ class http_call;
 }
 
 /// A request and its answer. It exists while the handler runs, and the views that its functions return are valid for
-/// the same time. If a handler ends without an answer, or by an exception, the server answers 500. If the answer has
-/// already begun, the server cuts the connection instead, so that the client does not mistake a part for the whole.
+/// the same time. If a handler ends without an answer, or with an exception, the server answers with 500. If the answer
+/// has already begun, the server cuts the connection instead, so that the client does not mistake a part for the whole.
 /// Threads: the server's loop.
 class BRAID_API http_exchange {
  public:
@@ -55,22 +55,23 @@ class BRAID_API http_exchange {
   /// Returns the name of the route, or its pattern if it has no name.
   [[nodiscard]] auto route() const noexcept -> std::string_view;
   /// Returns the address of the client, or of the proxy in front of this server.
-  /// Cost: a system call. Errors: not_connected if the client has already closed the connection, so call it before the
-  /// handler waits for anything.
+  /// Call this function before the handler waits for anything, because it fails once the client has closed the
+  /// connection. Cost: a system call. Errors: not_connected if the client has already closed the connection.
   [[nodiscard]] auto peer() const -> result<socket_address>;
 
-  /// Returns the next piece of the request's body as it arrives, or an empty one at its end.
-  /// Lifetime: until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow; if the handler does not
-  /// answer, the server answers with the status of the error. used_twice if another task of the handler is reading.
+  /// Returns the next piece of the request's body when it arrives, or an empty piece at the end of the body. Lifetime:
+  /// the piece is valid until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow; used_twice if
+  /// another task of the handler is reading. If the handler does not answer after an error, the server answers with the
+  /// status for the error.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-  /// Returns the whole body, or the part that was not read yet. Errors: as `read_some`.
+  /// Returns the whole body, or the part that was not read yet. Errors: those of `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
-  /// Returns whether the whole body is known to have arrived, without reading it. If it has not, an answer at this
-  /// point ends the connection.
+  /// Returns whether the whole body is known to have arrived, without reading it. If it is not, an answer at this point
+  /// ends the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
   /// Returns the remaining body at once, without a task, if all of it has arrived and is contiguous. Otherwise returns
   /// nothing; use `read_some` in that case.
-  /// Lifetime: until the next call.
+  /// Lifetime: the body is valid until the next call.
   [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
   /// Returns the fields after the body, once the body has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
@@ -80,36 +81,37 @@ class BRAID_API http_exchange {
   /// Returns the status of the answer, or nothing if the answer has not begun.
   [[nodiscard]] auto status() const noexcept -> std::optional<http_status>;
 
-  /// Sets a field of the answer. Call it before the answer begins. Errors: as `check_field`; errc::finished if the
-  /// answer has begun.
+  /// Sets a field of the answer. Call it before the answer begins. Errors: those of `check_field`; errc::finished if
+  /// the answer has begun.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
   /// Sends the whole answer. A body without a type is sent as UTF-8 text. If `type` is not a valid field value, or
-  /// `status` is not from 200 to 999, the answer is a 500. Errors: throws std::system_error with
+  /// `status` is not between 200 and 999, the answer is 500. Errors: throws std::system_error with
   /// http_errc::answered_twice if an answer has begun. The first answer is not changed, and the handler counts as
   /// failed unless it catches the exception.
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
   /// Sets a field that follows the body of the answer. Call it before `reply`, or after `begin` until the handler has
-  /// ended. An answer with such fields has no Content-Length; over HTTP/1.1 its body is sent in chunks. An answer
-  /// without a body drops the fields. Errors: as `check_field`; forbidden_trailer for a name that must not follow
-  /// a body; errc::finished if the answer is complete or was begun with a length; std::errc::not_supported for an
-  /// HTTP/1.0 client.
+  /// ended. An answer with such fields has no Content-Length; over HTTP/1.1 its body is sent in chunks. If the answer
+  /// has no body, the fields are not sent. Errors: those of `check_field`; forbidden_trailer for a field name that must
+  /// not follow a body; errc::finished if the answer is complete or was begun with a length; std::errc::not_supported
+  /// for an HTTP/1.0 client.
   [[nodiscard]] auto set_trailer(std::string_view name, std::string_view value) -> result<void>;
   /// Marks the answer as a refusal by a full server, so that `http_server::options::pacing` applies to this connection.
   /// After the answer, the connection may have to wait before its next request is read.
   void pace() noexcept;
 
-  /// Begins an answer of several pieces. Without a length, the pieces are sent as chunks. For an HTTP/1.0 client, which
-  /// does not support chunks, the end of the connection marks the end of the answer. Errors: as `reply`.
+  /// Begins an answer that is sent in several pieces. If no length is given, the pieces are sent as chunks. For an
+  /// HTTP/1.0 client, which does not support chunks, the end of the connection marks the end of the answer. Errors:
+  /// those of `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
-  /// Sends a piece, and waits until there is room for the next.
+  /// Sends a piece, and waits until there is room for the next piece.
   /// Errors: system errors if the client is disconnected or too slow; errc::full if the pieces exceed the length;
   /// errc::finished unless `begin` was called; used_twice if another task of the handler is writing.
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
   /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended.
-  /// The stream is stopped if the client disconnects, or if the server stops. Errors: the failure of a write; as
+  /// The stream is stopped if the client disconnects, or if the server stops. Errors: those of a write, and those of
   /// `begin`.
   [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
       -> task<result<void>>;
@@ -146,8 +148,8 @@ class BRAID_API http_router {
   /// The options of one route.
   struct route_options {
     std::string name = {};  ///< the name in reports, traces and `http_exchange::route`; empty: the pattern
-    /// The time limit of a handler that is a task. After that time, the handler is stopped and reported, and the client
-    /// gets 503 unless the answer has begun. The limit does not apply to plain functions, which cannot be interrupted.
+    /// The time limit of a handler that is a task. After that time, the handler is stopped and reported. If the answer
+    /// has not begun, the client gets 503. The limit does not apply to plain functions, which cannot be interrupted.
     duration deadline = duration::max();
     /// The maximum size of a request's body in bytes. It overrides `http_limits::body_bytes` of the server and may be
     /// larger.
@@ -179,10 +181,10 @@ class BRAID_API http_router {
   auto operator=(http_router&&) noexcept -> http_router&;
   ~http_router();
 
-  /// Adds a handler `fn(http_exchange&)` for requests with that method whose path matches the pattern. It returns a
-  /// task<void> or nothing; an empty task counts as ended. A handler of GET also answers HEAD if there is no handler of
-  /// HEAD. Requires that the pattern is valid, new for the method, and contains no name twice. Several requests run at
-  /// the same time.
+  /// Adds a handler `fn(http_exchange&)` for requests with that method whose path matches the pattern. The handler
+  /// returns a task<void> or nothing; an empty task counts as ended. A GET handler also answers HEAD requests if there
+  /// is no HEAD handler. Requires that the pattern is valid, is not yet registered for the method, and contains no name
+  /// twice. The handler may run for several requests at the same time.
   template <std::invocable<http_exchange&> Fn>
   auto add(http_method method, std::string_view pattern, route_options options, Fn fn) -> http_router& {
     if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)
@@ -236,8 +238,7 @@ class BRAID_API http_router {
     return add(http_method::delete_, pattern, std::move(options), std::move(fn));
   }
 
-  /// The route that matches a path.
-  /// Lifetime: that of the router and of the path.
+  /// The route that matches a path. Lifetime: it is valid as long as the router and the path.
   class match {
    public:
     /// Returns the handler, or null if no pattern matches.
@@ -278,13 +279,14 @@ class BRAID_API http_router {
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:
-  /// A request that no handler answers, and the answer that the server intends to send.
+  /// A request that the server itself refuses, and the status of the answer that it intends to send.
   struct refusal {
     http_status status = http_status::internal_server_error;
-    /// The error of the request. Empty for 404, 405, and for a handler that did not answer.
+    /// The error of the request. It is empty for 404, for 405, and if a handler did not answer.
     std::error_code why = {};
     const http_request_head* request = nullptr;  ///< null if its head could not be read
-    /// The field Content-Type. It is known even if an HTTP/2 head is invalid or too large; otherwise it is empty.
+    /// The value of the request's field Content-Type. It is known even if the head of an HTTP/2 request is invalid or
+    /// too large. Otherwise it is empty.
     std::string_view content_type = {};
   };
 
@@ -298,17 +300,18 @@ class BRAID_API http_server {
 
   /// Back pressure: limits the share of the loop's time that is spent on refusals (`http_exchange::pace`). If refusals
   /// exceed the share, the refused connections wait for their turn before they are read again. Meanwhile, the data that
-  /// these connections send waits in the kernel.
+  /// arrives on these connections waits in the kernel.
   struct pacing {
     double share = 1;        ///< the share of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
-    /// Returns the number of requests that would not be refused now. That many waiting connections are read, regardless
-    /// of the share. Called on the loop each millisecond while connections wait. Must not throw.
+    /// Returns the number of requests that would not be refused now. The server reads that many waiting connections,
+    /// regardless of the share. Called on the loop each millisecond while connections wait. Must not throw.
     std::function<std::size_t()> room = {};
   };
 
-  /// The options of HTTP/2. A client chooses it by ALPN ("h2"), or by the first bytes of a plain connection. It needs
-  /// libnghttp2, which is loaded for the first such client; without it these clients are refused (docs/http2.md).
+  /// The options of HTTP/2. A client chooses HTTP/2 by ALPN ("h2"), or by the first bytes of a plain connection. HTTP/2
+  /// needs libnghttp2, which is loaded for the first such client. If this library is missing, such clients are refused
+  /// (docs/http2.md).
   struct http2_options {
     bool enabled = true;
     std::uint32_t streams = 100;                    ///< the maximum of concurrent requests of a connection
@@ -316,7 +319,7 @@ class BRAID_API http_server {
     std::uint32_t connection_window = 1024 * 1024;  ///< bytes for all requests of a connection together
   };
 
-  /// The limits of a server, and its callbacks.
+  /// The options of a server: its limits and its callbacks.
   struct options {
     http_limits limits = {};
     std::size_t connections = 10'000;  ///< the maximum number; others wait, and idle connections are closed for them
@@ -326,11 +329,11 @@ class BRAID_API http_server {
     duration write_timeout = 30s;      ///< the time for each piece of an answer
     duration linger_timeout = 2s;      ///< the time for a client to read the last answer
     error_callback on_error = {};      ///< receives exceptions of handlers; without it they are printed on stderr
-    /// Produces the answer with which the server itself refuses a request. If it is empty, the text is the phrase of
-    /// the status. Called on the loop, once for each such answer.
+    /// A function that produces the answer with which the server itself refuses a request. Without this function, the
+    /// text of the answer is the phrase of the status. Called on the loop, once for each such answer.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
-    /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` or `h2` must be
-    /// one of them. A handshake may take the context's time limit or `head_timeout`, whichever is less.
+    /// If set, connections use TLS with this server context. If the context lists protocols, `http/1.1` or `h2` must be
+    /// in the list. The time limit of a handshake is the context's limit or `head_timeout`, whichever is less.
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
     http_server::http2_options http2 = {};
@@ -373,10 +376,10 @@ class BRAID_API http_server {
   /// those of `accept`.
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
-  /// Stops the server: accepts no more connections, closes idle ones, and waits until `serve` has ended. Requests that
-  /// have begun are still answered, with `Connection: close`. Connections that are left after `grace` are cut. A
-  /// handler of this server may call it as well. The call does not wait then, because `serve` ends only after the
-  /// handler. From another thread, call it by `sync_wait` on the loop.
+  /// Stops the server: it accepts no more connections and closes idle connections. Waits until `serve` has ended.
+  /// Requests that have begun are still answered, with `Connection: close`. Connections that are left after `grace` are
+  /// cut. A handler of this server may also call this function. The call does not wait then, because `serve` ends only
+  /// after the handler. From another thread, use `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
   /// Returns whether libnghttp2 can be loaded. If it cannot, no server supports HTTP/2, and a TLS context must not
@@ -384,8 +387,8 @@ class BRAID_API http_server {
   /// Threads: any. Blocks: the first call, to load the library.
   [[nodiscard]] static auto has_http2() -> bool;
 
-  /// Uses this context for handshakes that begin from now on; existing connections keep the previous one. Requires a
-  /// server with `http_server::options::tls`.
+  /// Uses this context for handshakes that begin from now on. Existing connections keep the previous context. Requires
+  /// a server with `http_server::options::tls`.
   void replace_tls(tls_context by);
 
   [[nodiscard]] auto counts() const noexcept -> totals;

@@ -21,8 +21,8 @@
 namespace braid {
 
 /// The type of replies that a batch expects, besides errors. A reply of another type ends the connection, because later
-/// replies could no longer be matched with their commands. With `any`, such a mismatch is not detected. A batch with
-/// another value than `any` must consist of reads only.
+/// replies could no longer be matched with their commands. With `any`, such a mismatch is not detected. A batch with a
+/// value other than `any` must consist of reads only.
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET
@@ -43,15 +43,15 @@ struct redis_id_batch {
 
 namespace detail {
 
-/// Appends the commands of `count` ids from number `first` on. Errors: std::bad_alloc, and then nothing was appended.
+/// Appends the commands of `count` ids from number `first` on. Errors: std::bad_alloc; nothing was appended then.
 BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t first, std::size_t count);
 
 }  // namespace detail
 
 /// A sequence of encoded commands. Commands of other callers are never sent between the commands of a batch. So a batch
 /// may contain a transaction, from its MULTI to its EXEC or DISCARD.
-/// Threads: one at a time. Errors: std::bad_alloc, and then the command was not added. Cost: 10 ns for each command,
-/// and its bytes.
+/// Threads: one at a time. Errors: std::bad_alloc; the command was not added then. Cost: 10 ns for each command, and a
+/// copy of its bytes.
 class BRAID_API redis_batch {
  public:
   redis_batch() = default;
@@ -68,7 +68,7 @@ class BRAID_API redis_batch {
   /// Adds a command whose number of words is only known at run time.
   void add_words(std::span<const std::string_view> words);
 
-  /// Adds all commands of a batch of ids.
+  /// Adds one command for each id in `batch`.
   void add_each(const redis_id_batch& batch);
 
   /// Adds a command that `write_command` has encoded. The caller must ensure that the command does not change a shared
@@ -82,7 +82,7 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// Returns the encoded commands.
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
-  /// Returns the bytes of `count` commands, from the command number `first` on.
+  /// Returns the bytes of `count` commands, starting with command number `first`.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Returns whether the batch may be sent over a shared connection. A batch must not change the connection for other
   /// callers. A SELECT changes the connection, and so does a transaction that does not begin and end in the batch.
@@ -100,7 +100,7 @@ class BRAID_API redis_batch {
     if constexpr (std::convertible_to<const First&, std::string_view>) return first;
     return {};
   }
-  /// Ends a command. If there is no memory, the command is removed again.
+  /// Ends a command. If memory for its end position cannot be allocated, the command is removed again.
   void end_command() {
     try {
       ends_.push_back(bytes_.size());
@@ -143,7 +143,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// Returns the kind of request for a batch that `Encode` encodes.
+  /// Returns the kind of a request whose commands the function `Encode` encodes.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

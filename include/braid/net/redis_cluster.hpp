@@ -29,17 +29,18 @@ inline constexpr std::uint16_t redis_slots = 16'384;
 
 /// Returns the part of a key that determines its slot: the text between the first `{` and the next `}`. If there is no
 /// such text, or if it is empty, returns the whole key.
-/// Lifetime: that of the key. Threads: any.
+/// Lifetime: the result is a view into the key. Threads: any.
 BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_view;
 
-/// Returns the slot of a key, which is computed from its hashed part. Keys with the same part in braces have the same
-/// slot. Source: the Redis cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns per byte. Threads: any.
+/// Returns the slot of a key. It is computed from the part of the key that `redis_hashed_part` returns. Keys with the
+/// same part in braces have the same slot. Source: the Redis cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns
+/// per byte. Threads: any.
 BRAID_API auto find_redis_slot(std::string_view key) noexcept -> std::uint16_t;
 
-/// Returns the first key of a command that `write_command` has encoded, or an empty string if it has no key. Command
-/// names are compared without regard to case. If the position of the key is not known, the word after the name counts
-/// as the key. If that is wrong, a node redirects the command.
-/// Lifetime: that of the command. Threads: any.
+/// Returns the first key of a command that `write_command` has encoded, or an empty string if the command has no key.
+/// Command names are compared without regard to case. If the position of the key is not known, the word after the name
+/// counts as the key. If this word is not the key, a node redirects the command. Lifetime: the result is a view into
+/// the command. Threads: any.
 BRAID_API auto find_redis_key(std::string_view command) noexcept -> std::string_view;
 
 class redis_cluster_state;
@@ -49,22 +50,22 @@ class redis_cluster_state;
 /// disappears from the map of slots, its connections are closed. The client connects to such a node again only if it is
 /// one of `options::nodes` and no node of the map answers. If a node redirects a command, the command is sent to the
 /// named node, and the map of slots is requested again. The map is also requested if a node cannot be reached. Commands
-/// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and has
-/// no reply fails. If all known nodes have answered that there is no map, calls fail at once.
-/// Errors: those of a connection; a call that ends at its deadline returns the last of them. Also
-/// redis_errc::too_many_hops, cross_slot and no_cluster.
-/// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop and after its calls.
+/// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and got
+/// no reply fails. If all known nodes have answered that there is no map, calls fail at once. Errors: those of a
+/// connection (a call that ends at its deadline returns the last such error); redis_errc::too_many_hops, cross_slot and
+/// no_cluster. Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop and
+/// after its calls.
 class BRAID_API redis_cluster {
  public:
-  /// Which nodes of a cluster execute reads.
+  /// Selects which nodes of a cluster execute reads.
   enum class reads : std::uint8_t {
     masters,   ///< earlier writes are seen
     replicas,  ///< a replica of the key's master, round robin, if one is reachable; its data may lag behind
   };
 
-  /// The nodes of a cluster, and the options of their connections.
+  /// The options of a cluster client: the first nodes, and the options of connections.
   struct options {
-    /// A node to connect to at first. At least one of these nodes must answer.
+    /// A node to which the client connects at first. At least one of these nodes must answer.
     struct node {
       std::string host;  ///< an address, or the path of a Unix socket, which begins with `/`
       std::uint16_t port = 0;
@@ -95,21 +96,20 @@ class BRAID_API redis_cluster {
   auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
               duration timeout = default_timeout) -> task<result<std::span<const resp_value>>>;
 
-  /// Sends any command with a key. It counts as a write. An error reply is returned as a value.
+  /// Sends any command that has a key. The command counts as a write. An error reply is returned as a value.
   auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout)
       -> task<result<resp_value>>;
 
   /// Runs commands with keys of any slots. The commands for one node are sent together, and all nodes run their parts
-  /// at the same time. Replies are in the order of the batch, but the parts are executed in any order. If a node is
-  /// lost, all replies are lost. A batch that names its expected replies consists of reads: it may be sent to replicas,
-  /// and is retried if a node is lost.
-  /// Errors: redis_errc::no_transactions for a batch with a MULTI, out_of_order if writes to one slot were executed in
-  /// part.
+  /// at the same time. The replies are in the order of the batch, but the parts are executed in an unspecified order.
+  /// If a node is lost, all replies are lost. A batch that names its expected replies consists of reads: it may be sent
+  /// to replicas, and is retried if a node is lost.
+  /// Errors: redis_errc::no_transactions for a batch with a MULTI; redis_errc::out_of_order if only a part of the
+  /// writes to one slot was executed.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 
-  /// Requests the map of slots now.
-  /// Errors: the most informative of the nodes' errors.
+  /// Requests the map of slots now. Errors: if all nodes fail, the most informative of their errors.
   auto refresh() -> task<result<void>>;
 
   /// Ends all connections; calls fail with errc::closed.
@@ -120,7 +120,7 @@ class BRAID_API redis_cluster {
 
   /// Returns the address of the master of a slot as `host:port`, or an empty string if it is not known.
   [[nodiscard]] auto owner(std::uint16_t slot) const -> std::string;
-  /// Returns how many commands were redirected by nodes.
+  /// Returns how many commands the nodes have redirected.
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t;
 
  private:

@@ -22,12 +22,12 @@ namespace braid {
 /// is no connection, calls wait. If the attempt to connect fails, these calls fail with the error of the attempt. When
 /// a connection ends, commands that were sent fail with redis_errc::connection_lost. The other commands wait for the
 /// next connection.
-/// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
+/// Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
 
-  /// Begins to connect. Errors: std::bad_alloc. If the endpoint is invalid, the calls return an error.
+  /// Begins to connect. Errors: std::bad_alloc. If the endpoint is invalid, later calls return an error.
   redis_connection(loop& loop, redis_options options) : connection_(loop, std::move(options)) {}
 
   /// Closes the connection. All calls, including later ones, end with errc::closed.
@@ -42,13 +42,13 @@ class redis_connection : public detail::redis_calls<redis_connection> {
     }
   }
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
-  /// Returns the reason why the last connection, or the last attempt to connect, has ended. Returns no error before
-  /// that.
+  /// Returns the reason why the last connection, or the last attempt to connect, has ended. Returns an empty error code
+  /// if neither has ended yet.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
   /// Returns the message with which the server refused the connection, such as "WRONGPASS …" or "ERR max number of
-  /// clients reached". `error` is the error with which a call has therefore failed. The password, which a server may
-  /// repeat, is removed. Returns an empty string for every other error. Lifetime: until the next attempt to connect has
-  /// ended.
+  /// clients reached". `error` is the error with which a call has failed because of the refusal. The password, which a
+  /// server may repeat, is removed. Returns an empty string for every other error. Lifetime: the message is valid until
+  /// the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return connection_.refusal_of(error);
   }
@@ -63,12 +63,12 @@ class redis_connection : public detail::redis_calls<redis_connection> {
 };
 
 /// Several connections to one server. Each call uses the established connection with the fewest waiting commands, so
-/// calls are not ordered among each other. A batch is sent over one connection. One connection is enough for a server
-/// thread at full load. More connections help with long replies and distant servers.
-/// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
+/// the order of calls is not kept. A batch is sent over one connection. One connection is enough for a server thread at
+/// full load. More connections help with long replies and distant servers.
+/// Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop.
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:
-  /// Creates the connections. Requires at least one. Errors: std::bad_alloc.
+  /// Creates the connections. Requires that the number of connections is at least one. Errors: std::bad_alloc.
   redis_pool(loop& loop, const redis_options& options, std::size_t connections) {
     BRAID_EXPECTS(connections > 0, "a redis_pool needs at least one connection");
     redis_options each = options;

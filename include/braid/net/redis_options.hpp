@@ -71,8 +71,8 @@ struct redis_redirection {
   std::uint16_t port = 0;
 };
 
-/// Parses an error such as `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if it is malformed or another error.
-/// Threads: any. Lifetime: that of the text.
+/// Parses an error such as `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if the text is malformed or is
+/// another error. Threads: any. Lifetime: the result contains views into the text.
 BRAID_API auto parse_redis_redirection(std::string_view text) noexcept -> std::optional<redis_redirection>;
 
 }  // namespace detail
@@ -93,8 +93,8 @@ enum class redis_protocol : std::uint8_t {
 /// Selects what happens to a read that equals another read of the same loop iteration.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
-  shared,  ///< identical reads of an iteration are sent once, and each caller gets a copy; a write in between ends
-           ///< that. Batches, and what a cluster is asked, are always sent.
+  shared,  ///< identical reads of an iteration are sent once, unless a write is between them; each caller gets a copy.
+           ///< Batches and commands to a cluster are always sent.
 };
 
 /// The delays between attempts to connect. The nominal delay is `first`, and doubles each time up to `max_delay`. The
@@ -111,22 +111,21 @@ class redis_shared_connection;
 
 /// An interface for clients that cache what they read. It receives the reports of servers about changes of keys that
 /// the client has read (CLIENT TRACKING). A report about a key arrives after the reply that it makes stale. Reports may
-/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported.
-/// Threads: those of the loop of its connections. Lifetime: outlives its connections. Its functions must not use the
-/// connections.
+/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported. Threads: those of
+/// the loop of its connections. Lifetime: must outlive its connections. Its functions must not use the connections.
 class redis_tracker {
  public:
   redis_tracker() = default;
   redis_tracker(const redis_tracker&) = delete;
   auto operator=(const redis_tracker&) -> redis_tracker& = delete;
 
-  /// Called when a key that was read may have changed.
+  /// Called when the value of a key that was read may have changed.
   virtual void key_changed(std::string_view key) noexcept = 0;
-  /// Called when any key may have changed.
+  /// Called when the values of all keys may have changed.
   virtual void all_changed() noexcept = 0;
 
-  /// Returns whether each established connection reports changes. If not, a server has refused tracking, and changes of
-  /// its keys are not reported.
+  /// Returns whether each established connection reports changes. If the result is false, a server has refused
+  /// tracking, and changes of its keys are not reported.
   [[nodiscard]] auto is_complete() const noexcept -> bool { return untracked_ == 0; }
 
  protected:
@@ -138,16 +137,15 @@ class redis_tracker {
   std::uint32_t untracked_ = 0;  // the number of established connections without reports of changes
 };
 
-/// The address of a server, and the greeting and limits of a connection.
+/// The options of a connection: the address of the server, how to greet it, and limits.
 struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< the path of a Unix socket, which is used in place of the host if it is not empty
-  /// Resolves host names.
-  /// Lifetime: that of the loop, or until each attempt to connect has ended.
+  /// The resolver of host names. Lifetime: must exist as long as the loop, or until each attempt to connect has ended.
   resolver* names = nullptr;
 
-  /// The client context for a TLS connection. Absent for a plain connection. Its rules of verification apply.
+  /// The client context for a TLS connection; its rules of verification apply. A plain connection has no context.
   std::optional<tls_context> tls = {};
   std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 
@@ -156,8 +154,8 @@ struct redis_options {
   std::uint32_t database = 0;
   redis_protocol protocol = redis_protocol::resp2;
   bool reads_from_replica = false;  ///< greets with READONLY, so that a replica of a cluster answers reads
-  /// If set, receives the server's reports of changed keys, by RESP3 and CLIENT TRACKING. If a server refuses one of
-  /// these, the connection works without reports and uses `protocol`.
+  /// If set, receives the server's reports of changed keys, by RESP3 and CLIENT TRACKING. If a server refuses RESP3 or
+  /// tracking, the connection works without reports and uses `protocol`.
   redis_tracker* tracker = nullptr;
 
   duration connect_timeout = std::chrono::seconds(1);  ///< the time for the connection and the greeting
@@ -170,8 +168,8 @@ struct redis_options {
 
   static constexpr std::uint32_t max_in_flight = 65'536;
 
-  /// The maximum number of commands that wait for their replies. Further commands wait to be sent. It is limited to
-  /// `max_in_flight`.
+  /// The maximum number of commands that wait for their replies. Further commands wait to be sent. A larger value is
+  /// reduced to `max_in_flight`.
   std::uint32_t in_flight = 1024;
   /// The maximum number of calls that wait to be sent. Further calls fail with errc::full.
   std::uint32_t queue = 65'536;

@@ -39,12 +39,12 @@ enum class resp_type : std::uint8_t {
 };
 
 /// A reply, or an element of a reply. Copies are shallow: strings and elements stay in the arena.
-/// Lifetime: as long as the arena into which the reply was parsed.
+/// Lifetime: it is valid as long as the arena into which the reply was parsed.
 class resp_value {
  public:
   constexpr resp_value() noexcept : integer_(0) {}
 
-  /// Creates a value of a type that has a text. Requires less than 4 GiB.
+  /// Creates a value of a type that has a text. Requires that the text is smaller than 4 GiB.
   static constexpr auto of_text(resp_type type, std::string_view text) noexcept -> resp_value {
     resp_value out(type, text.size());
     out.text_ = text.data();
@@ -80,17 +80,18 @@ class resp_value {
   }
   [[nodiscard]] constexpr auto has_items() const noexcept -> bool { return type_ >= resp_type::array; }
 
-  /// Returns the bytes of a string; for a verbatim string, without its format. Requires `has_text`.
+  /// Returns the bytes of a string. For a verbatim string, the format is left out. Requires that `has_text` is true.
   [[nodiscard]] auto text() const noexcept -> std::string_view {
     BRAID_EXPECTS(has_text(), "this RESP value is not a text");
     return type_ == resp_type::verbatim ? std::string_view(text_ + 4, size_ - 4U) : std::string_view(text_, size_);
   }
-  /// Returns the three letters before a verbatim text, such as `txt`. Requires that type.
+  /// Returns the format of a verbatim string: the three letters before the text, such as `txt`. Requires that the value
+  /// is a verbatim string.
   [[nodiscard]] auto format() const noexcept -> std::string_view {
     BRAID_EXPECTS(type_ == resp_type::verbatim, "this RESP value is not a verbatim text");
     return {text_, 3};
   }
-  /// Returns the elements. Requires `has_items`.
+  /// Returns the elements. Requires that `has_items` is true.
   [[nodiscard]] auto items() const noexcept -> std::span<const resp_value> {
     BRAID_EXPECTS(has_items(), "this RESP value is not an aggregate");
     return {items_, size_};
@@ -108,7 +109,7 @@ class resp_value {
     return integer_ != 0;
   }
 
-  /// Compares types, bytes, and elements in order. Reals are compared by their bits.
+  /// Compares the types, the bytes, and the elements in their order. Real numbers are compared by their bits.
   BRAID_API friend auto operator==(const resp_value& left, const resp_value& right) noexcept -> bool;
 
  private:
@@ -185,7 +186,7 @@ struct resp_joined {
 
 namespace detail {
 
-/// A part of a command: a string of any bytes, an integer, a real number, or a `resp_joined`.
+/// A word of a command: a string of any bytes, an integer, a real number, or a `resp_joined`.
 template <typename T>
 concept resp_argument =
     std::convertible_to<const T&, std::string_view> || std::same_as<T, resp_joined> ||
@@ -254,7 +255,7 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
   }
 }
 
-/// Appends the constant beginning of a command, such as `*2` and `$3` `GET` with their line ends, and then the words.
+/// Appends the constant beginning of a command, such as the lines `*2`, `$3` and `GET`, and then the words.
 template <resp_argument... Words>
 void write_behind(byte_buffer& out, std::string_view head, const Words&... words) {
   char* const begin = out.room((head.size() + ... + max_bytes(words)));
@@ -264,9 +265,9 @@ void write_behind(byte_buffer& out, std::string_view head, const Words&... words
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-/// Appends one command: its words, in order, such as `write_command(out, "LRANGE", key, 0, -1)`. Reals are written with
-/// as many digits as they need.
-/// Errors: std::bad_alloc, and then nothing was appended. Cost: about 3 ns a word.
+/// Appends one command: its words, in order, such as `write_command(out, "LRANGE", key, 0, -1)`. Real numbers are
+/// written with as many digits as they need. Errors: std::bad_alloc; nothing was appended then. Cost: about 3 ns for
+/// each word.
 template <resp_argument... Words>
   requires(sizeof...(Words) > 0)
 void write_command(byte_buffer& out, const Words&... words) {
@@ -276,7 +277,7 @@ void write_command(byte_buffer& out, const Words&... words) {
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-/// Appends one command, for words whose number is only known at run time.
+/// Appends one command whose number of words is only known at run time.
 BRAID_API void write_command_words(byte_buffer& out, std::span<const std::string_view> words);
 
 }  // namespace detail

@@ -25,7 +25,7 @@ struct trace_context {
   /// Returns the first span of a new trace, with random numbers. Threads: any.
   [[nodiscard]] BRAID_API static auto begin() -> trace_context;
   /// Parses the value of a field `traceparent`. If the version is above 00, it parses the fields of version 00.
-  /// Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as one with
+  /// Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as a value with
   /// upper-case letters.
   [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
   /// Returns a span for the work on a request with these fields. It is a child of the span that the fields name. If the
@@ -35,7 +35,7 @@ struct trace_context {
   /// Threads: any.
   [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
 
-  /// Returns a new child span of this one, in the same trace.
+  /// Returns a new child span of this span, in the same trace.
   [[nodiscard]] BRAID_API auto child() const -> trace_context;
   /// Returns the value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
   [[nodiscard]] BRAID_API auto traceparent() const -> std::string;
@@ -44,7 +44,7 @@ struct trace_context {
 
   /// The span of the current task. `http_server::options::traces` binds it for handlers; a program can bind it by
   /// `trace_context::current.bind(trace_context::begin(), work())`. Calls of an `http_client` in such tasks send the
-  /// `traceparent` and `tracestate` of this span. A call with its own `traceparent` sends that instead.
+  /// `traceparent` and `tracestate` of this span. A call that has its own field `traceparent` sends that field instead.
   BRAID_API static const task_local<trace_context> current;
 };
 

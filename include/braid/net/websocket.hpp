@@ -41,12 +41,12 @@ class BRAID_API websocket {
   websocket(const websocket&) = delete;
   auto operator=(const websocket&) -> websocket& = delete;
 
-  /// Returns the next message, or nothing once the client has closed the connection. It also answers pings. One task at
-  /// a time may call it. If nothing arrives for `http_server::options::body_timeout`, not even the answer to a ping,
-  /// the connection ends.
+  /// Returns the next message, or nothing once the client has closed the connection. While it waits, it also answers
+  /// pings. One task at a time may call it. If nothing arrives within `http_server::options::body_timeout`, not even
+  /// the answer to a ping, the connection ends.
   /// Errors: std::errc::protocol_error if the client violates the protocol or sends too much; the connection then ends
-  /// with a close code. http_errc::truncated if the connection was lost, http_errc::too_slow if nothing arrived;
-  /// used_twice.
+  /// with a close code. http_errc::truncated if the connection was lost; http_errc::too_slow if nothing arrived;
+  /// http_errc::used_twice if another task is receiving.
   [[nodiscard]] auto receive() -> task<result<std::optional<websocket_message>>>;
 
   /// Sends a message, and waits until there is room for the next one. Several tasks may send; they take turns.
@@ -55,7 +55,7 @@ class BRAID_API websocket {
   [[nodiscard]] auto send_text(std::string_view text) -> task<result<void>>;
   [[nodiscard]] auto send_binary(std::string_view data) -> task<result<void>>;
 
-  /// Begins the closing handshake; `receive` returns nothing once the client has answered. A second call does nothing.
+  /// Begins the closing handshake. Once the client has answered, `receive` returns nothing. A second call does nothing.
   /// Errors: errc::invalid_argument for a code that may not be sent, or a reason that is not UTF-8; system errors.
   [[nodiscard]] auto close(std::uint16_t code = 1000, std::string_view reason = {}) -> task<result<void>>;
 

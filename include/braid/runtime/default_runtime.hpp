@@ -1,4 +1,5 @@
-// braid/runtime/default_runtime.hpp: the runtime of the process, and the functions that use it without naming it.
+// braid/runtime/default_runtime.hpp: the default runtime of the process, and functions that use it, so that you need
+// not pass a runtime.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -21,28 +22,29 @@
 namespace braid {
 
 /// Creates the runtime of the process with these options. You need this only if the default options are not suitable.
-/// After `finalize` it creates a new runtime; the previous one is destroyed, and references to its parts become
-/// invalid.
+/// After `finalize`, this call destroys the previous runtime and creates a new one; references to parts of the previous
+/// runtime become invalid.
 /// Threads: any, except threads of a runtime that is ending. Errors: already_set if the process has a runtime that was
 /// not finalized, whichever call created it; closed at the end of the process; would_deadlock in `on_worker_start` of
-/// the process's runtime; as `runtime::create`.
+/// the process's runtime; those of `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
 /// before. All code of the process shares it, including shared objects, if braid is a shared library. If the program
-/// does not finalize it, it is drained and ended when the static objects of the process are destroyed. It ends before
-/// objects that were constructed earlier than the runtime. The child of a fork has none of the runtime's threads; the
-/// first call there creates a separate runtime.
-/// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
-/// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
-/// was called before a runtime existed; errc::would_deadlock in an `on_worker_start` of `initialize`, which waits for
-/// that hook; an error of the system if no thread can be started. The next call then tries again.
+/// does not finalize the runtime, it is drained and ended when the static objects of the process are destroyed. It ends
+/// before objects that were constructed earlier than the runtime. After a fork, the child process has none of the
+/// runtime's threads; the first call there creates a separate runtime.
+/// Threads: any. Blocks: the first call blocks until the threads of the runtime run. After `finalize` it returns the
+/// ended runtime, whose parts refuse work, until `initialize` creates another one. Errors: std::system_error with
+/// errc::closed if `finalize` was called before a runtime existed; errc::would_deadlock in an `on_worker_start` of
+/// `initialize`, which waits for that hook; an error of the system if no thread can be started. After an error, the
+/// next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
-/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. Only `initialize` can then create
-/// another one. Work that is posted or spawned later, even after main, is refused with errc::closed. Parallel
-/// algorithms, `fork_join`, task groups and graphs are also refused on threads that are not workers: they throw
-/// std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
+/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. After that, only `initialize` can
+/// create another runtime. Work that is posted or spawned later, even after main, is refused with errc::closed.
+/// Parallel algorithms, `fork_join`, task groups and graphs are also refused on threads that are not workers: they
+/// throw std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
 /// Threads: any, except those of the runtime. Lifetime: you can still call the runtime's parts, which refuse all work,
 /// until `initialize` creates another one. After the static objects of the process are destroyed, you can only call its
 /// workers. Errors: would_deadlock on a thread of the runtime.
@@ -57,12 +59,13 @@ namespace detail {
 
 /// Returns the executor for work that names no executor: the pool of the calling worker, or otherwise the workers of
 /// `nearest_runtime`. Returns an empty id if `finalize` was called before a runtime existed.
-/// Errors: as `default_runtime`.
+/// Errors: those of `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
 /// Returns the runtime of the process if it exists. Otherwise, returns the oldest existing runtime that the program has
-/// created. If there is none, creates the runtime of the process. Returns null if `finalize` was called before.
-/// Lifetime: the program must not end its runtime while other threads call this. Errors: as `default_runtime`.
+/// created. If there is no such runtime, creates the runtime of the process. Returns null if `finalize` was called
+/// before. Lifetime: the program must not end its runtime while other threads call this function. Errors: those of
+/// `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
 /// Returns the bounded queue of `nearest_runtime`, if it has one and the caller is not a worker of any pool. Otherwise
@@ -74,8 +77,8 @@ namespace detail {
 /// Runs `fn` once at some later time. On a worker, `fn` runs on the worker's pool. On other threads, `fn` runs on the
 /// workers of the process's runtime. If that runtime does not exist, `fn` runs on the workers of the oldest existing
 /// runtime that the program has created.
-/// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: closed, or full if
-/// the capacity is reached; `fn` has then been destroyed without being called.
+/// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: closed; full if
+/// the capacity is reached. After an error, `fn` has been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
   if (executor* const queue = detail::nearest_queue()) [[unlikely]]
@@ -86,7 +89,7 @@ template <detail::job_function Fn>
 }
 
 /// Runs `fn` on the same executor as `post`, and returns a future of its result.
-/// Threads: any. Errors: in the future, as `spawn` on an executor.
+/// Threads: any. Errors: those of `spawn` on an executor, stored in the future.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -98,7 +101,7 @@ auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Spawns a task, or a callable that returns one, on the runtime whose workers `post` would use: see `spawn` on a
+/// Spawns a task, or a callable that returns a task, on the runtime whose workers `post` would use: see `spawn` on a
 /// runtime.
 /// Threads: any.
 template <typename T>
@@ -124,8 +127,7 @@ auto spawn(spawn_options options, Fn&& fn, Args&&... args) {
 
 namespace detail {
 
-/// True for a callable that is passed without an executor, and that `spawn` and `post` do not accept with these
-/// arguments.
+/// True for a callable that is passed without an executor, if `spawn` and `post` do not accept it with these arguments.
 template <typename Fn, typename... Args>
 concept refused_callable = has_call<std::decay_t<Fn>> && !work_place<std::remove_cvref_t<Fn>> &&
                            !spawnable<Fn, Args...> && !returns_lazy_work<Fn, Args...>;
@@ -149,7 +151,7 @@ auto post(Fn&& /*fn*/) {
 
 /// Reports what the suspended tasks of `runtime` wait for. These are the tasks on its loops, and the tasks with their
 /// own homes on its workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and
-/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
+/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: those of `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());
@@ -161,8 +163,8 @@ auto post(Fn&& /*fn*/) {
 /// process share. The member `help` of a metric describes it; the names are in docs/metrics.md. The values are read one
 /// after the other while the counters continue to change.
 /// Threads: any, while the runtime exists. Blocks: for short locks, for instance that of the blocking pool. Errors:
-/// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting costs the same whether this is called
-/// or not.
+/// std::bad_alloc. Cost: about a microsecond for each worker and loop. The metrics are counted in any case, even if
+/// this function is never called.
 [[nodiscard]] BRAID_API auto metrics(runtime& runtime) -> std::vector<metric>;
 
 }  // namespace braid

@@ -38,15 +38,14 @@ struct runtime_list;
 class stall_watch;
 }  // namespace detail
 
-/// Whether tasks wait for I/O on a separate thread or on the workers.
+/// The shape of a runtime: whether tasks wait for I/O on a separate thread or on the workers.
 enum class runtime_shape : std::uint8_t {
   separate,  ///< on one loop with its own thread: computing does not delay it
   merged,    ///< each worker runs a loop between its jobs: a task that becomes ready continues on the same thread
 };
 
-/// A set of loops that wait for I/O and workers that compute, on separate threads or on the same threads.
-/// Threads: must be created and destroyed on a thread that does not belong to the runtime; any thread may call the
-/// members.
+/// A runtime: loops that wait for I/O and workers that compute, on separate threads or on the same threads. Threads:
+/// must be created and destroyed on a thread that does not belong to the runtime; any thread may call the members.
 class BRAID_API runtime {
  public:
   /// A report of a stall: a loop or a worker has run the same job for longer than the limit.
@@ -56,8 +55,8 @@ class BRAID_API runtime {
     place where = place::loop;
     std::string thread;      ///< the name of the thread
     duration at_least = {};  ///< the length of the stall when it was noticed
-    /// The functions on the stack of the stalled thread, innermost first. Empty if the thread did not answer the
-    /// signal.
+    /// The functions on the stack of the stalled thread, innermost first. The list is empty if the thread did not
+    /// answer the signal.
     std::vector<std::string> functions;
   };
 
@@ -70,8 +69,8 @@ class BRAID_API runtime {
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
     /// The maximum number of functions that may wait for a worker after `post` and `spawn` on threads that are not
-    /// workers of the runtime; 0 means no limit. Functions that workers post do not count, nor do tasks, continuations
-    /// and offloaded functions.
+    /// workers of the runtime; 0 means no limit. Functions that workers post do not count. Tasks, continuations and
+    /// offloaded functions do not count either.
     std::size_t queue_capacity = 0;
     /// Selects what happens to functions beyond `queue_capacity`. On the thread of a loop, `wait` blocks all tasks of
     /// that loop.
@@ -88,11 +87,12 @@ class BRAID_API runtime {
     std::optional<worker_registration> registration = std::nullopt;
     unsigned max_spare_threads = 64;
     duration stay_awake = 10us;
-    /// Receives exceptions of posted jobs and spawned tasks; without it, the message goes to stderr. May be called on
-    /// any thread.
+    /// The error callback, which receives exceptions of posted jobs and spawned tasks. Without a callback, the message
+    /// goes to stderr. The callback may be called on any thread.
     error_callback on_error = {};
     /// The time after which a blocked loop or worker is reported once, by `on_stall` or otherwise on stderr. Zero means
-    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or no watchdog if that is not set. See docs/stalls.md
+    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or, if that variable is not set, that there is no
+    /// watchdog. See docs/stalls.md
     duration stall_limit = {};
     /// Called for each stall by the watchdog's thread. Must not throw.
     std::function<void(const stall&)> on_stall = {};
@@ -121,7 +121,7 @@ class BRAID_API runtime {
 
   /// Starts a task without a handle. In a merged runtime any worker may start it; the task then stays on that worker's
   /// loop, or on another loop that has far fewer tasks. Exceptions go to `on_error`.
-  /// Errors: closed, and then the task has been destroyed without having started.
+  /// Errors: closed; the task has then been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
   /// Returns how many functions on workers and on blocking threads ended late, after the code that waited for them had
@@ -129,18 +129,18 @@ class BRAID_API runtime {
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, runs or drops accepted jobs according to `mode`, and joins the threads. Later work
-  /// is refused with errc::closed. May be called again, and from several threads: all calls return after the threads
-  /// have ended.
+  /// is refused with errc::closed. You may call it several times and from several threads: every call returns after the
+  /// threads have ended.
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped and
-  /// running jobs are requested to stop. The call then returns while the last tasks and jobs may still run. The
-  /// destructor, or a `shutdown`, waits for them.
-  /// Errors: deadline_exceeded if they did not end within `limit`; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, pending jobs are
+  /// dropped and running jobs are requested to stop. The call then returns while the last tasks and jobs may still run.
+  /// The destructor, or a later `shutdown`, waits for them. Errors: deadline_exceeded if the tasks and jobs did not end
+  /// within `limit`; would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
-  /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
+  /// Runs a task on a loop and blocks until it has ended. Errors: those of `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
     return sync_wait(io(), std::move(work));
@@ -202,8 +202,9 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 }  // namespace detail
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
-/// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if the runtime
-/// ended before the task began, or if there was no memory to start the task; the lack of memory is also reported.
+/// Threads: any. Errors, stored in the future: errc::closed if the runtime accepts no more work; errc::stopped if the
+/// runtime ended before the task began, or if there was not enough memory to start the task. The error callback also
+/// gets the std::bad_alloc.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state = detail::make_state<detail::inner_task<T>>(&detail::inner_task<T>::continue_end, runtime.entrance().id(),
@@ -230,8 +231,8 @@ auto spawn(runtime& runtime, spawn_options options, Fn&& fn, Args&&... args) {
 
 namespace detail {
 
-/// Returns the bounded queue to which the calling thread posts. Returns null if there is no such queue, and for workers
-/// of the runtime.
+/// Returns the bounded queue to which the calling thread posts. Returns null if there is no such queue, or if the
+/// caller is a worker of the runtime.
 inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
   bounded_executor* const queue = runtime.queue();
   return queue != nullptr && !runtime.workers().is_current() ? queue : nullptr;
@@ -239,8 +240,8 @@ inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
 
 }  // namespace detail
 
-/// Runs a function on the workers of the runtime. Threads: any. Errors: in the future, as `spawn` on an executor;
-/// errc::full if `queue_capacity` is reached and `on_full` is `refuse`.
+/// Runs a function on the workers of the runtime. Threads: any. Errors, stored in the future: those of `spawn` on an
+/// executor; errc::full if `queue_capacity` is reached and `on_full` is `refuse`.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -249,8 +250,9 @@ auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<
   return spawn(runtime.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Posts a task as `runtime::post` does, or a function to the workers, without returning a handle. Threads: any.
-/// Errors: errc::closed, errc::full as `spawn`, and then `work` has been destroyed without having begun.
+/// Posts work without returning a handle: a task as `runtime::post` does, or a function to the workers. Threads: any.
+/// Errors: errc::closed; errc::full under the same conditions as for `spawn`. After an error, `work` has been destroyed
+/// without having begun.
 [[nodiscard]] inline auto post(runtime& runtime, task<void> work) -> result<void> {
   return runtime.post(std::move(work));
 }

@@ -9,22 +9,22 @@
 
 namespace braid {
 
-/// Orders only the accesses to the same atomic.
+/// The order for accesses that must only be ordered with accesses to the same atomic.
 inline constexpr auto relaxed = std::memory_order_relaxed;
-/// For a load: if it reads the value of a release store, everything that was written before that store is visible after
-/// the load.
+/// The order for a load. If the load reads the value of a release store, everything that was written before that store
+/// is visible after the load.
 inline constexpr auto acquire = std::memory_order_acquire;
-/// For a store: everything that was written before the store is visible after an acquire load that reads the stored
-/// value.
+/// The order for a store. Everything that was written before the store is visible after an acquire load that reads the
+/// stored value.
 inline constexpr auto release = std::memory_order_release;
-/// Acquire and release, for an operation that reads and writes.
+/// The order for an operation that reads and writes: it acquires and releases.
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
-/// Acquire and release, and additionally one total order of all such operations.
+/// The order that acquires and releases, and additionally puts all such operations into one total order.
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
-/// std::atomic, except in the model build, in which the explorer decides at each access which thread continues. Every
-/// call names its memory order. Every order above relaxed names its edge, so that both ends of the edge can be found
-/// (tools/check_edges).
+/// The atomic type: std::atomic, except in the model build, in which the explorer decides at each access which thread
+/// continues. Every call states its memory order. Every call with an order stronger than relaxed has a comment with the
+/// name of its edge, so that both ends of the edge can be found (tools/check_edges).
 #if defined(BRAID_MODEL)
 template <typename T>
 using atomic = detail::model_atomic<T>;

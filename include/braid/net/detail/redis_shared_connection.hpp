@@ -1,4 +1,4 @@
-// braid/net/detail/redis_shared_connection.hpp: one connection to a Redis server: its states, its buffers, and its
+// braid/net/detail/redis_shared_connection.hpp: one connection to a Redis server, with its state, its buffers, and its
 // requests in flight.
 #pragma once
 
@@ -55,10 +55,11 @@ class BRAID_API redis_shared_connection {
   auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
   ~redis_shared_connection();
 
-  /// Accepts a request. The end of the request is reported later, never during this call. If this returns an error, the
-  /// request was not accepted.
+  /// Accepts a request. The end of the request is reported later, never during this call. If this call returns an
+  /// error, the request was not accepted.
   [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
-  /// Withdraws a request, because its caller no longer waits. Its end is not reported, and its replies are dropped.
+  /// Withdraws a request, because its caller no longer waits. The end of the request is not reported, and its replies
+  /// are dropped.
   void withdraw(redis_request& request) noexcept;
   /// Closes the connection. All requests end with errc::closed. A second call does nothing.
   void close() noexcept;
@@ -70,8 +71,8 @@ class BRAID_API redis_shared_connection {
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
   [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
   [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
-  /// Returns how long the connection has been waiting for due replies without receiving a byte. Zero if no replies are
-  /// due.
+  /// Returns how long the connection has been waiting for due replies without receiving a byte. Returns zero if no
+  /// replies are due.
   [[nodiscard]] auto silence() const noexcept -> duration {
     return window_.empty() ? duration::zero() : loop_->now() - last_heard_;
   }
@@ -79,7 +80,7 @@ class BRAID_API redis_shared_connection {
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
   /// Returns the server's message if the server refused the connection with this error. The password, which a server
   /// may repeat, is removed. Returns an empty string for every other error.
-  /// Lifetime: until the next attempt to connect has ended.
+  /// Lifetime: the message is valid until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return error == last_error_ ? std::string_view(refusal_) : std::string_view();
   }

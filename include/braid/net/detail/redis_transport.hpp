@@ -1,5 +1,5 @@
-// braid/net/detail/redis_transport.hpp: the socket of one connection to a server; tasks of the loop connect, read and
-// write it.
+// braid/net/detail/redis_transport.hpp: the socket of one connection to a server. Tasks of the loop connect it, read
+// from it and write to it.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -19,8 +19,8 @@ namespace braid::detail {
 class redis_shared_connection;
 
 /// The transport of a connection. Tasks of the loop keep the transport alive while the kernel uses its buffers, so the
-/// transport may outlive the connection. It reports events to the connection until the connection abandons the
-/// transport.
+/// transport may outlive the connection. The transport reports events to the connection until the connection abandons
+/// the transport.
 /// Protocol: docs/design/redis.md Threads: those of the loop.
 class redis_transport {
  public:
@@ -33,9 +33,9 @@ class redis_transport {
   /// transport. Must be spawned on the loop.
   static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
 
-  /// Sends the bytes that the connection has encoded, at once if no write is in progress.
+  /// Sends the bytes that the connection has encoded. If no write is in progress, the bytes are sent at once.
   void send() noexcept;
-  /// Returns the bytes that were received and not consumed.
+  /// Returns the bytes that were received and were not consumed yet.
   [[nodiscard]] auto received() noexcept -> byte_buffer& { return received_; }
   /// Abandons the transport: events are no longer reported, and the connection to the server is closed now.
   void give_up() noexcept;

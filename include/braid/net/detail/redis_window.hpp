@@ -31,8 +31,8 @@ class redis_window {
   [[nodiscard]] auto due() const noexcept -> std::uint32_t { return due_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return due_ == 0; }
 
-  /// Adds an entry for a request. Requires 0 < replies ≤ room(). At least one reply is due for each entry, so the ring
-  /// never overflows.
+  /// Adds an entry for a request. Requires that `replies` is positive and at most `room()`. At least one reply is due
+  /// for each entry, so the ring never overflows.
   auto push(redis_request& request, std::uint32_t replies) noexcept -> entry& {
     BRAID_ASSERT(replies > 0 && replies <= room(), "the window must have room for the command");
     entry& added = entries_[end_++ & mask_];
@@ -41,7 +41,7 @@ class redis_window {
     return added;
   }
 
-  /// Adds an entry for which no request waits. Requires room.
+  /// Adds an entry for one reply for which no request waits. Requires that `room()` is not 0.
   void push_unowned() noexcept {
     entries_[end_++ & mask_] = {nullptr, 1};
     ++due_;
@@ -50,7 +50,7 @@ class redis_window {
   /// Returns the entry for the next reply. Requires that a reply is due.
   [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
 
-  /// Records that one reply of the first entry has arrived. Returns the request that waits for it, or null.
+  /// Records that one reply of the first entry has arrived. Returns the request that waits for the reply, or null.
   auto take() noexcept -> redis_request* {
     BRAID_ASSERT(!empty(), "a reply arrived although no request waits for one");
     entry& first = front();
@@ -63,12 +63,12 @@ class redis_window {
     return who;
   }
 
-  /// Removes a withdrawn request from its entries. If several requests share an entry, the entry then belongs to the
-  /// next of them.
+  /// Removes a withdrawn request from its entries. If several requests share an entry, the next of these requests then
+  /// owns the entry.
   void leave(const redis_request& request) noexcept;
 
-  /// Calls `look(request)` for each entry that has a request, in the order of sending, until it returns false. `look`
-  /// may withdraw requests.
+  /// Calls `look(request)` for each entry that has a request, in the order of sending, until `look` returns false.
+  /// `look` may withdraw requests.
   template <typename Look>
   void for_each(Look&& look) {
     for (std::size_t at = begin_; at != end_; ++at) {
@@ -77,7 +77,7 @@ class redis_window {
     }
   }
 
-  /// Removes the first entry with all of its replies. Returns its request, or null.
+  /// Removes the first entry with all of its replies. Returns the request of the entry, or null.
   auto drop_front() noexcept -> redis_request* {
     entry& first = front();
     redis_request* const who = first.who;

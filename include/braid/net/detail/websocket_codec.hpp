@@ -33,16 +33,16 @@ class BRAID_API websocket_reader {
 
   explicit websocket_reader(std::size_t max_message) noexcept : max_message_(max_message) {}
 
-  /// Consumes the input up to the end of the next message or control frame, or all of it. It must not be called again
-  /// after a failure. Errors: std::bad_alloc.
+  /// Consumes the input up to the end of the next message or control frame. If the input contains no such end, consumes
+  /// all of it. Do not call this function again after a failure. Errors: std::bad_alloc.
   auto next(std::string_view& input) -> found;
 
-  /// Returns the data of the message. Valid until the next call.
+  /// Returns the data of the message. The data is valid until the next call of `next`.
   [[nodiscard]] auto message() const noexcept -> std::string_view { return message_; }
   [[nodiscard]] auto is_text() const noexcept -> bool { return kind_ == websocket_opcode::text; }
-  /// Returns the data of the ping or pong, or the reason of the close.
+  /// Returns the data of a ping or pong frame, or the reason in a close frame.
   [[nodiscard]] auto control() const noexcept -> std::string_view;
-  /// Returns the code of the close frame. After a failure, returns the code with which to close the connection.
+  /// Returns the code in the close frame. After a failure, returns the code with which to close the connection.
   [[nodiscard]] auto code() const noexcept -> std::uint16_t { return code_; }
 
  private:

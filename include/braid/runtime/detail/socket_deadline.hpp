@@ -23,7 +23,7 @@ class socket_deadline {
  public:
   explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}
 
-  /// Limits the time of a blocking connect of this socket to the deadline. Returns false if the deadline has passed.
+  /// Makes a blocking connect of this socket end at the deadline. Returns false if the deadline has passed.
   [[nodiscard]] auto limit_connect(int socket) const noexcept -> bool {
     using std::chrono::microseconds;
     const auto left = std::chrono::ceil<microseconds>(time_left());
@@ -34,8 +34,8 @@ class socket_deadline {
     return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
   }
 
-  /// Waits for bytes until the deadline. Returns their number, 0 at the end of the stream, and a negative number after
-  /// an error or the deadline.
+  /// Waits for bytes until the deadline. Returns the number of bytes, 0 at the end of the stream, or a negative number
+  /// after an error or after the deadline.
   [[nodiscard]] auto receive(int socket, std::span<char> buffer) const noexcept -> ::ssize_t {
     while (wait_for(socket, POLLIN)) {
       const ::ssize_t got = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -44,8 +44,9 @@ class socket_deadline {
     return -1;
   }
 
-  /// Sends the whole text. Returns whether the peer, or the buffer of the socket, has accepted it before the deadline.
-  /// A blocking send is not sufficient, because its time limit starts again with each part that the peer accepts.
+  /// Sends the whole text. Returns whether the peer or the buffer of the socket has accepted the text before the
+  /// deadline. A blocking send is not sufficient, because its time limit starts again with each part that the peer
+  /// accepts.
   [[nodiscard]] auto send_all(int socket, std::string_view text) const noexcept -> bool {
     while (!text.empty()) {
       if (!wait_for(socket, POLLOUT)) return false;
@@ -59,7 +60,7 @@ class socket_deadline {
  private:
   [[nodiscard]] auto time_left() const noexcept -> duration { return end_ - steady_time().now(); }
 
-  /// Waits until the socket is ready or has failed. Returns false if the deadline passes before.
+  /// Waits until the socket is ready or has failed. Returns false if the deadline passes first.
   [[nodiscard]] auto wait_for(int socket, short event) const noexcept -> bool {
     for (duration left = time_left(); left > duration::zero(); left = time_left()) {
       const auto seconds = std::chrono::floor<std::chrono::seconds>(left);

@@ -37,7 +37,7 @@ struct stall_progress {
   auto operator==(const stall_progress&) const -> bool = default;
 };
 
-/// A loop or a worker that is watched, and how long it has made no progress.
+/// A loop or a worker that is watched, and the time for which it has made no progress.
 struct stall_target {
   const loop* of_loop = nullptr;  ///< the loop that a worker of a merged runtime runs
   const worker* of_worker = nullptr;
@@ -51,12 +51,14 @@ struct stall_target {
 /// Checks each target at intervals of half the limit, but at most 20 times a second. It only reads counters that
 /// workers and loops update anyway. Only a thread that has stalled gets a signal, which makes the thread record its
 /// stack.
-/// Threads: `look` from one at a time; after `start`, only the watchdog's own thread calls `look`. `count` from any.
+/// Threads: one thread at a time may call `look`; after `start`, only the watchdog's own thread calls it. Any thread
+/// may call `count`.
 class BRAID_API stall_watch {
  public:
   using report_fn = std::function<void(const runtime::stall&)>;
 
-  /// Constructs the watchdog. If `report` is empty, stalls are written to stderr. Lifetime: the targets outlive it.
+  /// Constructs the watchdog. If `report` is empty, stalls are written to stderr. Lifetime: the targets must outlive
+  /// the watchdog.
   stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock);
   stall_watch(const stall_watch&) = delete;
   auto operator=(const stall_watch&) -> stall_watch& = delete;
@@ -87,14 +89,14 @@ class BRAID_API stall_watch {
   std::thread thread_;
 };
 
-/// Returns the loops and the workers of a runtime. They are valid as long as the runtime.
+/// Returns the loops and the workers of a runtime. The targets are valid as long as the runtime.
 [[nodiscard]] BRAID_API auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target>;
 /// Returns whether the target is running a job.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& target) noexcept -> bool;
 
-/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. If the value is invalid, ignores it and
-/// prints a warning on stderr.
+/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. If the value is invalid, prints a
+/// warning on stderr and returns nothing.
 [[nodiscard]] auto stall_limit_of_environment() -> std::optional<duration>;
 
 }  // namespace detail

@@ -24,10 +24,10 @@ enum class barrier_kind : std::uint8_t {
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
 /// The barrier orders loads and stores of atomics; plain data still needs an acquire and release edge.
-/// It has its own cache line, because the frequent side reads the kind of the barrier, and neighbouring data could be
-/// written often. `where` is used by the explorer of the model build, which omits one use of a barrier at a time.
-/// Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind
-/// is symmetric, both calls are full fences.
+/// It has its own cache line, because the frequent side reads the kind of the barrier, and data in the same cache line
+/// could be written often. Only the explorer of the model build uses the argument `where`: it tries what happens if one
+/// use of a barrier is omitted. Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which
+/// `braid-doctor` measures. If the kind is symmetric, both calls are full fences.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {
@@ -37,14 +37,14 @@ class alignas(cache_line) asymmetric_barrier {
   /// Constructs an asymmetric barrier if this process supports it, otherwise a symmetric one.
   asymmetric_barrier() noexcept : kind_(best_kind()) {}
 
-  /// Constructs a barrier of this kind. An asymmetric one requires that `best_kind` returns asymmetric.
+  /// Constructs a barrier of the given kind. The kind may be asymmetric only if `best_kind` returns asymmetric.
   explicit asymmetric_barrier(barrier_kind kind) noexcept : kind_(kind) {}
 
   asymmetric_barrier(const asymmetric_barrier&) = delete;
   auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
 
-  /// Returns the kind that the variable BRAID_BARRIER selects. If it selects none, returns the best kind that this
-  /// process supports. The system is queried only once.
+  /// Returns the kind that the variable BRAID_BARRIER selects. If the variable is not set or is invalid, returns the
+  /// best kind that this process supports. The system is queried only once.
   /// Cost: the first call may take milliseconds if the process has threads.
   [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
 
@@ -56,8 +56,8 @@ class alignas(cache_line) asymmetric_barrier {
     light_if_asymmetric(where);
   }
 
-  /// Calls `light` if the kind is asymmetric. Used if the kind is known, or if another ordering exists for the
-  /// symmetric kind.
+  /// Does what `light` does if the kind is asymmetric. Use it if the kind is known to be asymmetric, or if another
+  /// operation provides the order for the symmetric kind.
   static void light_if_asymmetric([[maybe_unused]] source where = source::current()) noexcept {
 #if defined(BRAID_MODEL)
     if (detail::model_active()) return detail::model_light_barrier(where);
@@ -78,7 +78,7 @@ class alignas(cache_line) asymmetric_barrier {
   BRAID_API void fence() noexcept;
   /// The fence for the explorer and the thread sanitizer. All callers change the same word, so the later caller's
   /// change happens after the earlier one's.
-  /// edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
+  /// edge asymmetric_barrier.met: both, because the second of two callers must see what the first has written
   void meet() noexcept { met_.fetch_add(1, acq_rel); }
 
   BRAID_API static void interrupt_processors() noexcept;

@@ -15,20 +15,20 @@ namespace braid::detail {
 /// A section that one thread at a time may enter: the owner, or another thread that holds the lock. The owner announces
 /// itself and then checks whether another thread wants to enter. The other thread announces itself, crosses the heavy
 /// side of the barrier, and waits until the owner has left. An owner that finds another thread's announcement queues up
-/// for the lock like any other thread. Blocks: `revoke` while the owner is inside; `own` while another thread is
-/// inside. Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in
-/// docs/design/inbox.md.
+/// for the lock like any other thread. Blocks: `revoke` blocks while the owner is inside, and `own` blocks while
+/// another thread is inside. Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is
+/// in docs/design/inbox.md.
 template <typename Lock>
 class biased_section {
  public:
   explicit biased_section(asymmetric_barrier& barrier) noexcept : barrier_(barrier) {}
 
-  /// Calls `fn` inside the section. Called by the owner only.
+  /// Calls `fn` inside the section. Only the owner may call this.
   template <typename Fn>
   auto own(Fn&& fn) {
     inside_.store(1, relaxed);
     barrier_.light();
-    // edge biased_section.revoked: observe what the last revoker did inside
+    // edge biased_section.revoked: observe what the last revoker wrote inside the section
     const bool reserved = wanted_.load(acquire) == 0;
     if (!reserved) {
       inside_.store(0, release);  // edge biased_section.owned: publish that nothing was done inside
@@ -38,13 +38,13 @@ class biased_section {
     return std::forward<Fn>(fn)();
   }
 
-  /// Calls `fn` inside the section. Called by any thread except the owner.
+  /// Calls `fn` inside the section. Any thread except the owner may call this.
   template <typename Fn>
   auto revoke(Fn&& fn) {
     lock_.lock();
     wanted_.store(1, relaxed);
     barrier_.heavy();
-    // edge biased_section.owned: observe what the owner did inside
+    // edge biased_section.owned: observe what the owner wrote inside the section
     while (inside_.load(acquire) != 0) let_others_run();
     const leave_revoked leaving{*this};
     return std::forward<Fn>(fn)();
@@ -56,7 +56,7 @@ class biased_section {
     const bool reserved;
     ~leave_owned() {
       if (reserved)
-        // edge biased_section.owned: publish what was done inside, for the next revoker
+        // edge biased_section.owned: publish what the owner wrote inside the section, so that the next revoker sees it
         section.inside_.store(0, release);
       else
         section.lock_.unlock();

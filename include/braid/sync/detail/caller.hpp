@@ -9,7 +9,8 @@ namespace braid::detail {
 
 using thread_mark = ::pthread_t;
 
-/// Returns a number that no other existing thread has. In the model build, it is unique among the threads of the run.
+/// Returns a number that no other existing thread has. In the model build, the number is unique among the threads of
+/// the run.
 [[nodiscard]] inline auto calling_thread() noexcept -> thread_mark {
 #if defined(BRAID_MODEL)
   if (model_active()) return model_thread();

@@ -1,4 +1,4 @@
-// braid/sync/detail/contention.hpp: counts the costs of accesses to words that other threads access, too.
+// braid/sync/detail/contention.hpp: counts failed accesses to words that other threads also access.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,13 +8,13 @@
 
 namespace braid::detail {
 
-/// Counters that one thread at a time writes and any thread reads.
+/// Counters that one thread at a time writes. Any thread may read them.
 struct contention_counts {
   atomic<std::uint64_t> lost_exchanges{0};  ///< compare-exchanges of queues that another thread was faster at
   atomic<std::uint64_t> heavy_barriers{0};  ///< heavy sides of asymmetric barriers that interrupted the processors
 };
 
-/// The counters of the calling thread; null if the thread is not a worker.
+/// The counters of the calling thread, or null if the thread is not a worker.
 extern BRAID_API constinit thread_local contention_counts* contention_of_thread
     __attribute__((tls_model("initial-exec")));
 
@@ -23,8 +23,8 @@ inline void count_contention(atomic<std::uint64_t> contention_counts::* what) no
     (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
 }
 
-/// Counts a failed compare-exchange. Not inlined, so that an exchange that succeeds costs nothing more. After a failed
-/// exchange, a call is cheap compared with the cache miss that the exchange has caused.
+/// Counts a failed compare-exchange. It is not inlined, so that an exchange that succeeds costs nothing more. After a
+/// failed exchange, a call is cheap compared with the cache miss that the exchange has caused.
 [[gnu::noinline, gnu::cold]] inline void note_lost_exchange() noexcept {
   count_contention(&contention_counts::lost_exchanges);
 }

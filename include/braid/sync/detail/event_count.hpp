@@ -1,5 +1,4 @@
-// braid/sync/detail/event_count.hpp: lets threads sleep until a condition holds that other threads change without a
-// lock.
+// braid/sync/detail/event_count.hpp: lets threads sleep until a condition holds, without a lock around the condition.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -28,7 +27,7 @@ class event_count {
     std::uint32_t epoch_;
   };
 
-  /// Announces a waiter. The caller must then check the condition and call `cancel` or `wait`.
+  /// Announces that the caller is about to wait. The caller must then check the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
     waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its check of the condition
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
@@ -37,21 +36,21 @@ class event_count {
   /// Withdraws the announcement of `prepare`. Called if the condition already holds.
   void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
 
-  /// Blocks until a thread has called notify after `prepare`.
+  /// Blocks until another thread has called a notify function after `prepare`.
   void wait(key announced) noexcept {
-    // edge event_count.epoch: observe what made the condition true before the notify
+    // edge event_count.epoch: observe what the notifying thread wrote to make the condition true
     while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);
     waiters_.fetch_sub(1, relaxed);
   }
 
-  /// Waits as `wait` does, but returns false at `deadline`. Returns true if it was notified.
+  /// Waits as `wait` does, but returns false at `deadline`. Returns true if the waiter was notified.
   [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
-    // edge event_count.epoch: observe what made the condition true before the notify
+    // edge event_count.epoch: observe what the notifying thread wrote to make the condition true
     while (epoch_.load(acquire) == announced.epoch_) {
       if (futex_wait(epoch_, announced.epoch_, deadline) == futex_wait_status::timed_out) break;
     }
     waiters_.fetch_sub(1, relaxed);
-    // edge event_count.epoch: observe what made the condition true before the notify
+    // edge event_count.epoch: observe what the notifying thread wrote to make the condition true
     return epoch_.load(acquire) != announced.epoch_;
   }
 
@@ -64,7 +63,7 @@ class event_count {
  private:
   void notify(int count) noexcept {
     epoch_.fetch_add(1, seq_cst);  // edge event_count.epoch: publish the condition
-    // edge event_count.waiter: observe a waiter that may have read the condition too early
+    // edge event_count.waiter: observe a waiter that may have checked the condition before it became true
     if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);
   }
 

@@ -1,4 +1,4 @@
-// braid/sync/detail/fork_safe_mutex.hpp: a mutex that is always free in the child of a fork.
+// braid/sync/detail/fork_safe_mutex.hpp: a mutex that is always free in the child process after a fork.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,14 +10,14 @@
 
 namespace braid::detail {
 
-/// A mutex that is constructed at compile time.
+/// A mutex type that can be constructed at compile time.
 using constant_mutex = std::conditional_t<has_constant_mutex, std::mutex, small_mutex>;
 
-/// A mutex for state of the whole process. A fork waits until no thread holds it. So in the child, in which the other
-/// threads do not exist, the mutex is free and the guarded state is consistent. Lock it with std::lock_guard. It may be
-/// used before the constructors of static objects have run. Requires that a holder locks no other fork_safe_mutex and
-/// does not fork.
-/// Threads: any. Blocks: while another thread holds it, and during a fork. Cost: a std::mutex and a load.
+/// A mutex for state of the whole process. A fork waits until no thread holds the mutex. So the mutex is free and the
+/// guarded state is consistent in the child process, which has only the forking thread. Lock it with std::lock_guard.
+/// It may be used before the constructors of static objects have run. Requires that a thread that holds it locks no
+/// other fork_safe_mutex and does not fork. Threads: any. Blocks: while another thread holds it, and during a fork.
+/// Cost: that of a std::mutex, and a load.
 class BRAID_API fork_safe_mutex {
  public:
   constexpr fork_safe_mutex() noexcept = default;

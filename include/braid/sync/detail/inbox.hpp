@@ -28,23 +28,24 @@ enum class post_outcome : std::uint8_t {
   closed,  ///< refused; the callable was not touched
 };
 
-/// A callable that can be posted to an inbox: it can be called once without arguments, as an rvalue.
+/// A callable that can be posted to an inbox: it can be called as an rvalue, without arguments.
 template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
-/// callables. The callables are run by the owner, or by a thief that has moved half of them into its own inbox. Each
+/// callables. The owner runs the callables, or a thief that has moved half of them into its own inbox runs them. Each
 /// posting thread has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are
 /// stored in the segments one after another; larger ones are allocated separately. If there are more threads than
-/// producers, the remaining threads share one producer under a lock. Callables of one thread are consumed in their
-/// order.
+/// producers, the remaining threads share one producer under a lock. Callables of one thread are consumed in the order
+/// in which they were posted.
 ///
 /// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
 /// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the
 /// other, as in the Dekker pattern.
-/// Threads: any for posting, `close`, `empty` and `size`; the owner for the other functions. Cost: memory is allocated
-/// in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime: when the inbox is
-/// destroyed, no thread may be inside a call or hold work; remaining callables are dropped.
+/// Threads: any thread may post and may call `close`, `empty` and `size`; only the owner may call the other functions.
+/// Cost: memory is allocated in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime:
+/// when the inbox is destroyed, no thread may be inside a call or hold a claimed callable. Callables that are still in
+/// the inbox are dropped.
 /// Protocol: docs/design/inbox.md
 template <typename Lock = std::mutex, std::size_t Producers = 16, std::size_t SegmentSize = 4096>
 class inbox {
@@ -65,15 +66,16 @@ class inbox {
   // --- Functions for producers. ---
 
   /// Posts a callable. When this returns `posted`, the callable is visible to every consumer that polls. Blocks: never,
-  /// except that threads without their own producer wait for each other. Errors: std::bad_alloc, and exceptions of
-  /// copying or moving `fn`; then nothing was posted. The copy or move of `fn` must not post to this inbox or close it.
-  /// Cost: no locked operation, and no allocation while consumers keep up.
+  /// except that threads without their own producer wait for each other. Errors: std::bad_alloc, and exceptions from
+  /// copying or moving `fn`. After an error, nothing was posted. The copy or move of `fn` must not post to this inbox
+  /// or close it. Cost: no locked operation, and no allocation while consumers keep up.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
     return post_from(my_producer(), std::forward<Fn>(fn));
   }
 
-  /// Posts as `post` does, but refuses if the number of waiting callables of this thread has reached the capacity.
+  /// Posts as `post` does, but refuses the callable if the number of waiting callables of this thread has reached the
+  /// capacity.
   template <inbox_callable Fn>
   auto try_post(Fn&& fn) -> post_outcome {
     return try_post_from(my_producer(), std::forward<Fn>(fn));
@@ -83,7 +85,8 @@ class inbox {
   /// must return the producer.
   [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
-  /// Posts as `post` does, through the given producer, which the calling thread owns. Null means the shared producer.
+  /// Posts as `post` does, through the given producer, which must belong to the calling thread. Null means the shared
+  /// producer.
   template <inbox_callable Fn>
   auto post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::post, std::forward<Fn>(fn));
@@ -97,8 +100,8 @@ class inbox {
   // --- Functions for the owner. ---
 
   /// A callable that the owner has claimed. `run` may be called once. If `run` was not called, the destructor drops the
-  /// callable. It calls the callable's member `drop() noexcept`, if there is one, and then destroys the callable.
-  /// Threads: the owner of the inbox.
+  /// callable. To drop it, the destructor calls the callable's member `drop() noexcept`, if there is one, and then
+  /// destroys the callable. Threads: the owner of the inbox.
   class work;
 
   /// Claims the next callable. The result converts to false if the inbox has no callable.
@@ -106,14 +109,14 @@ class inbox {
     return work(consumers_.own([this] { return next(); }));
   }
 
-  /// Claims the next of the callables that were visible at the owner's last poll. It does not access the cache lines
-  /// that producers write.
+  /// Claims the next callable among those that were visible at the owner's last poll. This call does not access the
+  /// cache lines that producers write.
   [[nodiscard]] auto claim_seen() noexcept -> work {
     return work(consumers_.own([this] { return next_seen(); }));
   }
 
   /// Runs the next callable. Returns false if the inbox is empty.
-  /// Errors: exceptions of the callable; its captures are destroyed.
+  /// Errors: exceptions of the callable, whose captures are destroyed in any case.
   auto run_one() -> bool {
     work next = claim();
     if (!next) return false;
@@ -128,16 +131,15 @@ class inbox {
   }
 
   /// Moves half of the callables that one producer has posted to `other`, rounded up and at most 128, to this inbox.
-  /// Returns their number. They are visible in this inbox before they disappear from `other`. Works even if this inbox
-  /// is closed. Wakes no worker; a thief that moves several callables, or leaves some, must wake another thief. Cost: a
-  /// heavy barrier.
+  /// Returns the number of moved callables. They are visible in this inbox before they disappear from `other`. Works
+  /// even if this inbox is closed. Wakes no worker. A thief that moves several callables, or leaves some in `other`,
+  /// must wake another thief. Cost: a heavy barrier.
   auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
   }
 
-  /// Moves callables as `steal_half_from(other)` does, for an owner that keeps its own producer of this inbox in
-  /// `mine`.
+  /// Moves callables as `steal_half_from(other)` does. The owner passes its own producer for this inbox as `mine`.
   auto steal_half_from(inbox& other, producer& mine) -> std::size_t;
 
   // --- Functions for any thread. ---
@@ -150,10 +152,11 @@ class inbox {
   void close() noexcept;
 
   /// Returns false if the inbox contains a callable whose post happens before this call. If it returns true because a
-  /// callable was taken, everything that the taking thread did before is visible.
+  /// thread has taken a callable, everything that this thread wrote before is visible.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Returns the approximate number of callables, because other threads may post and take at the same time.
+  /// Returns the number of callables. It is approximate, because other threads may post and take callables at the same
+  /// time.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
  private:
@@ -213,7 +216,8 @@ class inbox<Lock, Producers, SegmentSize>::work {
   /// Returns whether this object holds a callable that has not run.
   [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
 
-  /// Runs the callable. Requires that there is one. Errors: exceptions of the callable; its captures are destroyed.
+  /// Runs the callable. Requires that this object holds a callable. Errors: exceptions of the callable, whose captures
+  /// are destroyed in any case.
   void run() {
     BRAID_ASSERT(claimed_.record != nullptr, "work is run once");
     std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run);
@@ -279,8 +283,8 @@ void inbox<Lock, Producers, SegmentSize>::close() noexcept {
     while (producers_[i]->is_posting()) detail::let_others_run();
 }
 
-/// Moves each callable out of the inbox before it drops the callable. The destructor of a callable may take long, and
-/// other threads must not wait for it.
+/// Moves each callable out of the inbox before it drops the callable. The destructor of a callable may take a long
+/// time, and other threads must not wait for it.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table

@@ -15,27 +15,27 @@
 
 namespace braid::detail {
 
-/// The type-independent part of a producer. Each thread stores this part, so that the producer is returned when the
-/// thread ends.
+/// The part of a producer that does not depend on template arguments. Each thread stores a pointer to this part, in
+/// order to return the producer when the thread ends.
 class inbox_producer_base {
  public:
   /// Claims the producer. Returns false while another thread uses it.
   [[nodiscard]] auto try_use() noexcept -> bool {
     std::uint32_t seen = 0;
-    // edge inbox_producer.owner: observe the producer's fields as the last owner left them
+    // edge inbox_producer.owner: observe the producer's fields as the last thread has left them
     return used_.compare_exchange_strong(seen, 1, acquire, relaxed);
   }
 
-  /// Returns the producer. Called when its thread posts no more.
-  /// edge inbox_producer.owner: publish the producer's fields, for the next owner
+  /// Returns the producer. Called when its thread will not post any more.
+  /// edge inbox_producer.owner: publish the producer's fields, so that the next thread sees them
   void give_back() noexcept { used_.store(0, release); }
 
  private:
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
 };
 
-/// A segment of a producer's chain. It stores records, and each part of its memory is used once while the segment is in
-/// the chain.
+/// A segment of a producer's chain. It stores records. While the segment is in the chain, each part of its memory is
+/// used only once.
 template <std::size_t Size>
 struct inbox_segment {
   /// Returns whether no callable of the segment is in use any more. Requires that consumers have passed the segment.
@@ -44,8 +44,8 @@ struct inbox_segment {
     return done.load(acquire) + moved == records;
   }
 
-  /// The next segment of the chain. The producer writes it before it counts a callable in that segment. Afterwards it
-  /// belongs to the consumers.
+  /// The next segment of the chain. The producer writes it before it counts a callable in that segment. Afterwards this
+  /// pointer belongs to the consumers.
   inbox_segment* next = nullptr;
   std::uint32_t records = 0;      // the number of callables that it contained; written when it is passed
   std::uint32_t moved = 0;        // the number of them that thieves took; written inside the section
@@ -53,8 +53,8 @@ struct inbox_segment {
   alignas(64) std::array<std::byte, Size - 64> memory;  // not accessed before the producer reaches it
 };
 
-/// A position in a producer's queue: the number of callables before it, and the offset of the next one. Both are in one
-/// word, which a single store changes.
+/// A position in a producer's queue: the number of callables before it, and the offset of the next callable. Both are
+/// in one word, so that a single store changes both.
 class inbox_position {
  public:
   inbox_position() = default;
@@ -69,7 +69,7 @@ class inbox_position {
     return inbox_position(word_ + offset_limit + size);
   }
 
-  /// Returns the beginning of the next segment.
+  /// Returns the position at the beginning of the next segment.
   [[nodiscard]] auto in_next_segment() const noexcept -> inbox_position { return inbox_position(word_ - offset()); }
 
   static constexpr int offset_bits = 16;
@@ -79,14 +79,14 @@ class inbox_position {
   std::uint64_t word_ = 0;  // the count, and below it the offset
 };
 
-/// A queue of the callables of one producer, in order and without a limit except memory.
-/// Threads: the producer; one consumer at a time. `done` is called only by the owner of the inbox.
+/// A queue of the callables of one producer, in order. Its size is limited only by memory. Threads: the producer, and
+/// one consumer at a time. Only the owner of the inbox calls `done`.
 template <std::size_t SegmentSize>
 class inbox_producer : public inbox_producer_base {
  public:
   using segment = inbox_segment<SegmentSize>;
 
-  /// The maximum number of callables that a thief moves.
+  /// The maximum number of callables that a thief moves at a time.
   static constexpr std::size_t max_moved = 128;
 
   /// The number of empty segments that are kept for the producer.
@@ -112,7 +112,7 @@ class inbox_producer : public inbox_producer_base {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox must not post to the same inbox");
       // A release store is needed although nothing new is published. A thread that reads this value must observe the
       // same records as a thread that reads the previous value.
-      // edge inbox_producer.posted: publish the records, as the store of the previous value did
+      // edge inbox_producer.posted: publish the same records that the store of the previous value has published
       port_.posted_.store(end_.word() + 1, release);
     }
     posting(const posting&) = delete;
@@ -140,7 +140,7 @@ class inbox_producer : public inbox_producer_base {
       return here;
     }
 
-    /// Counts a record of `size` bytes that was constructed at the address that `place` has returned.
+    /// Adds a record of `size` bytes, which was constructed at the address that `place` has returned, to the count.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// Makes the posted records visible.
@@ -160,12 +160,13 @@ class inbox_producer : public inbox_producer_base {
 
   // --- Functions for a consumer. ---
 
-  /// Claims the oldest callable of the current slice. Returns no record if the slice has ended.
+  /// Claims the oldest callable of the current slice. Returns an empty result if the slice has ended.
   [[nodiscard]] auto claim() noexcept -> claimed {
     inbox_position at(taken_.load(relaxed));
     if (at.count() == slice_end_) return {};
     inbox_record& oldest = next(at);
-    // Prefetches the following cache lines, which the producer wrote last, but not those that it may be writing now.
+    // Prefetches the following cache lines, because the producer wrote them last. It does not prefetch lines that the
+    // producer may be writing now.
     if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
       __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
     // edge inbox_producer.taken: publish that this worker is not idle, before the count of taken callables includes
@@ -194,8 +195,8 @@ class inbox_producer : public inbox_producer_base {
     of.done.store(of.done.load(relaxed) + 1, release);
   }
 
-  /// Moves half of the callables to `there`, rounded up, and returns their number. They are visible in the new queue
-  /// before they disappear from this one.
+  /// Moves half of the callables, rounded up, to `there`. Returns the number of moved callables. They are visible in
+  /// the new queue before they disappear from this one.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
   /// Moves the oldest callable to `place`. Returns false if there is no callable.
@@ -205,15 +206,17 @@ class inbox_producer : public inbox_producer_base {
 
   /// Returns false if the queue contains a callable whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
-    // edge inbox_producer.taken: observe that the takers are marked as not idle, or that they hold the callables
+    // edge inbox_producer.taken: observe that the threads that took callables are not idle, or that their inboxes hold
+    // the callables
     const inbox_position taken(taken_.load(acquire));
     return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }
 
-  /// Returns whether the producer is busy with a post. `close` waits until this is false.
+  /// Returns whether the producer is busy with a post. `close` waits until this returns false.
   [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
 
-  /// Frees the memory. Requires that no thread posts or claims here any more, and that all claimed callables are done.
+  /// Frees the memory. Requires that no thread uses the queue any more, and that `done` was called for all claimed
+  /// callables.
   void free_memory() noexcept;
 
  private:
@@ -223,8 +226,8 @@ class inbox_producer : public inbox_producer_base {
 
   static constexpr std::size_t fetched_ahead = 256;
 
-  /// Returns the callable at this position. If the segment ends there, returns the first callable of the next segment.
-  /// Requires that such a callable exists.
+  /// Returns the callable at this position. If the segment ends at this position, returns the first callable of the
+  /// next segment. Requires that the callable exists.
   auto next(inbox_position& at) noexcept -> inbox_record& {
     inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
     if (!here.is_end()) [[likely]]
@@ -253,12 +256,12 @@ class inbox_producer : public inbox_producer_base {
   segment* passed_ = nullptr;  // a segment whose callables are all claimed, but were not all done at the last poll
   std::size_t return_at_ = 0;  // the index of the next spare
 
-  /// Empty segments that are returned to the producer: a ring in which an unused entry is null. A consumer fills null
+  /// A ring of empty segments that are returned to the producer. Unused entries are null. A consumer fills null
   /// entries.
   alignas(cache_line) std::array<atomic<segment*>, max_spares> spares_{};
 };
 
-/// Appends a segment. Writes the end mark at offset `end` of the last segment.
+/// Writes the end mark at offset `end` of the last segment, and appends a segment.
 template <std::size_t SegmentSize>
 auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   atomic<segment*>& spare = spares_[reuse_at_ % max_spares];
@@ -353,8 +356,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// This function is defined in the library, because a thread keeps the producers that it has opened. The thread may
-/// outlive the shared object that contains the calling code.
+/// This function is defined in the library. A thread keeps the producers that it has opened, and may outlive the shared
+/// object that contains the calling code.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

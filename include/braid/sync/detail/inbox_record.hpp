@@ -35,8 +35,8 @@ struct inbox_box {
   std::unique_ptr<Fn> fn;
 };
 
-/// The header of a posted callable. The captures follow the header, so that small captures share a cache line with it.
-/// Records are stored one after another at multiples of `unit`.
+/// The header of a posted callable. The captures follow the header, so that small captures share a cache line with the
+/// header. Records are stored one after another at multiples of `unit`.
 class inbox_record {
  public:
   static constexpr std::size_t unit = 16;
@@ -57,7 +57,7 @@ class inbox_record {
   static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
 
   /// Constructs a record at `at`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and exceptions
-  /// of copying or moving `fn`.
+  /// from copying or moving `fn`.
   template <typename Fn>
   static void make(std::byte* at, Fn&& fn);
 
@@ -72,7 +72,8 @@ class inbox_record {
   [[nodiscard]] auto is_end() const noexcept -> bool { return word_ == 0; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return (word_ & units_mask) * unit; }
 
-  /// Runs, drops or moves the callable, and ends its lifetime. Errors: exceptions of the callable when it is run.
+  /// Runs, drops or moves the callable, and ends its lifetime here. Errors: exceptions that the callable throws when it
+  /// is run.
   void act(inbox_action action, std::byte* to = nullptr) {
     reinterpret_cast<const kind*>(word_ & ~units_mask)->act(*this, action, to);
   }

@@ -53,7 +53,7 @@ class inplace_stop_list {
   auto request() noexcept -> bool {
     std::unique_lock guard(lock_);
     if (requested_.load(relaxed) != 0) return false;
-    // edge inplace_stop.requested: publish what was done before the request
+    // edge inplace_stop.requested: publish what the caller wrote before the request
     requested_.store(1, release);
     requester_ = calling_thread();
     while (first_ != nullptr) {
@@ -64,7 +64,7 @@ class inplace_stop_list {
       next.call_(next);  // the callback may be destroyed after this
       guard.lock();
       running_ = nullptr;
-      // edge inplace_stop.called: publish what the callback did
+      // edge inplace_stop.called: publish what the callback has written
       calls_.store(calls_.load(relaxed) + 1, release);
       if (is_awaited_) futex_wake(calls_, INT32_MAX);
     }
@@ -86,7 +86,7 @@ class inplace_stop_list {
     node.call_(node);
   }
 
-  /// Removes a callback, which is not called after this. Blocks: while another thread calls the callback.
+  /// Removes a callback. The callback is not called after this returns. Blocks: while another thread runs the callback.
   void remove(stop_node& node) noexcept {
     std::uint32_t seen = 0;
     {
@@ -96,7 +96,7 @@ class inplace_stop_list {
       is_awaited_ = true;
       seen = calls_.load(relaxed);
     }
-    // edge inplace_stop.called: observe what the callback did
+    // edge inplace_stop.called: observe what the callback has written
     while (calls_.load(acquire) == seen) futex_wait(calls_, seen);
   }
 
@@ -147,7 +147,7 @@ class inplace_stop_token {
 };
 
 /// A stop source that stores its state in the object itself, and therefore allocates nothing.
-/// Threads: any. Lifetime: outlives its tokens' callbacks, and the call of `request_stop`.
+/// Threads: any. Lifetime: must outlive the callbacks of its tokens, and each call of `request_stop`.
 class inplace_stop_source {
  public:
   /// Requests a stop, and calls the callbacks on this thread. Returns false if a stop was requested before.
@@ -160,8 +160,8 @@ class inplace_stop_source {
   braid::detail::inplace_stop_list list_;
 };
 
-/// Calls `fn` once when a stop is requested, or at once if that has happened already. Its destructor waits until a call
-/// on another thread has returned.
+/// A stop callback: calls `fn` once when a stop is requested, or at once if a stop was requested before. The destructor
+/// waits until a running call on another thread has returned.
 template <typename Fn>
 class inplace_stop_callback final : braid::detail::stop_node {
  public:

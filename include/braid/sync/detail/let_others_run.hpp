@@ -1,4 +1,4 @@
-// braid/sync/detail/let_others_run.hpp: a yield for loops that wait for a few steps of another thread.
+// braid/sync/detail/let_others_run.hpp: yields the processor in loops that wait for a few steps of another thread.
 #pragma once
 
 #include <braid/sync/atomic.hpp>

@@ -13,13 +13,13 @@
 
 namespace braid::detail {
 
-/// Locates the history of an atomic: number `index` in the run `run`. In other runs the atomic has no history.
+/// The location of the history of an atomic: number `index` in the run `run`. In other runs the atomic has no history.
 struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;
 };
 
-/// Describes an access. `initial` is the first value of the atomic's history, if the run has not used the atomic
+/// A description of an access. `initial` is the first value of the atomic's history, if the run has not used the atomic
 /// before.
 struct model_access {
   model_location& place;
@@ -28,7 +28,7 @@ struct model_access {
   std::source_location where;
 };
 
-/// Whether a compare-exchange may fail although the atomic has the expected value.
+/// Selects whether a compare-exchange may fail although the atomic has the expected value.
 enum class model_strength : std::uint8_t { weak, strong };
 
 struct model_compared {
@@ -36,30 +36,31 @@ struct model_compared {
   bool equal = false;
 };
 
-/// Returns whether the calling thread belongs to a run. If it does not, atomics and futexes work normally. If it does,
-/// they call the functions below. At each call except `model_replace`, the explorer may switch to another thread.
+/// Returns whether the calling thread belongs to a run. If the result is false, atomics and futexes work normally. If
+/// it is true, they call the functions below. At each call except `model_replace`, the explorer may switch to another
+/// thread.
 [[nodiscard]] auto model_active() noexcept -> bool;
 
 [[nodiscard]] auto model_load(const model_access& access) noexcept -> std::uint64_t;
 void model_store(const model_access& access, std::uint64_t value) noexcept;
 
-/// Returns the newest value: the first half of a read-modify-write. `model_replace` is the second half. No other thread
+/// The first half of a read-modify-write: returns the newest value. `model_replace` is the second half. No other thread
 /// runs between the two calls.
 [[nodiscard]] auto model_fetch(const model_access& access) noexcept -> std::uint64_t;
 void model_replace(const model_access& access, std::uint64_t value) noexcept;
 
-/// Compares for a compare-exchange. If the newest value is the expected one, it acts as `model_fetch`, and the caller
-/// must then call `model_replace`. Otherwise acts as a load with the order `failure`.
+/// Performs the comparison of a compare-exchange. If the newest value equals `expected`, this acts as `model_fetch`,
+/// and the caller must then call `model_replace`. Otherwise, this acts as a load with the order `failure`.
 [[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) noexcept -> model_compared;
 
-/// Lets another thread continue, if one can.
+/// Lets another thread continue, if there is a thread that can continue.
 void model_yield() noexcept;
 
 /// Returns the number of the calling thread in the run.
 [[nodiscard]] auto model_thread() noexcept -> std::size_t;
 
-/// Records the light or heavy side of an asymmetric barrier in the explorer's memory.
+/// Records the light or heavy side of an asymmetric barrier in the explorer's memory model.
 void model_light_barrier(std::source_location location) noexcept;
 void model_heavy_barrier(std::source_location location) noexcept;
 
@@ -214,8 +215,8 @@ class model_atomic {
 
 static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);
 
-/// Waits on the futex of a run. Returns false if the deadline has passed, which may happen at any time. A wake by
-/// itself orders nothing: the waiter observes the waker's writes only by its own loads.
+/// Waits on the futex of a run. Returns false if the deadline has passed; the explorer may let it pass at any time. A
+/// wake by itself orders nothing: the waiter observes the waker's writes only by its own loads.
 [[nodiscard]] auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                               const std::optional<time_point>& deadline) noexcept -> bool;
 void model_wake(const model_atomic<std::uint32_t>& word, int count) noexcept;

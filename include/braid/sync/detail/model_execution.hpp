@@ -1,5 +1,5 @@
-// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, of which one runs at a time, and their
-// steps.
+// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, of which only one runs at a time, and
+// their steps.
 #pragma once
 
 #include <braid/sync/detail/model_atomic.hpp>
@@ -61,7 +61,7 @@ struct model_bounds {
   std::optional<model_site> weakened;  ///< accesses at this place are relaxed, whatever order they name
 };
 
-/// Some threads of a run, by number.
+/// A set of threads of a run. Threads are identified by their numbers.
 struct model_threads {
   std::array<std::size_t, model_thread_limit> ids{};
   std::size_t count = 0;
@@ -83,10 +83,11 @@ class model_execution {
   auto operator=(const model_execution&) -> model_execution& = delete;
   ~model_execution();
 
-  /// Runs `body`, and the threads that it starts, to their end. Returns the failure, or an empty string.
+  /// Runs `body` and the threads that it starts until all have ended. Returns a description of the failure, or an empty
+  /// string.
   [[nodiscard]] auto run(std::function<void()> body) -> std::string;
 
-  /// Returns the last steps of the threads, one line each.
+  /// Returns the last steps of the threads, one line for each step.
   [[nodiscard]] auto trace() const -> std::string;
 
   /// Returns the run to which the calling thread belongs, or null.

@@ -1,4 +1,5 @@
-// braid/sync/detail/model_explorer.hpp: runs the threads of a test under many schedules, until one schedule fails.
+// braid/sync/detail/model_explorer.hpp: runs the threads of a test under many schedules, until the test fails under a
+// schedule.
 #pragma once
 
 #include <braid/sync/detail/model_execution.hpp>
@@ -49,13 +50,13 @@ class model_run {
 
 using model_body = std::function<void(model_run&)>;
 
-/// Runs the body under random schedules, one for each seed, until one fails.
+/// Runs the body under random schedules, one for each seed, until a run fails.
 [[nodiscard]] auto model_explore(const model_options& options, const model_body& body) -> model_report;
 
-/// Runs the body under every schedule within the bounds, until one fails.
+/// Runs the body under every schedule within the bounds, until a run fails.
 [[nodiscard]] auto model_explore_all(const model_options& options, const model_body& body) -> model_report;
 
-/// Runs the body once, under the schedule of a report.
+/// Runs the body once, under the schedule that a report contains.
 [[nodiscard]] auto model_replay(std::string_view schedule, const model_options& options, const model_body& body)
     -> model_report;
 

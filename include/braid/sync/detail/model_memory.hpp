@@ -61,11 +61,11 @@ class model_memory {
   /// Returns the number of the atomic in this run. If it has no history yet, the history begins with `initial`.
   auto find(model_location& place, std::uint64_t initial) -> std::size_t;
 
-  /// Returns the number of writes that a load may return. These are the newest write and the writes directly before it.
+  /// Returns how many writes a load may choose from. These are the newest write and the writes directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
-  /// Returns the value of the `age`-th write before the newest, without an effect. `load` does the same, and records
-  /// the load.
+  /// Returns the value of the `age`-th write before the newest, without an effect. `load` does the same, but also
+  /// records the load.
   [[nodiscard]] auto peek(std::size_t atomic, std::size_t age) const -> std::uint64_t;
   auto load(std::size_t atomic, std::size_t age, model_view& view, std::memory_order order) -> std::uint64_t;
 
@@ -79,7 +79,8 @@ class model_memory {
   void light_barrier(model_view& view);
   void heavy_barrier(model_view& view);
 
-  /// Returns true if the access is ordered with all earlier accesses that conflict with it.
+  /// Records an access of a plain object. Returns true if this access is ordered with all earlier accesses that
+  /// conflict with it.
   [[nodiscard]] auto read_plain(model_plain& plain, model_view& view) const -> bool;
   [[nodiscard]] auto write_plain(model_plain& plain, model_view& view) const -> bool;
 

@@ -9,12 +9,12 @@
 
 namespace braid::detail {
 
-/// A permit that one thread waits for and any thread can grant. Several permits count as one: two calls of `unpark`
-/// before a `park` let only one `park` return. Everything that was written before `unpark` is visible after the `park`
-/// that it ended.
-/// Threads: `park` and `park_until` only from the owner, `unpark` from any. Lifetime: may be destroyed once `park` has
-/// consumed the permit. An `unpark` that is still running may then wake the address of the destroyed parker. The kernel
-/// ignores the wake if no thread sleeps at that address.
+/// A permit that one thread, the owner, waits for, and that any thread can grant. Several permits count as one: two
+/// calls of `unpark` before a `park` let only one `park` return. Everything that was written before an `unpark` is
+/// visible after the `park` that the `unpark` has ended. Threads: only the owner may call `park` and `park_until`; any
+/// thread may call `unpark`. Lifetime: may be destroyed once `park` has consumed the permit. An `unpark` that is still
+/// running may then wake the address of the destroyed parker. The kernel ignores the wake if no thread sleeps at that
+/// address.
 class parker {
  public:
   /// Blocks until a permit is available, and consumes it.
@@ -37,7 +37,7 @@ class parker {
 
   /// Grants a permit, and wakes the owner if it sleeps. Cost: one exchange, and 1.3 µs if the owner sleeps.
   void unpark() noexcept {
-    // edge parker.permit: publish what the unparking thread wrote, for the owner
+    // edge parker.permit: publish what the unparking thread wrote, so that the owner sees it
     const std::uint32_t before = state_.exchange(permit, release);
     if (before == parked) futex_wake(state_, 1);
   }

@@ -1,4 +1,4 @@
-// braid/sync/detail/producer_table.hpp: a table per thread that stores the thread's producer for each inbox.
+// braid/sync/detail/producer_table.hpp: a table of each thread, which stores the thread's producer for each inbox.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -22,8 +22,8 @@ struct known_producer {
 /// recently.
 [[nodiscard]] BRAID_API auto find_producer(std::uint64_t inbox) noexcept -> known_producer;
 
-/// Stores the producer for the calling thread, or null for the shared one. When the thread ends, the producer is
-/// returned to the inbox.
+/// Stores the producer of the calling thread, or null if the thread uses the shared producer. When the thread ends, the
+/// producer is returned to the inbox.
 /// Errors: std::bad_alloc.
 BRAID_API void remember_producer(std::uint64_t inbox, std::shared_ptr<inbox_producer_base> producer);
 
