@@ -1,6 +1,6 @@
 // braid/thread.hpp: threads with settings, CPU affinity, and the topology of the machine.
 // It contains `thread`, `thread_view`, `thread_info` and `this_thread`; names, affinity, scheduling and profiles;
-// `topology`, cgroups, and the number of workers that a machine or container allows. The registry of threads, its
+// `topology`; cgroups; and the number of workers that a machine or container allows. The registry of threads, its
 // queries, and the disturbance of affinity for tests are in braid/threads.hpp.
 #pragma once
 

@@ -74,7 +74,7 @@ class tls_setup;
 /// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: as for any value.
+  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: like any value.
   class BRAID_API pem {
    public:
     pem() = default;

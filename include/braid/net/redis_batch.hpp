@@ -84,8 +84,8 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
   /// Returns the bytes of `count` commands, starting with command number `first`.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
-  /// Returns whether the batch may be sent over a shared connection. A batch must not change the connection for other
-  /// callers. A SELECT changes the connection, and so does a transaction that does not begin and end in the batch.
+  /// Returns whether the batch may be sent over a shared connection. Such a batch must not change the connection for
+  /// other callers, as a SELECT does, or a transaction that does not both begin and end in the batch.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
   /// Returns whether the batch contains a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }

@@ -1,4 +1,4 @@
-// braid/sync/stop_flag.hpp: a flag that requests a stop, and a concept for all types that can request one.
+// braid/sync/stop_flag.hpp: a flag that requests a stop, and a concept for all types that can request a stop.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,8 +11,8 @@
 
 namespace braid {
 
-/// A flag that requests a stop. It is set once and read often. It carries no data: work that finds it set ends early.
-/// Threads: any. Cost: a relaxed load to check; check once per chunk of a long computation.
+/// A flag that requests a stop. It is set once and read often. It carries no data: work that finds the flag set ends
+/// early. Threads: any. Cost: a check is a relaxed load; check once per chunk of a long computation.
 class stop_flag {
  public:
   [[nodiscard]] auto requested() const noexcept -> bool { return reason_.load(relaxed) != none; }
@@ -20,7 +20,7 @@ class stop_flag {
   /// Returns the reason of the stop: errc::stopped or errc::deadline_exceeded. Requires that a stop was requested.
   [[nodiscard]] auto reason() const noexcept -> errc { return static_cast<errc>(reason_.load(relaxed)); }
 
-  /// Sets the flag. Returns true for the first call, whose reason is kept.
+  /// Sets the flag. The first call stores its reason and returns true. Later calls return false.
   auto request(errc reason) noexcept -> bool {
     std::uint8_t seen = none;
     return reason_.compare_exchange_strong(seen, static_cast<std::uint8_t>(reason), relaxed, relaxed);
@@ -31,7 +31,7 @@ class stop_flag {
   atomic<std::uint8_t> reason_{none};  // none, or the errc; written by requesting threads
 };
 
-/// A std::stop_token, or an lvalue stop_flag, which cannot be copied.
+/// A type that can request a stop: a std::stop_token, or an lvalue of stop_flag, which cannot be copied.
 template <typename Signal>
 concept stop_signal = std::same_as<std::remove_cvref_t<Signal>, std::stop_token> ||
                       (std::same_as<std::remove_cvref_t<Signal>, stop_flag> && std::is_lvalue_reference_v<Signal>);

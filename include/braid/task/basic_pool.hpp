@@ -20,11 +20,11 @@
 namespace braid {
 
 /// The default scheduling policy. A job that a worker posts is queued in the worker's own context. Remote jobs are
-/// queued at one worker, which is kept busy. If the backlog of this worker would take longer than about twice the cost
+/// queued at one worker, which is kept busy. If the backlog of this worker would take longer than about twice the time
 /// of a wake, a second worker is woken and steals half of the backlog. So a stream of short jobs stays on one core. The
 /// monitor, a sleeping worker that checks the other workers at intervals, steals jobs that wait behind a long job. It
-/// does so within about two intervals. Jobs of one worker context start in their order; there is no order between
-/// contexts.
+/// does so within about two intervals. Jobs of one worker context start in the order in which they were queued; there
+/// is no order between contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:
   explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}
@@ -46,18 +46,19 @@ class BRAID_API work_stealing : public detail::context_hooks {
  private:
   [[nodiscard]] auto steal(worker& self, search reason) noexcept -> found_job;
 
-  // The worker that receives remote jobs. Written by a worker that takes over work.
+  // The worker that receives remote jobs. A worker that takes over work from another worker writes this member.
   alignas(cache_line) atomic<worker*> kept_busy_;
 };
 
 /// A scheduling policy that joins the shortest queue. A job goes to the worker context with the fewest jobs, including
 /// the running one. A worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With
-/// more than eight workers it uses the power of two choices: the better of two that are chosen at random. Among idle
-/// workers, the one that was chosen last is chosen again. So a single worker runs all jobs as long as it can keep up. A
-/// job that a worker posts is moved to another context only if that context has at least two jobs less. Workers do not
-/// steal, except jobs that wait behind a long one. The monitor takes half of those jobs within about two of its
-/// intervals. Each worker that it wakes takes half of the remaining jobs at once. Jobs of one worker context start in
-/// their order; there is no order between contexts. (`scheduling_policy.hpp` states the threads of each member.)
+/// more than eight workers, the policy uses the "power of two choices": it takes the better of two contexts that are
+/// chosen at random. Among idle workers, the worker that was chosen last is chosen again. So a single worker runs all
+/// jobs as long as it can keep up. A job that a worker posts is moved to another context only if that context has at
+/// least two jobs less. Workers do not steal, except jobs that wait behind a long job. The monitor takes half of these
+/// jobs within about two of its intervals. Each worker that it wakes takes half of the remaining jobs at once. Jobs of
+/// one worker context start in the order in which they were queued; there is no order between contexts.
+/// (`scheduling_policy.hpp` states the threads of each member.)
 class BRAID_API least_loaded : public detail::context_hooks {
  public:
   explicit least_loaded(const worker_list& workers) : context_hooks(workers) {}
@@ -82,7 +83,7 @@ class BRAID_API least_loaded : public detail::context_hooks {
   atomic<std::uint64_t> draws_{0};  // the seed of the next random choice
 };
 
-/// A scheduling policy with one queue: jobs start in the order in which they were posted.
+/// A scheduling policy with one queue for all workers: jobs start in the order in which they were posted.
 /// Threads: any.
 class BRAID_API shared_queue : public scheduling_hooks {
  public:
@@ -107,7 +108,7 @@ class BRAID_API shared_queue : public scheduling_hooks {
   detail::common_queue queue_;
 };
 
-/// A `pool` with this policy; `pool::options::scheduler` is ignored.
+/// A `pool` with the scheduling policy `Policy`; the option `pool::options::scheduler` is ignored.
 template <scheduling_policy Policy>
 class basic_pool final : public pool {
  public:

@@ -25,13 +25,13 @@ class BRAID_API error_callbacks {
   /// Creates an empty list. Errors: std::bad_alloc.
   error_callbacks();
 
-  /// Adds a callback at the end. Requires that the callback contains a callable. Errors: std::bad_alloc, and then the
-  /// list is unchanged.
+  /// Adds a callback at the end. Requires that the callback contains a callable. Errors: std::bad_alloc; the list is
+  /// unchanged then.
   auto add(error_callback callback) -> id;
 
   /// Removes a callback: it is not called for later exceptions. A call that has begun on another thread continues, and
   /// keeps the callable alive. Returns false if the list does not contain the callback. Blocks: never, so that a
-  /// callback may remove itself. Errors: std::bad_alloc, and then the list is unchanged.
+  /// callback may remove itself. Errors: std::bad_alloc; the list is unchanged then.
   auto remove(id id) -> bool;
 
   /// Returns whether the list contains this callback.

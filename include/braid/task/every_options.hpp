@@ -9,7 +9,7 @@
 
 namespace braid {
 
-/// The time from which the next run is counted.
+/// Selects the time from which the next run is counted.
 enum class every_mode : std::uint8_t {
   fixed_rate,   ///< counted from the first tick: ticks are at `first + k · interval`, however long a run takes
   fixed_delay,  ///< counted from the end of the previous run
@@ -23,13 +23,13 @@ enum class missed_ticks : std::uint8_t {
   delay,  ///< one run at once replaces all missed runs, and ticks are counted from then on
 };
 
-/// The interval of repeated work, and how late runs are treated.
+/// The options of repeated work: the interval, and how missed ticks are treated.
 struct every_options {
   detail::time_span interval = {};  ///< a duration of any unit; must be positive
   every_mode mode = every_mode::fixed_rate;
   missed_ticks missed = missed_ticks::skip;
-  /// The first tick; the current time if there is no value. A tick that passed less than an interval ago is only late,
-  /// and its run begins at once. A tick that passed earlier is missed.
+  /// The first tick. Without a value, the first tick is at the current time. A tick that passed less than an interval
+  /// ago is only late, and its run begins at once. A tick that passed earlier is missed.
   std::optional<time_point> first = std::nullopt;
 };
 
@@ -43,8 +43,8 @@ struct tick_rule {
 
   [[nodiscard]] constexpr auto repeats() const noexcept -> bool { return interval > duration::zero(); }
 
-  /// Returns when the run for `tick` is due, at the time `now`, if no other run delays it. A result in the past means
-  /// at once.
+  /// Returns the time at which the run for `tick` is due, as computed at the time `now`, if no other run delays it. If
+  /// the result is in the past, the run is due at once.
   [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
     if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
     if (missed == missed_ticks::delay) return now;
@@ -56,16 +56,16 @@ struct tick_rule {
     return later(now, interval - duration(past_a_tick)).value_or(time_point::max());
   }
 
-  /// Returns when the first run is due. Some time passes between reading the clock and this call, so a first tick that
-  /// has just passed does not count as missed.
+  /// Returns the time at which the first run is due. A first tick that has just passed does not count as missed,
+  /// because some time passes between the reading of the clock and this call.
   [[nodiscard]] constexpr auto first_due(time_point first, time_point now) const noexcept -> time_point {
     if (missed == missed_ticks::skip && first < now && later(first, interval).value_or(time_point::max()) > now)
       return first;
     return due(first, now);
   }
 
-  /// Returns when the next run is due, if the run for `tick` has ended at `now`. Returns time_point::max(), which is
-  /// never reached, if the time would overflow.
+  /// Returns the time at which the next run is due, if the run for `tick` has ended at `now`. Returns
+  /// time_point::max(), which is never reached, if the time would overflow.
   [[nodiscard]] constexpr auto after(time_point tick, time_point now) const noexcept -> time_point {
     const time_point from = mode == every_mode::fixed_delay ? now : tick;
     return due(later(from, interval).value_or(time_point::max()), now);

@@ -29,8 +29,8 @@ struct debug_layout;
 }
 
 /// A callback that is called with an exception and, if it has a second parameter, with the exception's origin. If the
-/// callback itself throws, both exceptions go to stderr. Without a callback, all exceptions go to stderr.
-/// Threads: the one that ran the job, so several may call it at a time.
+/// callback itself throws, both exceptions go to stderr. Without a callback, all exceptions go to stderr. Threads: the
+/// thread that ran the job calls it, so several threads may call it at the same time.
 class error_callback {
  public:
   /// The place at which an exception was thrown.
@@ -38,10 +38,11 @@ class error_callback {
     static constexpr std::size_t no_worker = SIZE_MAX;
 
     std::size_t worker = no_worker;  ///< the index of the worker; no_worker if the thread is not a worker
-    /// The sequence number of the job among all jobs that this worker has begun, counted from 1. 0 if no job threw the
-    /// exception.
+    /// The sequence number of the job among all jobs that this worker has begun, counted from 1. The number is 0 if no
+    /// job threw the exception.
     std::uint64_t job = 0;
-    /// A description of the code that threw, such as `the handler of GET /users`. Only valid during the call.
+    /// A description of the code that threw, such as `the handler of GET /users`. The text is valid only during the
+    /// call.
     const char* what = "a posted job";
   };
 
@@ -55,7 +56,7 @@ class error_callback {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
 
-  /// Calls the callable. Requires that there is one. Errors: exceptions of the callable.
+  /// Calls the callable. Requires that this object contains a callable. Errors: exceptions of the callable.
   void operator()(std::exception_ptr error, const origin& from) const { call_(std::move(error), from); }
 
  private:
@@ -86,7 +87,7 @@ struct task_id {
 class task_name {
  public:
   task_name() = default;
-  /// Errors: std::bad_alloc.
+  /// Constructs a name from a text. Errors: std::bad_alloc.
   explicit task_name(std::string text)
       : text_(text.empty() ? nullptr : std::make_unique<const std::string>(std::move(text))) {}
   task_name(const task_name& other) : task_name(std::string(std::string_view(other))) {}
@@ -122,10 +123,10 @@ struct spawn_options {
   std::string name = {};  ///< given by `future::name` and `this_task`
 };
 
-/// The priority of a job. Jobs of priority `high` start before all others, jobs of priority `low` only when no other
-/// job is waiting. No priority starves the others. After `max_consecutive_high` jobs of priority `high`, a worker takes
-/// a job of another priority if it finds one. Every `polls_between_low` searches for work, a worker takes a job of
-/// priority `low`.
+/// The priority of a job. Jobs of priority `high` start before all other jobs. Jobs of priority `low` start only when
+/// no other job is waiting. There are two exceptions, so that no priority starves another. After `max_consecutive_high`
+/// jobs of priority `high`, a worker takes a job of another priority if it finds one. Every `polls_between_low`
+/// searches for work, a worker takes a job of priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
@@ -145,8 +146,8 @@ enum class when_full : std::uint8_t {
   wait,        ///< the caller blocks until there is room; not for job slabs
 };
 
-/// The interface of pools, event loops, and all other objects that run jobs. A post from outside makes one virtual
-/// call; a worker's own push and pop make none.
+/// The interface of pools, event loops, and all other objects that run jobs. A post from another thread makes one
+/// virtual call; pushes and pops of a worker make no virtual call.
 /// Threads: any, unless a member states otherwise. Lifetime: futures, scheduled work, serial executors and tasks may
 /// outlive the executor. They refer to it by its `id`. Work that they send to a destroyed executor is refused with
 /// errc::closed.
@@ -168,8 +169,8 @@ class BRAID_API executor {
   /// Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
-  /// Returns whether the executor's jobs run only on threads that poll it. A thread that waits for a future, a group or
-  /// a task polls it.
+  /// Returns whether the executor's jobs run only on threads that poll the executor. A thread polls it, for example,
+  /// while it waits for a future, a group or a task.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
   /// Runs one job on the calling thread if the executor depends on polls. Returns false if no job is queued, or while
@@ -185,12 +186,12 @@ class BRAID_API executor {
   /// needed. This implementation never stops it.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
-  /// Counts a job of this executor that ended late, after the code that waited for it had given up.
-  /// Threads: the one that ran the job.
+  /// Counts a job of this executor that ended late, after the code that waited for it had given up. Threads: the thread
+  /// that ran the job.
   virtual void ran_late() noexcept {}
 
-  /// Reports the exception of a job that no code waits for. This implementation prints it on stderr.
-  /// Threads: the one that ran the job.
+  /// Reports the exception of a job that no code waits for. This implementation prints it on stderr. Threads: the
+  /// thread that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
   /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any.
@@ -226,7 +227,7 @@ class BRAID_API executor {
 
 /// Posts `fn` to run once on `executor` at some later time. There is no handle; an exception goes to the executor's
 /// error report. Threads: any. Errors: errc::closed, or errc::full if a bound is reached; `fn` has then been destroyed
-/// without being called. std::bad_alloc, and then nothing was posted.
+/// without being called. Throws std::bad_alloc if there is no memory; nothing was posted then.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(executor& executor, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -244,7 +245,7 @@ concept takes_priorities = requires(Where& where, job& work, priority level) { w
 }  // namespace detail
 
 /// Posts `fn` with a priority.
-/// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
+/// Threads: any. Errors: errc::closed (`fn` has then been destroyed without being called); std::bad_alloc.
 template <std::derived_from<executor> Where, detail::job_function Fn>
   requires detail::takes_priorities<Where>
 [[nodiscard]] auto post(Where& where, priority level, Fn&& fn) -> result<void> {

@@ -31,15 +31,15 @@ struct metrics_reader;
 }
 
 /// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one. So it
-/// delays no worker and, up to `max_threads`, no other blocking job. Jobs begin in the order of posts. `spawn`, `then`
-/// and `offload` accept it like a pool. If all threads are in use, jobs that wait for other jobs of the pool could wait
-/// for ever. Therefore, a thread of the pool must not wait for a future of the same pool: the wait is refused with
-/// errc::would_deadlock.
-/// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock for each job; a new thread takes
-/// about 20 µs.
+/// delays no worker and, up to `max_threads`, no other blocking job. Jobs begin in the order in which they were posted.
+/// `spawn`, `then` and `offload` accept it like a pool. If all threads are in use, jobs that wait for other jobs of the
+/// pool could wait for ever. Therefore, a thread of the pool must not wait for a future of the same pool: the wait is
+/// refused with errc::would_deadlock.
+/// Threads: any, except that threads of the pool must not call `shutdown` and the destructor. Cost: a lock for each
+/// job; a new thread takes about 20 µs.
 class BRAID_API blocking_pool final : public executor {
  public:
-  /// The maximum number of threads of a blocking pool, and how long idle threads stay.
+  /// The options of a blocking pool: the maximum number of threads, and how long idle threads stay.
   struct options {
     std::size_t max_threads = 64;   ///< the maximum number of threads at a time; further jobs wait for a thread
     duration linger = 10s;          ///< how long a thread without a job stays
@@ -50,7 +50,7 @@ class BRAID_API blocking_pool final : public executor {
   /// Constructs the pool. No thread is started yet. Requires that `max_threads` is not 0.
   explicit blocking_pool(options options);
   blocking_pool() : blocking_pool(options()) {}
-  /// Shuts down as `shutdown_mode::drain`: runs the queued jobs and joins the threads.
+  /// Shuts down with `shutdown_mode::drain`: runs the queued jobs and joins the threads.
   ~blocking_pool() override;
 
   /// Queues the job. Also returns false if the pool has no thread and the system refuses to create one.
@@ -63,18 +63,18 @@ class BRAID_API blocking_pool final : public executor {
   /// Returns the current number of threads.
   [[nodiscard]] auto threads() const -> std::size_t;
 
-  /// Returns the number of functions that ended after the code that waited for them had given up.
+  /// Returns the number of functions that ended late, after the code that waited for them had given up.
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
 
-  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the threads. May be called again, and
-  /// from several threads: all calls return after the threads have ended.
+  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the threads. You may call it several
+  /// times and from several threads: every call returns after the threads have ended.
   /// Errors: would_deadlock on a thread of this pool.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped, a
-  /// stop is requested, and the call returns while the last jobs still run. The destructor, or a `shutdown`, waits for
-  /// them.
-  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, pending jobs are
+  /// dropped, a stop is requested, and the call returns while the last jobs still run. The destructor, or a later
+  /// `shutdown`, waits for them. Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock on a
+  /// thread of this pool.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
@@ -108,20 +108,20 @@ class BRAID_API blocking_pool final : public executor {
 };
 
 /// A layer over another executor that limits the number of waiting jobs. If a producer is faster than the executor, the
-/// producer must wait or run jobs itself, or its posts are refused. So memory does not fill up. `post`, `spawn` and
-/// `spawn_all` accept the layer like a pool.
+/// producer must wait or run jobs itself, or its posts are refused. So memory does not fill up. You can pass the layer
+/// to `post`, `spawn` and `spawn_all` like a pool.
 ///
 /// Only work that is posted to this object counts. Follow-up work goes directly to the executor: continuations,
 /// resumptions of tasks, and posts of the executor's workers. So the executor's workers never wait for free capacity
 /// that only they can provide.
-/// Threads: any. Blocks: `post` and `spawn` with `when_full::wait`, so do not use it on an event loop. Errors:
-/// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: the executor outlives it. The
-/// destructor waits until everything that was posted here has begun, or was dropped. Cost, in addition to that of the
-/// executor: a lock and a block of memory for jobs; a wake of the waiting producers each time half of the capacity is
-/// free.
+/// Threads: any. Blocks: with `when_full::wait`, `post` and `spawn` block, so do not use that option on an event loop.
+/// Errors: errc::full with `when_full::refuse`; errc::closed if the executor is closed. Lifetime: the executor must
+/// outlive the layer. The destructor waits until everything that was posted here has begun, or was dropped. Cost, in
+/// addition to that of the executor: a lock and a block of memory for jobs; a wake of the waiting producers each time
+/// half of the capacity is free.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
-  /// The capacity, and what happens when it is reached.
+  /// The options of a bounded executor: its capacity, and what happens when the capacity is reached.
   struct options {
     std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
     when_full full = when_full::wait;
@@ -159,13 +159,13 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
 
 /// A layer over another executor that observes each job that is posted or spawned through it. It has hooks, which may
 /// be changed while jobs run, and counts and times the jobs. Work that bypasses the layer has no extra cost. For a
-/// task, it observes the job that begins the task, up to its first wait; continuations and resumptions go directly to
-/// the executor.
-/// Threads: any. Lifetime: the executor outlives it. The destructor waits until everything that was posted here has
-/// ended. Cost, in addition to that of the executor: two reads of the clock, two locks and a block of memory for jobs.
+/// task, the layer observes only the job that begins the task, up to the task's first wait. Continuations and
+/// resumptions go directly to the executor. Threads: any. Lifetime: the executor must outlive the layer. The destructor
+/// waits until everything that was posted here has ended. Cost, in addition to that of the executor: two reads of the
+/// clock, two locks and a block of memory for jobs.
 class BRAID_API observed_executor final : public detail::executor_layer {
  public:
-  /// How a job ended.
+  /// The way in which a job has ended.
   enum class ending : std::uint8_t {
     finished,  ///< it returned
     failed,    ///< it threw
@@ -187,15 +187,15 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     std::exception_ptr error = nullptr;  ///< the exception that it threw, or for which it was skipped or dropped
   };
 
-  /// The functions that are called for each job; each may be empty.
-  /// Threads: those of the executor, several at a time. Exceptions are reported like those of a job.
+  /// The functions that are called for each job. Each of them may be empty. Exceptions that they throw are reported
+  /// like exceptions of a job. Threads: those of the executor call them, several at a time.
   struct hooks {
     std::function<void(const observed_executor::job_report&)> on_start =
         {};  ///< called before it runs, and not for a dropped job
     std::function<void(const observed_executor::job_report&)> on_end = {};  ///< after its result can be seen
   };
 
-  /// The totals of an observed_executor so far.
+  /// The totals of an observed_executor since its construction.
   struct totals {
     std::uint64_t posted = 0;
     std::uint64_t refused = 0;
@@ -211,7 +211,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     duration max_ran{};
   };
 
-  /// Constructs the layer. `clock` must outlive it.
+  /// Constructs the layer. `clock` must outlive the layer.
   observed_executor(executor& over, hooks calls, const clock_source& clock = steady_time());
   explicit observed_executor(executor& over) : observed_executor(over, hooks()) {}
   ~observed_executor() override;

@@ -1,4 +1,4 @@
-// braid/task/fork_join.hpp: forks that the forking worker waits for: a fixed set of calls, or a group of calls.
+// braid/task/fork_join.hpp: forks whose end the forking worker waits for: a fixed set of calls, or a group of calls.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -42,14 +42,14 @@ inline constexpr bool is_copied_callable = std::constructible_from<std::decay_t<
 }  // namespace detail
 
 /// Calls all functions and returns their results as a tuple: void becomes std::monostate, an lvalue reference stays a
-/// reference. If all functions return void, the result is void. The first function runs on this thread, the others may
-/// run on other workers of its pool. On a thread that is not a worker, everything runs in `default_pool`. The functions
-/// do not necessarily run at the same time. So a function should not wait for another of these functions, for instance
-/// for a promise that the other sets. If it does, a spare thread runs the other function if possible (docs/pools.md,
-/// "Waits in forks").
+/// reference. If all functions return void, the result is void. The first function runs on this thread; the other
+/// functions may run on other workers of its pool. On a thread that is not a worker, everything runs in `default_pool`.
+/// The functions do not necessarily run at the same time. So a function should not wait for another of these functions,
+/// for instance for a promise that the other sets. If it does, a spare thread runs the other function if possible
+/// (docs/pools.md, "Waits in forks").
 /// Blocks: until all functions have ended. While it waits for functions that a thief took, the worker runs other forks,
-/// but no posted jobs. Errors: an exception of one of the functions, rethrown when those that had begun have ended; the
-/// others are not called. Cost: close to that of plain calls while no thief requests work.
+/// but no posted jobs. Errors: an exception of one of the functions, rethrown when all functions that had begun have
+/// ended; the other functions are not called. Cost: close to that of plain calls while no thief requests work.
 template <detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 [[gnu::always_inline]] inline auto fork_join(First first, Rest... rest) {
@@ -59,8 +59,9 @@ template <detail::forkable First, detail::forkable... Rest>
     return detail::results_of<First, Rest...>(detail::fork_several(first, rest...));
 }
 
-/// Calls both functions and returns `combine` of their results. Neither function may return void. If `combine` is a sum
-/// or similar, the compiler may turn the last call of a recursion into a loop. Otherwise works as `fork_join`.
+/// Calls both functions, passes their results to `combine`, and returns the result of `combine`. Neither function may
+/// return void. If `combine` is a simple operation such as a sum, the compiler may turn the last call of a recursion
+/// into a loop. In other respects, this works as `fork_join`.
 template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {
@@ -97,8 +98,8 @@ auto fork_join(Signal&& stop, First first, Rest... rest) {
 
 namespace detail {
 
-/// True if an overload of `fork_join` accepts the arguments. Also true for tasks, whose overloads are in the coroutine
-/// layer.
+/// True if an overload of `fork_join` accepts the arguments. It is also true for tasks, whose overloads are in the
+/// coroutine layer.
 template <typename... All>
 inline constexpr bool can_fork = false;
 template <typename First, typename... Rest>
@@ -148,7 +149,7 @@ class BRAID_API group_task : public fork_record {
   /// Calls the function, unless the group has stopped, and frees it.
   static void run_it(fork_record& self) noexcept;
 
-  /// Frees the function without calling it. Called if a pool has dropped the function.
+  /// Frees the function without calling it. This is used if a pool has dropped the function.
   void drop() noexcept;
 
  protected:
@@ -180,19 +181,20 @@ class task_group_call final : public group_task {
 }  // namespace detail
 
 /// A group of functions that run in parallel. You can call `run` from the scope that owns the group, or from functions
-/// of the group, to any depth. Functions that are run by a worker are put into its deque like forks: the worker runs
-/// the newest first, and thieves take the oldest. Functions that are run by other threads are posted to the group's
-/// executor.
-/// Threads: `run` from any, `wait` from one at a time. Lifetime: no function runs after the last `wait` has returned.
+/// of the group, to any depth. A `run` on a worker pushes the function to the worker's deque like a fork: the worker
+/// runs the newest function first, and thieves take the oldest function. A `run` on another thread posts the function
+/// to the group's executor. Threads: any thread may call `run`; one thread at a time may call `wait`. Lifetime: no
+/// function runs after the last `wait` has returned.
 class BRAID_API task_group {
  public:
-  /// Constructs a group for the executor whose job calls this. Outside of a job, the group uses `default_pool`.
+  /// Constructs a group for the executor whose job calls this constructor. Outside of a job, the group uses
+  /// `default_pool`.
   task_group();
   /// Constructs a group for a pool, or for an executor without threads.
   explicit task_group(executor& executor) noexcept;
 
-  /// Constructs a group that skips functions which have not begun when a stop is requested. Lifetime: a stop_flag
-  /// outlives the group.
+  /// Constructs a group that skips functions which have not begun when a stop is requested. Lifetime: a stop_flag must
+  /// outlive the group.
   template <stop_signal Signal>
   explicit task_group(Signal&& stop) : task_group() {
     stop_by(stop);
@@ -234,7 +236,7 @@ class BRAID_API task_group {
   /// Blocks: until all functions have ended; a worker runs the functions and other forks during the wait. Errors:
   /// rethrows the first exception of a function; functions that had not begun by then were skipped. Returns
   /// errc::stopped, or the reason of the flag, if a stop caused functions to be skipped. Returns errc::dropped if a
-  /// pool that shuts down has not run some of them.
+  /// pool that is shutting down has dropped some functions.
   [[nodiscard]] auto wait() -> result<void>;
 
  private:

@@ -67,9 +67,9 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Returns whether the value or the failure is available.
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// Blocks until the future is ready. If the work has not begun, a worker runs it itself. Another thread of the pool
-  /// runs the pool's other jobs during the wait, so those jobs may wait for the current job. Joins of forks and groups
-  /// do not count as such waits: see the limits in docs/design/future.md.
+  /// Blocks until the future is ready. If the work has not begun, a waiting worker runs the work itself. During the
+  /// wait, another thread of the pool runs the worker's other jobs, so these jobs may wait for the current job. Joins
+  /// of forks and groups do not count as such waits: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, and on a worker that has an
   /// event loop. The same error occurs on the thread of an executor that runs one job at a time and would have to run
   /// this work. Use co_await in these cases.
@@ -79,11 +79,11 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Moves the value out. The future then has no state.
-  /// Blocks: as `wait`, and until continuations that were attached before have returned. A job of a serial executor
-  /// must not call this if the executor has to run such a continuation, because the job would wait for ever. Errors:
-  /// rethrows the exception of the work; as `wait`. Also errc::would_deadlock if an earlier continuation has not
-  /// returned, in an iteration of an event loop and on a worker that has an event loop. The future is then unchanged.
+  /// Moves the value out. The future then has no state. Blocks: as `wait` does, and until continuations that were
+  /// attached before have returned. A job of a serial executor must not call this if the executor has to run such a
+  /// continuation, because the job would wait for ever. Errors: rethrows the exception of the work; the errors of
+  /// `wait`. In an iteration of an event loop, and on a worker that has an event loop, throws errc::would_deadlock if
+  /// an earlier continuation has not returned. The future is unchanged then.
   auto get() -> T;
 
   /// Requests that the work stops. A task stops at its next wait, or before it begins. If a task returns a value in
@@ -98,7 +98,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return known == nullptr ? task_id() : known->id;
   }
 
-  /// Returns the name that the task was spawned with. Lifetime: as long as the future.
+  /// Returns the name with which the task was spawned. Lifetime: the name is valid as long as the future.
   [[nodiscard]] auto name() const noexcept -> std::string_view {
     const task_info* const known = state().info();
     return known == nullptr ? std::string_view() : known->name;
@@ -143,7 +143,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return pass<mode::inside, gets::value>(state().where(), std::forward<Fn>(fn));
   }
 
-  /// Attaches a handler of failures. If the future fails, `fn(std::exception_ptr)` is called, and its result (a T or a
+  /// Attaches a failure handler. If the future fails, `fn(std::exception_ptr)` is called, and its result (a T or a
   /// future<T>) replaces the value. A value is passed on unchanged. `fn` runs on the executor on which a continuation
   /// of `then` would run. If that executor refuses or drops `fn`, the failure is passed on unchanged.
   template <detail::continuation_function<T, gets::failure> Fn>
@@ -202,8 +202,8 @@ auto future<T>::get() -> T {
 }
 
 /// A future that can be copied. All copies share one value, which no copy can move out. Continuations get a const T&.
-/// They run on the same executors as continuations of a `future`, and a failure has the same effect.
-/// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
+/// Continuations run on the same executors as those of a `future`, and a failure has the same effect. Threads: one at a
+/// time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
 class [[nodiscard]] shared_future : public detail::refused_views<T> {
   static constexpr auto view = detail::continuation_takes::view;
@@ -229,13 +229,13 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
   [[nodiscard]] auto valid() const noexcept -> bool { return state_ != nullptr; }
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// The following functions work as those of `future`.
+  /// The following functions work like those of `future`.
   void wait() const { state().wait(); }
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Returns the value, which is valid as long as a copy of this future exists. Blocks: as `wait`. Errors: rethrows the
-  /// exception of the work; as `wait`.
+  /// Returns the value, which is valid as long as a copy of this future exists. Blocks: as `wait` does. Errors:
+  /// rethrows the exception of the work; the errors of `wait`.
   auto get() const -> decltype(auto) {
     state().wait();
     if (state_->how() == detail::verdict::failure) std::rethrow_exception(state_->failure());
@@ -276,10 +276,11 @@ auto future<T>::share() && -> shared_future<T> {
   return shared_future<T>(std::move(*this));
 }
 
-/// The producer of a future's value, which it sets once. If the promise is destroyed before, the future fails with
-/// errc::broken_promise.
-/// Threads: one at a time; another thread may use the future at the same time. Continuations that run inline run on the
-/// thread that sets the value, before the call returns. Lifetime: may be destroyed as soon as the future is ready.
+/// The producer of a future's value. It sets the value once. If the promise is destroyed before it has set a value, the
+/// future fails with errc::broken_promise.
+/// Threads: one at a time; another thread may use the future at the same time. Inline continuations run on the thread
+/// that sets the value, before the call that sets it returns. Lifetime: may be destroyed as soon as the future is
+/// ready.
 template <typename T>
 class promise {
   using state = detail::promise_state<T>;
@@ -294,7 +295,7 @@ class promise {
   auto operator=(promise&& other) noexcept -> promise&;
   ~promise();
 
-  /// Returns the future. May be called after the result was set, but only once.
+  /// Returns the future. You may call this after the result was set, but only once.
   [[nodiscard]] auto get_future() -> future<T> {
     BRAID_EXPECTS(future_.valid(), "get_future may be called only once for a promise");
     return std::move(future_);

@@ -17,8 +17,8 @@ namespace braid {
 /// An executor that runs each job on the thread that posts it, before the post returns. If a job posts another job, the
 /// second job runs after the first has ended. So chains of such jobs do not overflow the stack. The destructor waits
 /// for the jobs of other threads.
-/// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs. Blocks: a post blocks as long
-/// as its job runs.
+/// Threads: any; jobs of this executor must not call `wait_idle`, the shutdowns and the destructor. Blocks: a post
+/// blocks as long as its job runs.
 class BRAID_API inline_executor final : public detail::threadless {
  public:
   /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.
@@ -39,9 +39,9 @@ class BRAID_API inline_executor final : public detail::threadless {
   /// in a job of this executor, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, waiting jobs are dropped, a
-  /// stop is requested, and the call returns while the last jobs still run.
-  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, waiting jobs are
+  /// dropped, a stop is requested, and the call returns while the last jobs still run.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock in a job of this executor.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:

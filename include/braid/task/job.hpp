@@ -33,13 +33,13 @@ class job {
   /// Runs the work. Errors: any exception of the user's code; the worker loop that calls this reports it.
   void run() { act_(*this, action::run); }
 
-  /// Drops the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
+  /// Drops the work, because the executor that had accepted it is shutting down. Waiters fail with errc::dropped. An
   /// exception thrown here ends the program, because no waiter could receive it and the remaining jobs must also be
   /// dropped.
   void drop() noexcept { act_(*this, action::drop); }
 
   /// Returns the job's function, which identifies the job in a trace.
-  /// Threads: the one that owns the job, while it is not in a queue.
+  /// Threads: the thread that owns the job, while the job is not in a queue.
   [[nodiscard]] BRAID_API auto code() const noexcept -> act_fn;
 
   job* next = nullptr;  ///< belongs to the queue that holds the job
@@ -103,7 +103,7 @@ class closure_job final : public job {
   Fn fn_;
 };
 
-/// Returns a job on the heap that runs `fn` once.
+/// Returns a new job that runs `fn` once, in an allocated block.
 template <detail::job_function Fn>
 [[nodiscard]] auto make_job(Fn&& fn) -> detail::closure_job<std::decay_t<Fn>>& {
   return detail::closure_job<std::decay_t<Fn>>::create(std::forward<Fn>(fn));

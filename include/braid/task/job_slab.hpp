@@ -35,19 +35,19 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 
 }  // namespace detail
 
-/// A fixed number of job slots of 128 bytes, in a ring for each thread, and threads that run the jobs. Callables of up
-/// to 80 bytes are stored in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is
-/// destroyed when its slot is used again, or with the slab.
-/// Threads: every member from any; `start` and `join` not from a job. Threads with their own ring (those of the slab,
-/// and the thread that created it) run other jobs while they wait. `stop`, `join` and the destructor may be called
-/// again. Errors: stale for a handle whose slot was used again; closed after `stop`.
+/// Threads that run jobs, and a fixed number of job slots of 128 bytes, in one ring for each thread. A callable of up
+/// to 80 bytes is stored in its slot, a larger callable on the heap. Nothing else is allocated after `start`. A
+/// callable is destroyed when its slot is used again, or with the slab.
+/// Threads: any thread may call every member, but jobs must not call `start` and `join`. Threads with their own ring
+/// (those of the slab, and the thread that created it) run other jobs while they wait. You may call `stop` and `join`
+/// several times. Errors: stale for a handle whose slot was used again; closed after `stop`.
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
   /// Selects what happens to queued jobs when a slab stops.
   enum class stop_mode : std::uint8_t { drain, drop };
 
-  /// The number of slots and threads of a slab.
+  /// The options of a slab: the numbers of slots and of threads.
   struct options {
     static constexpr unsigned all_threads = 0xffffffff;
 
@@ -55,8 +55,8 @@ class BRAID_API job_slab {
     unsigned threads = all_threads;      ///< the threads to start; all_threads: default_worker_count() less one
     duration idle_sleep = 50us;          ///< how long a thread without a job searches before it sleeps
     /// Selects what `allocate` does if the next slot is in use. A slot is in use until its job and all continuations
-    /// have finished, and for a moment after `wait` returns. With `run_inline` the handle refers to a finished job,
-    /// whose state is not kept.
+    /// have finished, and for a moment after `wait` returns. With `run_inline`, the callable runs at once, and the
+    /// handle refers to a finished job whose state is not kept.
     when_full full = when_full::refuse;
   };
 
@@ -76,8 +76,8 @@ class BRAID_API job_slab {
   };
 
   /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
-  /// Errors: ends the program if there are fewer slots than threads, if there are 2^31 slots or more, and for
-  /// when_full::wait.
+  /// Errors: ends the program if there are fewer slots than threads, if there are 2^31 slots or more, or if the option
+  /// is when_full::wait.
   explicit job_slab(options options);
   job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;
@@ -86,11 +86,12 @@ class BRAID_API job_slab {
   ~job_slab();
 
   /// Starts the threads, which also run jobs that were scheduled before. Errors: closed; invalid_argument if the slab
-  /// was already started; std::system_error if a thread cannot be started, and then the slab is stopped.
+  /// was already started; throws std::system_error if a thread cannot be started; the slab is stopped then.
   [[nodiscard]] auto start() -> braid::result<void>;
 
   /// Stores a callable in the next slot of this thread's ring. Errors: full, see `when_full`; exceptions of copying the
-  /// callable, and with `run_inline` those of the callable itself. Cost: about 2 ns; a heap block beyond 80 bytes.
+  /// callable, and with `run_inline` those of the callable itself. Cost: about 2 ns; a heap allocation if the callable
+  /// is larger than 80 bytes.
   template <detail::slab_function Fn>
   [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<handle>;
 
@@ -99,8 +100,8 @@ class BRAID_API job_slab {
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
   /// Discards a job that will not be scheduled. Its callable is destroyed at once, its slot may be reused, and its
-  /// waiters and dependents get errc::dropped. Without this call, an unscheduled job keeps its slot in use until the
-  /// end of the slab, and the ring cannot advance past the slot.
+  /// waiters and dependents get errc::dropped. If you do not call this, an unscheduled job keeps its slot in use until
+  /// the end of the slab, and the ring cannot advance past that slot.
   /// Errors: invalid_argument if the job is scheduled or continues another job; finished for a job that was run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
@@ -108,10 +109,10 @@ class BRAID_API job_slab {
   /// Errors: exceptions of the job; dropped if a stop came first, or if the job can never run because of a stop.
   [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
-  /// Returns a copy of the callable after its run. If the callable cannot be copied, it is moved out, once.
-  /// Errors: unfinished; invalid_argument if the callable is not a `T`; finished if another call has already moved it
-  /// out; exceptions of the job; dropped. Cost: 0.1 to 2 µs if another thread has allocated the job, or if a `T` is
-  /// moved.
+  /// Returns a copy of the callable after its run. A callable that cannot be copied is moved out, which is possible
+  /// only once. Errors: unfinished if the job has not finished; invalid_argument if the callable is not a `T`; finished
+  /// if another call has already moved it out; exceptions of the job; dropped. Cost: 0.1 to 2 µs if another thread has
+  /// allocated the job, or if a `T` is moved.
   template <typename T>
   [[nodiscard]] auto result(handle job) -> braid::result<T>;
 
@@ -120,20 +121,21 @@ class BRAID_API job_slab {
   [[nodiscard]] auto wait_result(handle job) -> braid::result<T>;
 
   /// Makes `next` run when `first` has finished. `next` must not be scheduled. Jobs that continue the same job run one
-  /// after the other in the order of these calls, on one thread. That includes continuations that are added before the
-  /// last of them has ended.
+  /// after the other in the order of these calls, on one thread. This also applies to continuations that are added
+  /// before the last continuation has ended.
   /// Errors: invalid_argument if `next` is scheduled or continues a job; cycle if the two jobs would wait for each
-  /// other, as far as a search of 64 jobs finds out.
+  /// other, if a search of at most 64 jobs detects this.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
-  /// Keeps `parent` from finishing before `child` has finished. Both must be scheduled separately. A child has at most
-  /// two parents.
-  /// Errors: finished if the parent has finished; full if the child already has two parents; cycle as `continue_with`.
+  /// Keeps `parent` from finishing before `child` has finished. Both jobs must be scheduled separately. A child has at
+  /// most two parents. Errors: finished if the parent has finished; full if the child already has two parents; cycle
+  /// under the same condition as for `continue_with`.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
   /// Refuses new jobs. With `drain`, queued jobs are run; with `drop`, they are dropped together with all jobs that
-  /// continue them. Returns the number of jobs dropped so far. Running jobs continue. Does not wait for the threads.
-  /// Without threads, `join` runs the jobs that `drain` leaves. A concurrent `schedule` may run jobs itself.
+  /// continue them. Returns the number of jobs dropped so far. Running jobs continue. Does not wait for the threads. If
+  /// the slab has no threads, `join` runs the jobs that are still queued with `drain`. A concurrent call of `schedule`
+  /// may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 
   /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
@@ -146,7 +148,7 @@ class BRAID_API job_slab {
   [[nodiscard]] auto threads() const noexcept -> unsigned { return threads_; }
 
   /// Returns the number of jobs that a thread has begun. Threads of the slab are numbered from 0; the thread that
-  /// created the slab is the last.
+  /// created the slab has the last number.
   [[nodiscard]] auto jobs_begun_by(std::size_t thread) const noexcept -> std::uint64_t {
     return contexts_[thread]->ran.load(relaxed);
   }
@@ -234,7 +236,7 @@ class BRAID_API job_slab {
 
 namespace detail {
 
-/// The function of a callable that is stored in its slot.
+/// Runs or destroys a callable that is stored in its slot.
 template <typename T>
 void act_in_slot(slab_slot& slot, slab_action what) {
   T& fn = *std::launder(reinterpret_cast<T*>(slot.payload.data()));
@@ -244,7 +246,7 @@ void act_in_slot(slab_slot& slot, slab_action what) {
     std::destroy_at(&fn);
 }
 
-/// The function of a callable that is stored on the heap.
+/// Runs or destroys a callable that is stored on the heap.
 template <typename T>
 void act_on_heap(slab_slot& slot, slab_action what) {
   T* const fn = *std::launder(reinterpret_cast<T**>(slot.payload.data()));

@@ -17,9 +17,9 @@ namespace braid {
 
 /// An executor that queues jobs until a thread runs them. The thread does so in `poll`, in `wait_idle`, or while it
 /// waits for a future or a group of this executor. Any wait of the thread that created the executor also runs its jobs.
-/// Jobs run one at a time, in the order of their posts within a priority. Forks of a job run at once, on the same
-/// thread. The destructor runs the remaining jobs.
-/// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs.
+/// Jobs run one at a time; jobs of the same priority run in the order in which they were posted. Forks of a job run at
+/// once, on the same thread. The destructor runs the remaining jobs.
+/// Threads: any; jobs of this executor must not call `wait_idle`, the shutdowns and the destructor.
 class BRAID_API manual_executor final : public detail::threadless {
  public:
   /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.
@@ -35,17 +35,17 @@ class BRAID_API manual_executor final : public detail::threadless {
   [[nodiscard]] auto poll() noexcept -> bool override;
   [[nodiscard]] auto needs_polls() const noexcept -> bool override { return true; }
 
-  /// Runs jobs until none is left. Blocks: also while another thread runs jobs of this executor.
+  /// Runs jobs until no job is left. Blocks: until no job is left, even if another thread runs jobs of this executor.
   /// Errors: would_deadlock in a job of this executor.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, and runs or drops the waiting jobs according to `mode`. May be called again, and from several
-  /// threads. Errors: would_deadlock in a job of this executor, which stays usable.
+  /// Refuses new jobs, and runs or drops the waiting jobs according to `mode`. You may call it several times and from
+  /// several threads. Errors: would_deadlock in a job of this executor, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, waiting jobs are dropped, a
-  /// stop is requested, and the call returns, even if another thread still runs a job.
-  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, waiting jobs are
+  /// dropped, a stop is requested, and the call returns, even if another thread still runs a job.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock in a job of this executor.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
@@ -61,7 +61,7 @@ class BRAID_API manual_executor final : public detail::threadless {
   detail::common_queue normal_;
   detail::common_queue low_;
   std::timed_mutex running_;  // held by the thread that runs jobs
-  // Used only by the thread that runs jobs (see running_).
+  // Only the thread that runs jobs uses this member (see running_).
   std::uint32_t consecutive_high_ = 0;                   // how many jobs of priority `high` have run ahead of others
   std::uint32_t until_low_ = detail::polls_between_low;  // searches for work until one begins with priority `low`
 };

@@ -41,12 +41,12 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 
 }  // namespace detail
 
-/// Calls `body(i)` for each i in [first, last), on this worker and on idle workers of its pool. i has the common type
-/// of both bounds. A thread that is not a worker runs the loop itself. If the loop takes longer than a few
+/// Calls `body(i)` for each i in [first, last), on this worker and on idle workers of its pool. The type of i is the
+/// common type of both bounds. A thread that is not a worker runs the loop itself. If the loop takes longer than a few
 /// microseconds, workers of `default_pool` help. All threads call the same body.
 /// Threads: any that may block. Blocks: until all calls have ended; the worker runs other forks during the wait.
-/// Errors: one of the exceptions of `body`, rethrown when the chunks that had begun have ended; the other chunks are
-/// skipped. Cost: a few loads for each chunk.
+/// Errors: one of the exceptions of `body`, rethrown when all chunks (parts of the range) that had begun have ended;
+/// the other chunks are skipped. Cost: a few loads for each chunk.
 template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
 void parallel_for(First first, Last last, Body&& body, parallel_options options = {}) {
   using index = std::common_type_t<First, Last>;
@@ -79,7 +79,7 @@ auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t coun
 
 /// Calls `fn(proj(element))` for each element. Requires a range with random access and a known size.
 /// To use a pool of your choice, call `run_in(pool, [&] { parallel_for_each(range, fn); })`.
-/// Threads, blocks, errors and cost: as `parallel_for`.
+/// Threads, blocking, errors and cost are those of `parallel_for`.
 template <detail::divisible_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
@@ -122,8 +122,8 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
 }
 
 /// Works as `parallel_for_each` for ranges without random access or without a size, such as lists, maps and filtered
-/// views. It visits elements more than once. Cost: one pass over the range on the calling thread, and a vector of its
-/// iterators. So it is useful only if elements are large or calls are long. Errors: as `parallel_for_each`;
+/// views. The range must allow more than one pass. Use this only if elements are large or calls are long. Cost: one
+/// pass over the range on the calling thread, and a vector of its iterators. Errors: those of `parallel_for_each`;
 /// std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
@@ -169,10 +169,10 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
 
 }  // namespace detail
 
-/// Combines `init` and all `proj(element)` by `combine`, which returns a T from two values and need not be commutative.
-/// The order of the combinations depends only on the number of elements and the grain. So sums of floating-point
-/// numbers are the same for any number of workers, but may differ from the sum of a plain loop. Threads, errors and
-/// blocks: as `parallel_for`.
+/// Combines `init` and all `proj(element)` with `combine`, which computes a T from two values and need not be
+/// commutative. The order of the combinations depends only on the number of elements and the grain. So sums of
+/// floating-point numbers are the same for any number of workers, but may differ from the sum of a plain loop. Threads,
+/// errors and blocking are those of `parallel_for`.
 template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
 [[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
                                                    parallel_options options = {}) -> T {
@@ -200,20 +200,20 @@ template <stop_signal Signal, detail::divisible_range Range, typename T, typenam
 }
 
 /// Writes to `out[i]` the total of the elements up to and including i. Totals are computed by `combine`, which need not
-/// be commutative, and have the type of the elements. `out` may be the begin of the range. The order of the
+/// be commutative. They have the type of the elements. `out` may be the beginning of the range. The order of the
 /// combinations depends only on the number of elements and the grain.
-/// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
-/// Cost: each element is combined twice, unless all elements fit into one grain (by default 4096). Small trivially
-/// copyable values, such as numbers, are combined into four independent totals at once, because a core can execute
-/// independent additions in parallel.
+/// Threads, blocking and errors are those of `parallel_for`; after an exception, the values that were written are
+/// unspecified. Cost: each element is combined twice, unless all elements fit into one grain (by default 4096). Small
+/// trivially copyable values, such as numbers, are combined into four independent totals at once, because a core can
+/// execute independent additions in parallel.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
 void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options options = {}) {
   using value = std::ranges::range_value_t<Range>;
   detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, options);
 }
 
-/// Writes to `out[i]` the total of `init` and the elements before i. Returns the total of all elements.
-/// Threads, blocks, errors and cost: as `parallel_inclusive_scan`.
+/// Writes to `out[i]` the total of `init` and the elements before i. Returns the total of all elements. Threads,
+/// blocking, errors and cost are those of `parallel_inclusive_scan`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
 auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options options = {}) -> T {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, options);
@@ -243,10 +243,10 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 }
 
 /// Sorts the range by `compare(proj(a), proj(b))`. The order of equal elements is unspecified. No memory is allocated.
-/// Parts that are not larger than the grain (by default 2048 elements) are sorted by std::ranges::sort.
-/// Errors: exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort.
-/// Cost: one worker makes the first partition, so sorting n elements takes at least the time of about 2 n comparisons.
-/// Threads, blocks: as `parallel_for`.
+/// Parts that are not larger than the grain (by default 2048 elements) are sorted by std::ranges::sort. Errors:
+/// exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort. Cost:
+/// one worker does the first partition, so sorting n elements takes at least the time of about 2 n comparisons. Threads
+/// and blocking are those of `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {
@@ -254,7 +254,7 @@ void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel
 }
 
 /// Sorts as `parallel_sort` does, but equal elements keep their order, and no element is lost if a comparison throws.
-/// Errors: also std::bad_alloc, because it allocates memory for half of the elements.
+/// Errors: in addition, std::bad_alloc, because the function allocates memory for half of the elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {

@@ -21,12 +21,12 @@
 #include <utility>
 
 // Each function returns the result of the function of std::ranges with the same name. If that function returns two
-// iterators, only the one into the output is returned. Ranges have random access and a known size. `out` has random
-// access, and its elements can be written concurrently; the elements of std::vector<bool> cannot. Several workers call
-// the functions, comparisons and projections at the same time.
+// iterators, only the iterator into the output is returned. Ranges have random access and a known size. `out` has
+// random access. It must be possible to write its elements concurrently, which is not possible for std::vector<bool>.
+// Several workers call the functions, comparisons and projections at the same time.
 //
-// Threads, blocks, errors: as `parallel_for`. With a stop_flag or std::stop_token as the first argument, parts that
-// have not begun when a stop is requested are skipped.
+// Threads, blocking and errors are those of `parallel_for`. With a stop_flag or std::stop_token as the first argument,
+// parts that have not begun when a stop is requested are skipped.
 // Errors: errc::stopped, or the reason of the flag, if parts were skipped.
 
 namespace braid {
@@ -123,9 +123,8 @@ auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, c
 
 }  // namespace detail
 
-/// Writes `fn(proj(element))` of each element to `out`, and returns the end of the output. `out` may be the begin of
-/// the range.
-/// Cost: as `parallel_for`.
+/// Writes `fn(proj(element))` of each element to `out`, and returns the end of the output. `out` may be the beginning
+/// of the range. Cost: that of `parallel_for`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Fn, typename Proj = std::identity>
 auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options options = {}) -> Out {
   return detail::transform_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, fn,
@@ -141,7 +140,7 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 }
 
 /// Returns an iterator to the first element for which `pred(proj(element))` is true, or the end.
-/// Cost: elements after the first match are also checked if other workers have begun with them.
+/// Cost: elements after the first match are also checked if other workers have already begun to check them.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::iterator_t<Range> {
@@ -245,9 +244,9 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::max_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, options);
 }
 
-/// Copies the elements for which `pred(proj(element))` is true to `out`, in order, and returns the end of the copies.
-/// `out` must not be in the range.
-/// Errors: also std::bad_alloc. Cost: one call of `pred` for each element, and memory for one bit per element.
+/// Copies the elements for which `pred(proj(element))` is true to `out`, in their order, and returns the end of the
+/// copies. `out` must not be in the range. Errors: in addition, std::bad_alloc. Cost: one call of `pred` for each
+/// element, and memory for one bit per element.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
 auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options options = {}) -> Out {
@@ -263,8 +262,8 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                              pred, proj, options);
 }
 
-/// Merges two sorted ranges into `out`, and returns the end of the output. Of equal elements, those of the first range
-/// come first.
+/// Merges two sorted ranges into `out`, and returns the end of the output. If elements are equal, those of the first
+/// range come first.
 /// Cost: two binary searches for each chunk of 4096 elements, or of the grain.
 template <detail::divisible_range First, detail::divisible_range Second, std::random_access_iterator Out,
           typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
@@ -287,8 +286,8 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
 
 /// Moves the elements for which `pred(proj(element))` is true to the front, in any order, and returns an iterator to
 /// the first of the other elements. No element is lost if the call is stopped or if `pred` throws.
-/// Errors: also std::bad_alloc, for a few bytes for each block of elements. Cost: each block is partitioned, then
-/// elements on the wrong side are swapped.
+/// Errors: in addition, std::bad_alloc, because it needs a few bytes for each block of elements. Cost: each block is
+/// partitioned, then elements on the wrong side are swapped.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
   requires std::permutable<std::ranges::iterator_t<Range>>
 auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
@@ -304,11 +303,11 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, options);
 }
 
-/// Removes adjacent duplicates: of neighbours for which `equal(proj(a), proj(b))` holds, only the first is kept. The
-/// kept elements are moved to the front, in order. Returns their end; the elements after it are unspecified. Requires
-/// that `equal` is an equivalence.
-/// Errors: also std::bad_alloc. Cost: as `parallel_copy_if`; one worker makes the last pass, which moves whole blocks
-/// to their places.
+/// Removes adjacent duplicates: if `equal(proj(a), proj(b))` is true for neighbours, only the first of them is kept.
+/// The kept elements are moved to the front, in their order. Returns the end of the kept elements; the elements after
+/// it are unspecified. Requires that `equal` is an equivalence.
+/// Errors: in addition, std::bad_alloc. Cost: that of `parallel_copy_if`; one worker does the last pass, which moves
+/// whole blocks to their final positions.
 template <detail::lasting_range Range, typename Proj = std::identity,
           std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
               std::ranges::equal_to>
@@ -331,7 +330,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
 
 /// Moves to `nth` the element that would be at this position in a sorted range. No element before it is greater, and no
 /// element after it is less. Does nothing if `nth` is the end of the range.
-/// Errors: also std::bad_alloc. Cost: about three comparisons for each element, in passes over fewer and fewer
+/// Errors: in addition, std::bad_alloc. Cost: about three comparisons for each element, in passes over fewer and fewer
 /// elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>

@@ -5,10 +5,11 @@
 
 namespace braid {
 
-/// The options that determine how a parallel algorithm divides its elements.
+/// Options that determine how a parallel algorithm divides its elements.
 struct parallel_options {
   /// The number of elements that are processed in sequence before a check for idle workers. 0 means a default that
-  /// depends on the number of elements, at most 512. Set it to 1 if elements take long and their times differ much.
+  /// depends on the number of elements, at most 512. Set it to 1 if each element takes a long time and these times
+  /// differ widely.
   std::size_t grain = 0;
 };
 

@@ -58,14 +58,14 @@ enum class worker_placement : std::uint8_t {
   spread,    ///< each worker gets one CPU, round robin
 };
 
-/// The registration of a pool's workers. They are registered under their names while they run. The registry is a
-/// `thread_registry` (braid/threads.hpp).
+/// Options for the registration of a pool's workers. The workers are registered under their names while they run. The
+/// registry is a `thread_registry` (braid/threads.hpp).
 struct worker_registration {
   std::string tag;
   detail::registry_handle registry = {};  ///< `default_registry()` at the construction of the options
 };
 
-/// Selects what happens at shutdown to jobs that were accepted and have not started.
+/// Selects what a shutdown does with jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< the jobs run first
   drop_pending,  ///< the jobs are dropped: waiters fail with errc::dropped
@@ -82,19 +82,19 @@ struct metrics_reader;
 }  // namespace detail
 
 /// A pool of worker threads that run posted jobs. The destructor drains the pool.
-/// Threads: every member may be called from any thread; `wait_idle`, the shutdowns and the destructor not from a
-/// worker.
+/// Threads: any thread may call every member, but workers of the pool must not call `wait_idle`, the shutdowns and the
+/// destructor.
 class BRAID_API pool : public executor {
  public:
-  /// The workers of a pool, their scheduler and their settings.
+  /// The options of a pool: its workers, their scheduler and their settings.
   struct options {
     /// The number of workers. 0 means default_worker_count(). That number is computed again only if BRAID_WORKERS or
     /// the affinity of the process has changed; cgroup quotas are read only once.
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
-    /// Receives exceptions of posted jobs and hooks. Without a callback, or if the callback throws, the message goes to
-    /// stderr. Called on the worker.
+    /// The error callback, which receives exceptions of posted jobs and hooks. Without a callback, or if the callback
+    /// throws, the message goes to stderr. The callback is called on the worker.
     error_callback on_error = {};
     /// Called by each worker with its index. `on_worker_start` is called after the worker has received its name and
     /// settings, and before its first job. The pool's constructor returns after these calls. `on_worker_stop` is the
@@ -108,19 +108,19 @@ class BRAID_API pool : public executor {
     refusal on_refused = refusal::ignore;                        ///< what happens if the system refuses a setting
     std::optional<worker_registration> registration = std::nullopt;
     /// The maximum number of spare threads. When a job blocks on a future, a spare thread continues with the other jobs
-    /// of its worker, so that no job runs on top of the blocked one. At most one idle spare thread per worker is kept.
-    /// Spare threads are called name-N, … after the N workers, and have the same settings, hooks and registration.
-    /// There are no spare threads if `make_driver` is set.
+    /// of that job's worker, so that no job runs on top of the blocked job. At most one idle spare thread per worker is
+    /// kept. Spare threads are called name-N, … after the N workers, and have the same settings, hooks and
+    /// registration. There are no spare threads if `make_driver` is set.
     unsigned max_spare_threads = 64;
-    /// How long a worker without work polls before it sleeps, because a wake takes about five microseconds. It is 0 if
-    /// the process has only one CPU.
+    /// The time for which a worker without work polls before it sleeps. Polling avoids a wake, which takes about five
+    /// microseconds. The time is 0 if the process has only one CPU.
     duration stay_awake = 10us;
-    /// Creates the driver of the worker with this index. A worker without work sleeps in its driver. The default is a
-    /// `parking_driver`.
+    /// A function that creates the driver of the worker with the given index. A worker without work sleeps in its
+    /// driver. The default is a `parking_driver`.
     std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
   };
 
-  /// The totals of all workers of a pool so far.
+  /// The totals of all workers of a pool since its start.
   struct totals {
     std::uint64_t jobs = 0;            ///< the number of jobs that have begun
     std::uint64_t steals = 0;          ///< the number of times that a worker has stolen jobs from another
@@ -133,14 +133,15 @@ class BRAID_API pool : public executor {
     std::uint64_t spare_threads = 0;   ///< the number of spare threads that were started for blocked workers
   };
 
-  /// Starts the workers. Blocks: until they have their names and settings, and are registered.
+  /// Starts the workers. Blocks: until the workers have their names and settings, and are registered.
   /// Errors: std::system_error if a thread cannot be started, or if the system refuses a setting that may not be
-  /// ignored; std::bad_alloc. No thread is left then.
+  /// ignored; std::bad_alloc. After an error, no thread is left.
   explicit pool(options options);
   pool() : pool(options()) {}
   ~pool() override;
 
-  /// Queues the job without needing memory: if an inbox cannot grow, the job goes to the queue of priority `high`.
+  /// Queues the job. This cannot fail for lack of memory: if an inbox cannot grow, the job goes to the queue of
+  /// priority `high`.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
   [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
@@ -152,8 +153,8 @@ class BRAID_API pool : public executor {
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// Posts `fn` as `post` does.
-  /// Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
+  /// Posts `fn` as the function `post` does. Errors: closed (`fn` has then been destroyed without being called);
+  /// std::bad_alloc.
   template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 
@@ -170,15 +171,15 @@ class BRAID_API pool : public executor {
   /// Errors: would_deadlock on a worker of this pool.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the workers. May be called again, and
-  /// from several threads: all calls return after the workers have stopped.
+  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the workers. You may call it several
+  /// times and from several threads: every call returns after the workers have stopped.
   /// Errors: would_deadlock on a worker of this pool, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped, a
-  /// stop is requested, and the call returns while the last jobs still run. The destructor, or another shutdown, waits
-  /// for them. When this returns, each accepted job has run, is running, or has been dropped.
-  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, pending jobs are
+  /// dropped, a stop is requested, and the call returns while the last jobs still run. The destructor, or another
+  /// shutdown, waits for them. When this returns, each accepted job has run, is running, or has been dropped.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock on a worker of this pool.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
@@ -247,7 +248,7 @@ class BRAID_API pool : public executor {
 
 /// Posts `fn` to run once on `pool` at some later time, like the general `post`. On a thread that is not a worker,
 /// captures of up to 56 bytes are stored in the inbox of a worker, without an allocation.
-/// Threads, errors: as the general `post`.
+/// Threads, errors: those of the general `post`.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& pool, Fn&& fn) -> result<void> {
   return pool.post_callable(std::forward<Fn>(fn));
@@ -265,7 +266,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   return post_to(*target, std::forward<Fn>(fn));
 }
 
-/// Posts a callable to the inbox of a worker. Wakes this worker or another one if the backlog makes it worthwhile.
+/// Posts a callable to the inbox of a worker. Wakes this worker or another worker if the backlog is long enough.
 template <detail::job_function Fn>
 auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   if (target.box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
@@ -274,7 +275,7 @@ auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
 }
 
 /// Posts a callable as a job, if jobs are traced or if this post is timed. A job is needed, because traces and timing
-/// identify it by its address. It goes to the same inbox as a callable.
+/// identify it by its address. The job goes to the same inbox as a callable would.
 template <detail::job_function Fn>
 auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   struct recorded {
@@ -292,7 +293,7 @@ auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   return posted;
 }
 
-/// Posts a job from a worker to its own context.
+/// Posts a job from a worker to the worker's own context.
 template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -310,7 +311,7 @@ auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
 
 namespace detail {
 
-/// A job on the stack of the thread that waits for it.
+/// A job on the stack of the thread that waits for this job.
 template <typename Fn>
 class root_job final : public job {
  public:
@@ -341,13 +342,13 @@ BRAID_API void run_root(executor& executor, job& root, end_signal& ended);
 }  // namespace detail
 
 /// Calls `fn()` in a job of `executor`, and returns its result. Forks, task groups and parallel algorithms inside of
-/// `fn` use `executor`, too. In a job of `executor` it is a plain call. References stay references; other results are
-/// moved.
-/// Threads: any. Blocks: until the call has ended. If the caller is a worker of another pool, the other work of its
-/// pool continues during the wait, as during a wait for a future. In an iteration of an event loop, the loop is blocked
-/// during the wait. If `executor` is a manual_executor, the calling thread runs the jobs that are queued there. Errors:
-/// exceptions of `fn`; std::system_error with errc::closed if `executor` accepts no more work, and with errc::dropped
-/// if a shutdown drops the call.
+/// `fn` use `executor`, too. If the caller is already in a job of `executor`, this is a plain call. References stay
+/// references; other results are moved.
+/// Threads: any. Blocks: until the call has ended. If the caller is a worker of another pool, the other work of the
+/// caller's pool continues during the wait, as during a wait for a future. In an iteration of an event loop, the loop
+/// is blocked during the wait. If `executor` is a manual_executor, the calling thread runs the jobs that are queued
+/// there. Errors: exceptions of `fn`; std::system_error with errc::closed if `executor` accepts no more work, and with
+/// errc::dropped if a shutdown drops the call.
 template <typename Fn>
   requires std::invocable<Fn&>
 auto run_in(executor& executor, Fn&& fn) -> detail::kept_result<Fn> {

@@ -27,10 +27,10 @@
 
 namespace braid {
 
-/// A handle to scheduled work, to cancel it or to query its state. Copies refer to the same work. Dropping the handle
-/// detaches the work, which continues. Its members require a handle that refers to work, such as the result of
-/// `post_at`; an empty handle is never active.
-/// Threads: any, but one at a time for one handle.
+/// A handle to scheduled work. You can use it to cancel the work or to query its state. Copies refer to the same work.
+/// Dropping the handle detaches the work, which continues. Its members require a handle that refers to work, such as
+/// the result of `post_at`; an empty handle is never active. Threads: any, but only one thread at a time may use a
+/// handle.
 class scheduled_task {
  public:
   /// Creates a handle that refers to no work.
@@ -49,8 +49,8 @@ class scheduled_task {
   }
 
   /// Cancels the work. No run begins after this call. The captures are destroyed as soon as no run uses them; the
-  /// result tells whether that has happened. If the result is not `after_run`, the timers no longer use the executor,
-  /// so the executor may be destroyed.
+  /// result shows whether they were already destroyed. If the result is not `after_run`, the timers no longer use the
+  /// executor, so the executor may be destroyed.
   /// Threads: any, including the function itself. Blocks: while another thread passes the work from the timers to the
   /// executor, unless the result is `after_run`.
   auto cancel() const noexcept -> cancellation {
@@ -65,10 +65,10 @@ class scheduled_task {
   }
   [[nodiscard]] auto is_active() const noexcept -> bool { return status() == schedule_status::active; }
 
-  /// Returns the number of runs that have begun, including the current one.
+  /// Returns the number of runs that have begun, including the current run.
   [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
 
-  /// Creates a handle that takes over one reference. Called by the scheduling functions.
+  /// Creates a handle that takes over a reference to the work. Called by the scheduling functions.
   static auto adopt(detail::scheduled_state& owned) noexcept -> scheduled_task { return scheduled_task(owned); }
 
  private:
@@ -79,14 +79,14 @@ class scheduled_task {
 
 namespace detail {
 
-/// A callable that can be run once at its time: without arguments, or with its own handle.
+/// A callable that can be scheduled for one run. It is called without arguments, or with its own handle.
 template <typename Fn>
 concept scheduled_function =
     std::move_constructible<std::decay_t<Fn>> &&
     (std::invocable<std::decay_t<Fn>&&, const scheduled_task&> || std::invocable<std::decay_t<Fn>&&>);
 
-/// A callable that can be run repeatedly: without arguments, or with its own handle, which it can use to end the
-/// series.
+/// A callable that can be scheduled for repeated runs. It is called without arguments, or with its own handle, which it
+/// can use to end the series.
 template <typename Fn>
 concept periodic_function =
     std::move_constructible<std::decay_t<Fn>> &&
@@ -109,7 +109,7 @@ class scheduled_closure final : public scheduled_state {
       : scheduled_state(executor, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
 
  private:
-  // A function that runs once is called as an rvalue, a repeated one as an lvalue.
+  // A function that runs once is called as an rvalue; a function that runs repeatedly is called as an lvalue.
   using callee = std::conditional_t<Repeats == repeats::yes, Fn&, Fn&&>;
 
   void call() override;
@@ -154,8 +154,8 @@ auto scheduled_closure<Fn, Repeats>::start(executor& executor, const shared_time
 
 /// Runs `fn` on `executor` once, not before `time`, or at once if that time has passed. Exceptions go to the executor's
 /// error report. Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed when the run is
-/// due, or drops it, the status of the task shows it. Lifetime: if `executor` no longer exists when the run is due, the
-/// status becomes `refused`. Cost: one allocation from the lists of `allocate_job`, and arming a timer.
+/// due, or drops the run, the status of the handle shows this. Lifetime: if `executor` no longer exists when the run is
+/// due, the status becomes `refused`. Cost: one block of memory for jobs, and arming a timer.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn)
     -> result<scheduled_task> {
@@ -163,8 +163,8 @@ template <detail::scheduled_function Fn>
   return closure::start(executor, timers, {}, time, timers.now(), std::forward<Fn>(fn));
 }
 
-/// Works as `post_at` with the timers of the process. Their first use starts them, and they are never closed.
-/// Errors: also std::system_error if their thread cannot be started.
+/// Works as `post_at` with the timers of the process. The first use of these timers starts them, and they are never
+/// closed. Errors: in addition, std::system_error if their thread cannot be started.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, time_point time, Fn&& fn) -> result<scheduled_task> {
   return post_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn));
@@ -172,10 +172,10 @@ template <detail::scheduled_function Fn>
 
 /// Runs `fn(args...)` on `executor` once, not before `time`, and returns a future of its result. Dropping the future
 /// detaches the work. `request_stop` of the future prevents the run, and the future then fails with errc::stopped.
-/// Threads: any. Blocks: `request_stop`, while the timers pass the work to its executor on another thread. Errors: in
-/// the future: errc::closed if the timers are closed, or if the executor is closed or destroyed when the run is due;
-/// errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`. Cost: one block of memory for
-/// jobs, for everything together, and arming a timer.
+/// Threads: any. Blocks: `request_stop` blocks while the timers pass the work to its executor on another thread.
+/// Errors, stored in the future: errc::closed if the timers are closed, or if the executor is closed or destroyed when
+/// the run is due; errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`. Cost: a single
+/// block of memory for jobs, and arming a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)
@@ -191,9 +191,9 @@ auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> d
   return spawn_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Works as `spawn_at`, at the time `delay` from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: as `spawn_at`. Errors: in the future: also errc::invalid_argument if the delay is negative
-/// or the time cannot be represented.
+/// Works as `spawn_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: as `spawn_at`. Errors, stored in the future: in addition, errc::invalid_argument if the
+/// delay is negative or the time cannot be represented.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -213,9 +213,9 @@ auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&...
   return spawn_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Works as `post_at`, at the time `delay` from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: as `post_at`. Errors: also errc::invalid_argument if the delay is negative or the time
-/// cannot be represented.
+/// Works as `post_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: as `post_at`. Errors: in addition, errc::invalid_argument if the delay is negative or the
+/// time cannot be represented.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
@@ -231,8 +231,8 @@ template <detail::scheduled_function Fn>
 }
 
 /// Runs `fn` on `executor` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers
-/// are closed. A run begins after the previous one has ended, on every executor. Exceptions go to the executor's error
-/// report, and the series continues.
+/// are closed. On every executor, a run begins only after the previous run has ended. Exceptions go to the executor's
+/// error report, and the series continues.
 /// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval if the
 /// interval is not positive or the next time cannot be represented.
 template <detail::periodic_function Fn>
@@ -251,22 +251,21 @@ template <detail::periodic_function Fn>
   return post_every(executor, detail::timers_of_process(), options, std::forward<Fn>(fn));
 }
 
-/// Timers with their own thread. The functions of the timers should be short, such as a post of a job, because they
-/// delay later timers. The thread sleeps until the next timer is due, to the precision of the kernel, and is woken when
-/// an earlier one is armed. It can be controlled like any other thread. The destructor closes the timers and joins the
-/// thread.
-/// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that is running has
-/// ended.
+/// A timer service with its own thread. The functions of the timers should be short, such as a post of a job, because
+/// they delay later timers. The thread sleeps until the next timer is due, to the precision of the kernel, and is woken
+/// when an earlier timer is armed. You can control this thread like any other thread. The destructor closes the timers
+/// and joins the thread. Threads: any; the timer thread itself must not call the destructor. Blocks: the destructor
+/// blocks until a function that is running has ended.
 class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
  public:
-  /// The settings of the thread, and the registry that lists it.
+  /// The options of the thread: its settings, and the registry that lists it.
   struct options {
     braid::thread::options thread = {};                ///< without a name: braid-timer
     std::optional<thread_label> label = std::nullopt;  ///< registers the thread under this label
     detail::registry_handle registry = {};             ///< and there: a `thread_registry`, or the default
   };
 
-  /// Starts the thread. Blocks: until it has its settings and is registered.
+  /// Starts the thread. Blocks: until the thread has its settings and is registered.
   /// Errors: std::system_error if the thread cannot be started, or if the system refuses a setting that may not be
   /// ignored.
   explicit timer_thread(options options);

@@ -33,7 +33,7 @@ class found_job {
 
   explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
 
-  /// Runs the job or callable, once. Threads: the worker that it was found for. Errors: exceptions of the user's code.
+  /// Runs the job or callable, once. Threads: the worker for which it was found. Errors: exceptions of the user's code.
   void run() {
     if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
     posted_.run();
@@ -65,13 +65,13 @@ enum class search : std::uint8_t {
   monitor,  ///< it is the monitor, and its interval has passed
 };
 
-/// The hooks of a scheduling policy. They define everything in which the schedulers of a pool differ. A policy derives
-/// from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. A hook for
-/// a worker is called by that worker. A thread crosses the light side of the pool's barrier after it has called
-/// `place`. A worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`,
+/// The hooks of a scheduling policy. The hooks define everything in which the schedulers of a pool differ. A policy
+/// derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. A
+/// hook for a worker is called by that worker. A thread crosses the light side of the pool's barrier after it has
+/// called `place`. A worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`,
 /// `may_park` and `empty` need no further memory ordering, with one exception. If `empty` finds that another thread has
-/// taken a job, everything that this thread did before must be visible to the caller of `empty` (docs/design/pool.md).
-/// Cost: that of plain functions, because a pool knows the type of its policy.
+/// taken a job, everything that this thread has written before must be visible to the caller of `empty`
+/// (docs/design/pool.md). Cost: hooks cost as much as plain functions, because a pool knows the type of its policy.
 class BRAID_API scheduling_hooks {
  public:
   scheduling_hooks() = default;
@@ -81,13 +81,14 @@ class BRAID_API scheduling_hooks {
 
   // --- Hooks that every policy defines. ---
 
-  /// Queues a job that the worker `poster` posts. `poster` is null for other threads. Threads: any.
+  /// Queues a job that the worker `poster` posts. `poster` is null if the posting thread is not a worker. Threads: any.
   [[nodiscard]] virtual auto place(job& work, worker* poster) noexcept -> placement = 0;
 
   /// Returns the next job for a worker.
   [[nodiscard]] virtual auto refill(worker& self, search reason) noexcept -> found_job = 0;
 
-  /// Returns whether a worker that has announced its sleep finds no work in its last poll.
+  /// The last poll of a worker that has announced that it will sleep. Returns true if the worker finds no work and may
+  /// sleep.
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
 
   /// Returns whether no job is queued. Threads: any.
@@ -104,18 +105,18 @@ class BRAID_API scheduling_hooks {
   /// Returns a job that runs before those of `refill`. A busy worker calls this from time to time, for fairness.
   [[nodiscard]] virtual auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 
-  /// Removes `awaited` if it is among the next jobs of the worker. Returns whether it was removed.
+  /// Removes `awaited` if it is among the next jobs of the worker. Returns whether the job was removed.
   [[nodiscard]] virtual auto try_take(worker& /*self*/, const job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Returns whether a job may be in a place that only one worker polls. In that case a sleeping worker should watch
-  /// the other workers.
+  /// Returns whether a job may be in a queue that only one worker polls. If so, a sleeping worker should watch the
+  /// other workers.
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool { return false; }
 
   /// Returns true if all queues were found empty while no thread moved jobs. May return false at any time. Requires
   /// that the policy is closed. Threads: any.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 
-  /// Returns the queue that all workers share, for metrics, or null.
+  /// Returns the queue that all workers share, or null if there is no such queue. It is used for metrics.
   [[nodiscard]] virtual auto queue_of_all() const noexcept -> const detail::common_queue* { return nullptr; }
 };
 

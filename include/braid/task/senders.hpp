@@ -1,7 +1,6 @@
-// braid/task/senders.hpp: the names of std::execution that braid uses, wherever they are declared.
-// They are in the namespace `execution`. They refer to the names of the standard library if it declares them, otherwise
-// to those of stdexec if that is installed. If neither exists, braid declares a minimal version without algorithms.
-// Guide: docs/execution.md
+// braid/task/senders.hpp: the names of std::execution that braid uses, in the namespace `execution`. They refer to the
+// names of the standard library if it declares them, otherwise to those of stdexec if stdexec is installed. If neither
+// exists, braid declares a minimal version without algorithms. Guide: docs/execution.md
 #pragma once
 
 #include <version>
@@ -149,7 +148,7 @@ struct get_scheduler_t {
 /// Returns the scheduler of an environment.
 inline constexpr get_scheduler_t get_scheduler{};
 
-/// Returns the scheduler on which a sender completes by `Completion`.
+/// Returns the scheduler on which a sender completes if it completes by `Completion`.
 template <typename Completion>
 struct get_completion_scheduler_t {
   template <typename Env>

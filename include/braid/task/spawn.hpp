@@ -49,11 +49,12 @@ concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
-/// The future of the result of a spawned call. If the result is a future, it is unwrapped.
+/// The future of the result of a spawned call. If the call itself returns a future, that future is unwrapped.
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
-/// The future of the result of a call with the caller's stop signal. If the result is a future, it is unwrapped.
+/// The future of the result of a call with the caller's stop signal. If the call itself returns a future, that future
+/// is unwrapped.
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
@@ -61,10 +62,10 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 
 /// Runs `fn(args...)` on `executor`. The job owns copies of `fn` and its arguments, which are destroyed before the
 /// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
-/// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` stops this token, and so
-/// does a stop of `executor`. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
-/// block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed if
-/// `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
+/// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` stops this token; a stop
+/// of `executor` stops it, too. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
+/// block of memory for jobs; a second block if `fn` gets a token. Errors, stored in the future: errc::closed if
+/// `executor` accepts no more work, errc::dropped if a shutdown drops the work, errc::stopped if the work was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -86,7 +87,8 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
 /// Spawns as `spawn` does, but skips the call if `stop` was requested before the call began; a stop of `executor` has
 /// no effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call
 /// is skipped, the future fails with errc::stopped, or with the reason of the flag.
-/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as `spawn` without a stop.
+/// Lifetime: a stop_flag must live until the future is ready. Threads, errors: in other respects, as `spawn` without a
+/// stop.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
 auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
@@ -97,7 +99,7 @@ auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
 }
 
 /// Spawns as `spawn` does, but returns an error at once if the executor refuses the work.
-/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
+/// Threads: any. Errors: errc::closed; `fn` has then been destroyed without being called.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 [[nodiscard]] auto try_spawn(executor& executor, Fn&& fn, Args&&... args)
@@ -143,8 +145,8 @@ auto vector_for(R& range) -> std::vector<T> {
 }  // namespace detail
 
 /// Posts every callable of `range` to `executor`; their order is unspecified. The elements of an rvalue container are
-/// moved, others are copied. Threads: any. Errors: errc::closed as soon as a callable is refused. The callables before
-/// the refused one were accepted, and the callables after it are not called.
+/// moved; other elements are copied. Threads: any. Errors: errc::closed as soon as a callable is refused. The callables
+/// before the refused one were accepted, and the callables after it are not called.
 template <std::ranges::input_range R>
   requires detail::job_function<detail::element<R>>
 [[nodiscard]] auto post_all(executor& executor, R&& range) -> result<void> {
@@ -155,8 +157,8 @@ template <std::ranges::input_range R>
   return {};
 }
 
-/// Spawns every callable of `range`. Returns one future for each, in their order. Threads: any. Errors: in each future,
-/// as `spawn`.
+/// Spawns every callable of `range`. Returns one future for each callable, in the order of the range. Threads: any.
+/// Errors: those of `spawn`, stored in each future.
 template <std::ranges::input_range R>
   requires detail::spawnable<detail::element<R>>
 auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {
@@ -167,9 +169,8 @@ auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_fut
 }
 
 /// Spawns `fn(element)` for every element. Each job gets copies of `fn` and its element, so use pointers or spans if
-/// elements are large.
-/// Returns one future for each element, in order.
-/// Threads: any. Errors: in each future, as `spawn`.
+/// elements are large. Returns one future for each element, in the order of the range. Threads: any. Errors: those of
+/// `spawn`, stored in each future.
 template <std::ranges::input_range R, typename Fn>
   requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
 auto spawn_all(executor& executor, R&& range, const Fn& fn)
@@ -182,7 +183,8 @@ auto spawn_all(executor& executor, R&& range, const Fn& fn)
 
 namespace detail {
 
-/// True if an overload of `spawn` accepts the arguments. Also true for tasks, whose overloads are in other layers.
+/// True if an overload of `spawn` accepts the arguments. It is also true for tasks, whose overloads are in other
+/// layers.
 template <typename Where, typename... All>
 inline constexpr bool can_spawn = false;
 template <typename Where, typename Fn, typename... Args>
@@ -206,7 +208,7 @@ inline constexpr bool can_spawn_task = returns_lazy_work<All...>;
 template <typename Work>
 inline constexpr bool can_spawn_task<Work> = is_lazy_argument<Work> || returns_lazy_work<Work>;
 
-/// True if an overload of `post` accepts the arguments. Also true for tasks without a value.
+/// True if an overload of `post` accepts the arguments. It is also true for tasks without a value.
 template <typename Where, typename... All>
 inline constexpr bool can_post = false;
 template <typename Where, typename Fn>

@@ -1,4 +1,5 @@
-// braid/task/when_all.hpp: combines several futures into one: of all values (`when_all`), or of the first (`when_any`).
+// braid/task/when_all.hpp: combines several futures into one future, which gets all values (`when_all`) or the first
+// value (`when_any`).
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -28,7 +29,8 @@ using ended = std::expected<std::conditional_t<std::is_void_v<T>, void, detail::
 
 namespace detail {
 
-/// The state of a combined future. It settles when all inputs have settled; `Rule` computes the result.
+/// The state of a combined future. The combined future settles when all inputs have settled; `Rule` computes its
+/// result.
 template <typename Inputs, typename Rule>
 class all_state final : public future_state<typename Rule::result> {
   using inputs = typename Inputs::template of<all_state>;
@@ -49,7 +51,7 @@ class all_state final : public future_state<typename Rule::result> {
 
  private:
   void arrive(cascade& more) noexcept {
-    // edge when_all.input: both, the last input to arrive reads what the others wrote
+    // edge when_all.input: both, because the last input to arrive reads what the other inputs have written
     if (pending_.fetch_sub(1, acq_rel) == 1) finish(more);
   }
   void finish(cascade& more) noexcept;
@@ -170,10 +172,10 @@ concept shared_future_range = std::ranges::input_range<R> && is_shared_future<st
 
 }  // namespace detail
 
-/// Returns a future of all values as a std::tuple: void becomes std::monostate, a reference a std::reference_wrapper.
-/// If all inputs are future<void>, the result is a future<void>. It is ready once all inputs are ready. If some inputs
-/// fail, the result fails with the exception of the failed input that is first by position, not by time. Continuations
-/// run on the executor of the first input that has one.
+/// Returns a future of all values as a std::tuple. Void becomes std::monostate, and a reference becomes a
+/// std::reference_wrapper. If all inputs are future<void>, the result is a future<void>. The result is ready once all
+/// inputs are ready. If some inputs fail, the result fails with the exception of the failed input that is first by
+/// position, not by time. Continuations run on the executor of the first input that has an executor.
 /// Cost: one block of memory for jobs. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
@@ -182,8 +184,8 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Works as `when_all` for any number of futures of one type. The values are in a std::vector, in order. If there are
-/// no futures, the result is ready at once.
+/// Works as `when_all` for any number of futures of one type. The values are in a std::vector, in the order of the
+/// futures. If there are no futures, the result is ready at once.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
@@ -206,8 +208,8 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return when_all(std::move(all));
 }
 
-/// Returns a future of the results of all inputs, as a std::tuple of `ended`. It is ready once all inputs are ready,
-/// and does not fail if inputs fail. Threads: any. Blocks: never. Errors: std::bad_alloc.
+/// Returns a future of the results of all inputs, as a std::tuple of `ended`. The result is ready once all inputs are
+/// ready, and does not fail if inputs fail. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
@@ -216,7 +218,7 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
 }
 
 /// Works as `when_all_settled` of several futures, for any number of futures of one type. The results are in a
-/// std::vector, in order.
+/// std::vector, in the order of the futures.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {
@@ -225,7 +227,7 @@ auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_val
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_endings_as_vector<value>>>(all);
 }
 
-/// The first value, and the index of the future that has it.
+/// The first value, and the index of the future to which it belongs.
 template <typename T>
 struct any_result {
   std::size_t index = 0;  ///< the index of the future, from 0
@@ -238,8 +240,8 @@ struct any_result<void> {
 
 namespace detail {
 
-/// The state of a `when_any`. It settles with the first input that has a value, or when all inputs have failed. It
-/// exists until all inputs have settled.
+/// The state of a `when_any`. The combined future settles when an input has a value, or when all inputs have failed.
+/// The state exists until all inputs have settled.
 template <typename Inputs, typename Rule>
 class any_state final : public future_state<typename Rule::result> {
   using inputs = typename Inputs::template of<any_state>;
@@ -274,7 +276,7 @@ class any_state final : public future_state<typename Rule::result> {
 
   void destroy() noexcept override {
     this->destroy_result();
-    // edge when_any.input: both, the last holder sees all uses before it frees the object
+    // edge when_any.input: both, because the last holder must see all uses before it frees the object
     if ((holds_.fetch_sub(1, acq_rel) & ~won) == 1) vanish();
   }
 
@@ -299,8 +301,8 @@ void any_state<Inputs, Rule>::win(input<any_state>& one, cascade& more) noexcept
   this->fail(std::move(failure), more);
 }
 
-/// Records that an input has settled. If no input has won, the last one to settle makes the result fail. The references
-/// to the result keep the object alive during that.
+/// Records that an input has settled. If no input has won, the last input to settle makes the result fail. The
+/// references to the result keep the object alive while this happens.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both, the last sees all inputs
@@ -349,11 +351,11 @@ struct first_of_range {
 
 }  // namespace detail
 
-/// Returns a future of the first value, in a std::variant with one alternative for each future, even if several have
-/// the same type. The index is that of the future. Void becomes std::monostate, a reference a std::reference_wrapper.
-/// If several futures are already ready, the first by position counts. The others continue, and their results are
-/// dropped. If all fail, the result fails with the exception of the first by position. Continuations run on the
-/// executor of the first input that has one.
+/// Returns a future of the first value, in a std::variant with one alternative for each input, even if several inputs
+/// have the same type. The index in the variant is the position of the input. Void becomes std::monostate, and a
+/// reference becomes a std::reference_wrapper. If several inputs are already ready, the first of them by position
+/// counts. The other inputs continue, and their results are dropped. If all inputs fail, the result fails with the
+/// exception of the first input by position. Continuations run on the executor of the first input that has an executor.
 /// Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
@@ -363,7 +365,7 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
 }
 
 /// Works as `when_any` for any number of futures of one type.
-/// Errors: in the future: errc::invalid_argument if there are no futures.
+/// Errors, stored in the future: errc::invalid_argument if there are no futures.
 template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;

@@ -25,16 +25,16 @@
 
 namespace braid {
 
-/// The reason why a sleeping worker has woken.
+/// The reason why a sleeping worker was woken.
 enum class wake_reason : std::uint8_t {
   permit,    ///< it has consumed a permit
   work,      ///< its driver has work
   deadline,  ///< the deadline has passed
 };
 
-/// Blocks one worker until it gets a permit. A pool that only computes uses parkers; a worker that also waits for I/O
-/// sleeps in its event loop.
-/// Threads: `unpark` from any, the other functions from the worker. Several permits count as one.
+/// A driver, in which one worker sleeps until it gets a permit. Several permits count as one. A pool that only computes
+/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: any thread may call `unpark`; only
+/// the worker may call the other functions.
 class BRAID_API driver {
  public:
   driver() = default;
@@ -55,16 +55,17 @@ class BRAID_API driver {
   /// after each job of more than ten microseconds.
   virtual void poll() noexcept {}
 
-  // --- Drivers with work of their own, such as the tasks of an event loop. ---
+  // --- Functions for drivers that have their own work, such as the tasks of an event loop. ---
 
-  /// Returns whether the driver has its own work. If so, jobs of the worker must not block to wait for other threads.
+  /// Returns whether the driver may have its own work. If so, jobs of the worker must not block to wait for other
+  /// threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
   /// Sleeps as `park_until` does, but also returns if the driver has something to do. The caller must call `work`
   /// itself, after the worker counts as busy again: during the sleep, other threads consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
-  /// Returns whether a call of `work` would find work.
+  /// Returns whether a call of `work` would find something to do.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
   /// Returns whether `work` should be called now. A busy worker calls this between two jobs: after the first job that
@@ -111,7 +112,7 @@ namespace detail {
 class fork_exchange;
 class spare_threads;
 
-/// The counters of a worker. Written by the worker, read by any thread.
+/// The counters of a worker. Only the worker writes them; any thread may read them.
 struct worker_counters {
   atomic<std::uint64_t> jobs{0};          ///< the number of jobs that have begun
   atomic<std::uint64_t> steals{0};        ///< the number of times that it has stolen jobs from another worker
@@ -146,7 +147,7 @@ struct worker_idle {
   std::vector<std::uint64_t> seen;         ///< the number of jobs that each other worker had begun at the last check
 };
 
-/// The state of a worker's forks, own and stolen. Threads: the worker.
+/// The state of a worker's forks, both its own and stolen ones. Threads: the worker.
 struct worker_forks {
   std::uint32_t helps = 0;    ///< the number of nested stolen forks that it runs
   fork_pace pace;             ///< whether its forks are short
@@ -155,7 +156,7 @@ struct worker_forks {
 
 }  // namespace detail
 
-/// A thread that runs the jobs of one pool, with its queues. It exists as long as its pool.
+/// A worker: a thread that runs the jobs of one pool, together with its queues. The object exists as long as the pool.
 struct alignas(cache_line) worker {
   /// Constructs a worker. The workers of a pool share `barrier`, which must outlive them.
   BRAID_API worker(executor& owner, std::size_t number, detail::asymmetric_barrier& barrier,
@@ -196,8 +197,8 @@ struct alignas(cache_line) worker {
   /// Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Returns whether one more fork would be useless, because thieves request no forks, and would find older forks if
-  /// they requested some.
+  /// Returns whether one more fork would be useless, because thieves do not request forks, and would find older forks
+  /// if they did.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 
@@ -218,8 +219,8 @@ namespace detail {
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
 /// Returns whether the calling thread also waits for I/O. That is the case in an iteration of an event loop, and on a
-/// worker that has an event loop. If such a thread blocked, its loop would block, and the wait may depend on the loop.
-/// Therefore, waits for futures and tasks are refused on such threads with errc::would_deadlock.
+/// worker that has an event loop. If such a thread blocked, its event loop would also block, and the wait may depend on
+/// that loop. Therefore, waits for futures and tasks are refused on such threads with errc::would_deadlock.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 

@@ -14,8 +14,8 @@
 
 namespace braid {
 
-/// The CPU limits of the cgroups of this process, for versions 1 and 2. Functions with a `root` use it instead of `/`.
-/// A file that is missing or malformed sets no limit.
+/// The CPU limits of the cgroups of this process, for cgroup versions 1 and 2. Functions with a parameter `root` use
+/// that folder instead of `/`. A file that is missing or malformed sets no limit.
 /// Threads: any. Blocks: while it reads or writes a few small files.
 struct cgroup {
   /// A limit of CPU time.
@@ -36,20 +36,20 @@ struct cgroup {
   /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
   BRAID_API static auto cpu_quota(const std::filesystem::path& root = "/") -> std::optional<quota>;
 
-  /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has one. Returns nothing
-  /// if no file contains a cpuset.
+  /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has a cpuset. Returns
+  /// nothing if no file contains a cpuset.
   BRAID_API static auto allowed_cpus(const std::filesystem::path& root = "/") -> std::optional<cpuset>;
 
-  /// Moves one thread, and no other thread of its process, into the cgroup of `folder`. It writes to `cgroup.threads`
-  /// for version 2 and to `tasks` for version 1, and creates no file. Blocks: while the kernel moves the thread.
-  /// Errors: invalid_argument if the folder is not a cgroup, or the thread's id is below 1; system errors, such as
-  /// operation_not_supported if a cgroup of version 2 is not threaded.
+  /// Moves one thread, and no other thread of its process, into the cgroup of `folder`. This function writes to
+  /// `cgroup.threads` for version 2 and to `tasks` for version 1, and creates no file. Blocks: while the kernel moves
+  /// the thread. Errors: invalid_argument if the folder is not a cgroup, or the thread's id is below 1; system errors,
+  /// such as operation_not_supported if a cgroup of version 2 is not threaded.
   [[nodiscard]] BRAID_API static auto attach(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 };
 
 namespace this_thread {
 
-/// Moves the calling thread, as `cgroup::attach` does, with the same blocking and errors.
+/// Moves the calling thread into a cgroup as `cgroup::attach` does. Blocking and errors are those of `cgroup::attach`.
 [[nodiscard]] BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
 
 }  // namespace this_thread
@@ -63,9 +63,10 @@ struct worker_count {
   std::string reason;                   ///< one sentence for people; names a BRAID_WORKERS that is ignored
 };
 
-/// Returns BRAID_WORKERS if it is set. Otherwise, returns the number of allowed CPUs or the quota rounded up, whichever
-/// is smaller. The result is at least one. `root` replaces `/`, as for `read_allowed_cpus` and `cgroup::cpu_quota`.
-/// Threads: any, while no thread changes the environment. Blocks: while it reads a few small files.
+/// Returns the value of the variable BRAID_WORKERS if it is set. Otherwise, returns the number of allowed CPUs or the
+/// quota rounded up, whichever is smaller. The result is at least one. `root` replaces `/`, as for `read_allowed_cpus`
+/// and `cgroup::cpu_quota`. Threads: any, while no thread changes the environment. Blocks: while it reads a few small
+/// files.
 BRAID_API auto default_worker_count(const std::filesystem::path& root = "/") -> worker_count;
 
 }  // namespace braid

@@ -22,7 +22,7 @@ namespace braid {
 
 namespace detail {
 
-/// The settings of a thread that are disturbed.
+/// The values of the settings that are disturbed.
 struct disturbed_settings {
   cpu_set affinity;
   braid::scheduling scheduling;
@@ -34,7 +34,7 @@ struct disturbed_settings {
 /// the constructor's arguments and on `before`. Threads: one at a time.
 class BRAID_API chaos_sequence {
  public:
-  /// Constructs the sequence of one thread. `index` is the thread's index in its `chaos`.
+  /// Constructs the sequence of settings for one thread. `index` is the thread's index in its `chaos`.
   chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
 
   /// Returns the next settings. They contain at least one of the CPUs that the thread had before. A nice value stays
@@ -47,17 +47,17 @@ class BRAID_API chaos_sequence {
 
 }  // namespace detail
 
-/// Disturbs threads from its own thread, `braid-chaos`. At once and then at each interval, each thread gets the next
-/// settings of its `chaos_sequence`. The destructor restores the original settings.
+/// Disturbs threads from a separate thread, `braid-chaos`. At the start, and then once in each interval, each thread
+/// gets the next settings of its `chaos_sequence`. The destructor restores the original settings.
 ///
 /// If other code changes a setting in the meantime, the setting is no longer disturbed or restored. Threads that have
 /// ended are skipped. Nice values are disturbed only if the system allows the process to restore them, and never those
 /// of real-time threads.
-/// Threads: one at a time; `steps` and `refusals` from any. Blocks: the destructor for less than 100 ms with up to 100
-/// threads, regardless of the interval.
+/// Threads: one at a time; any thread may call `steps` and `refusals`. Blocks: the destructor blocks for less than 100
+/// ms with up to 100 threads, regardless of the interval.
 class BRAID_API chaos {
  public:
-  /// The interval, and the seed of the random numbers.
+  /// The options: the interval, and the seed of the random numbers.
   struct options {
     std::uint64_t seed = 0;
     duration interval = 10ms;  ///< between the steps; more than 0
@@ -69,7 +69,7 @@ class BRAID_API chaos {
 
   /// Starts to disturb the threads that `find()` returns. `find` is called again before each step, on the disturbing
   /// thread. A thread that `find` returns for the first time is disturbed from then on. If `find` no longer returns a
-  /// thread, the settings of this thread are restored. `find` must not throw. Errors: as `start` with a list of
+  /// thread, the settings of this thread are restored. `find` must not throw. Errors: those of `start` with a list of
   /// threads.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>

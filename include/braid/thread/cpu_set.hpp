@@ -15,8 +15,8 @@
 
 namespace braid {
 
-/// A set of CPU numbers of the system, which may have gaps. It is a value type: copies are independent.
-/// Threads: as any container.
+/// A set of the CPU numbers that the system uses. The numbers may have gaps. This is a value type: copies are
+/// independent. Threads: like a standard container.
 class BRAID_API cpu_set {
  public:
   class iterator;
@@ -29,15 +29,15 @@ class BRAID_API cpu_set {
   /// Constructs a set of these CPUs. Requires that each number is below `limit`.
   cpu_set(std::initializer_list<unsigned> cpus);
 
-  /// Parses a text such as `0-3,8`, the format of the system's files. Blanks around the text, and an empty text, are
-  /// allowed.
-  /// Errors: invalid_argument for another format, a descending range, or a number of `limit` or more.
+  /// Parses a text such as `0-3,8`, the format of the system's files. The text may be empty, and blanks around it are
+  /// allowed. Errors: invalid_argument for another format, a descending range, or a number that is not below `limit`.
   [[nodiscard]] static auto parse(std::string_view text) -> result<cpu_set>;
 
-  /// Returns the CPUs from `first` to `last`, inclusive. Requires first <= last < limit.
+  /// Returns the CPUs from `first` to `last`, inclusive. Requires that `first` is not greater than `last`, and that
+  /// `last` is below `limit`.
   static auto range(unsigned first, unsigned last) -> cpu_set;
 
-  /// Adds a CPU. Requires cpu < limit.
+  /// Adds a CPU. Requires that `cpu` is below `limit`.
   void add(unsigned cpu);
   void remove(unsigned cpu) noexcept;
 
@@ -53,10 +53,10 @@ class BRAID_API cpu_set {
   [[nodiscard]] auto begin() const noexcept -> iterator;
   [[nodiscard]] auto end() const noexcept -> iterator;
 
-  /// Returns the text that `parse` accepts, such as `0-3,8`; empty for an empty set.
+  /// Returns a text that `parse` accepts, such as `0-3,8`. The text of an empty set is empty.
   [[nodiscard]] auto to_string() const -> std::string;
 
-  /// Intersects with `other`. The following operators compute the union and the difference.
+  /// Intersects this set with `other`. The following operators compute the union and the difference.
   auto operator&=(const cpu_set& other) -> cpu_set&;
   auto operator|=(const cpu_set& other) -> cpu_set&;
   auto operator-=(const cpu_set& other) -> cpu_set&;
@@ -75,7 +75,7 @@ class BRAID_API cpu_set {
   std::vector<std::uint64_t> words_;  // bit n of word w is CPU 64 w + n; the last word is never 0
 };
 
-/// An iterator over the members in ascending order. Lifetime: until the set changes.
+/// An iterator over the members in ascending order. Lifetime: it is valid until the set changes.
 class cpu_set::iterator {
  public:
   using iterator_category = std::forward_iterator_tag;

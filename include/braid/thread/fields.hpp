@@ -34,7 +34,7 @@ struct field {
 
 namespace detail {
 
-/// Storage for a T that is never constructed. Its fields have addresses, but no values.
+/// Storage for a T that is never constructed. The fields of this T have addresses, but no values.
 template <typename T>
 union unborn {
   constexpr unborn() noexcept : nothing() {}
@@ -68,7 +68,7 @@ consteval auto name_of_field() -> std::string_view {
 
 #else
 
-/// Converts to any type. Used to check whether an expression compiles.
+/// An object that converts to any type. It is used to check whether an expression compiles.
 struct anything {
   template <typename T>
   constexpr operator T() const noexcept {

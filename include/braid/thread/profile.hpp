@@ -22,7 +22,7 @@ enum class refusal : std::uint8_t {
   ignore,  ///< the thread runs without that setting, which the report contains
 };
 
-/// The outcomes of all requested settings, in the order in which they were tried. Threads: as any value.
+/// The outcomes of all requested settings, in the order in which they were tried. Threads: like any value.
 class BRAID_API settings_report {
  public:
   /// The settings of a thread.
@@ -53,29 +53,30 @@ class BRAID_API settings_report {
 };
 
 /// Settings for a thread. Settings without a value stay unchanged. A program can define its own profiles as values of
-/// this type. Threads: as any value.
+/// this type. Threads: like any value.
 struct thread_profile {
   std::optional<std::string> name = std::nullopt;
   std::optional<cpu_set> affinity = std::nullopt;
   std::optional<braid::scheduling> scheduling = std::nullopt;
 
-  /// Returns a profile with the policy fifo, and a priority below that of Linux's interrupt threads. Use it for a
+  /// Returns a profile with the policy `fifo` and a priority below that of Linux's interrupt threads. Use it for a
   /// thread that must run before all threads with fair scheduling. Needs a privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
-  /// Returns a profile with a large share of the CPU: other, nice -10. Needs a privilege.
+  /// Returns a profile for a thread that gets a large share of the CPU: policy `other`, nice value -10. Needs a
+  /// privilege.
   static auto low_latency() -> thread_profile { return {.scheduling = scheduling::other{-10}}; }
 
-  /// Returns a profile for long computations: batch, nice 0.
+  /// Returns a profile for long computations: policy `batch`, nice value 0.
   static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
 
-  /// Returns a profile for a thread that runs only if no other thread needs the CPU: idle. Needs no privilege.
+  /// Returns a profile for a thread that runs only if no other thread needs the CPU: policy `idle`. Needs no privilege.
   static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
 };
 
 namespace detail {
 
-/// A type to which settings can be applied: thread_info, every thread_view, braid::thread.
+/// A type to which settings can be applied, such as thread_info, every thread_view and braid::thread.
 template <typename T>
 concept thread_target = requires(T& target, std::string_view name, const cpu_set& cpus, const scheduling& policy) {
   { target.set_name(name) } -> std::same_as<result<void>>;
@@ -100,14 +101,14 @@ struct apply_profile {
 
 /// Applies a profile: `apply(profile, target)` tries every setting of the profile. After a refusal it continues with
 /// the other settings.
-/// Threads: as the setters of the target. Errors: the error of each setting, in the report. `apply` is an object,
-/// because a function with this name would conflict with std::apply if the target's type involves std.
+/// Threads: the same as for the setters of the target. Errors: the report contains the error of each setting. `apply`
+/// is an object, because a function with this name would conflict with std::apply if the target's type involves std.
 inline constexpr detail::apply_profile apply{};
 
 namespace this_thread {
 
 /// Applies the profile to the calling thread.
-/// Errors: the error of each setting, in the report.
+/// Errors: the report contains the error of each setting.
 BRAID_API auto apply(const thread_profile& profile) -> settings_report;
 
 }  // namespace this_thread

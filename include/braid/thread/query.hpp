@@ -66,8 +66,9 @@ namespace detail {
 /// The query functions for all classes that have values: a query, or a registry. `Derived::stage()` returns the values.
 /// Callables are invoked as const objects by std::invoke, so they may be pointers to members. They are copied with the
 /// query.
-/// Threads: any number may query at once if the callables allow that. Errors: exceptions of a callable; std::bad_alloc.
-/// Lifetime: a query keeps its snapshot. It is executed each time that a result is requested.
+/// Threads: any number of threads may query at the same time if the callables allow that. Errors: exceptions of a
+/// callable; std::bad_alloc. Lifetime: a query owns its snapshot. The query is executed each time that a result is
+/// requested.
 template <typename Derived>
 class queryable {
  public:
@@ -90,7 +91,7 @@ class queryable {
   /// Keeps each value for which `holds(field)` is true.
   template <auto Member, typename Fn>
   [[nodiscard]] auto where_if(Fn holds) const;
-  /// Returns one field of each value, or several as a std::tuple.
+  /// Returns one field of each value, or several fields as a std::tuple.
   template <auto... Members>
   [[nodiscard]] auto project() const;
 
@@ -127,12 +128,12 @@ class queryable {
 
   /// Invokes `change(value, args...)` for each value, and returns the results together with the values. For entries of
   /// threads, `change` may also be a member function of the object that `control()` returns, for example
-  /// `apply(&thread_info::set_affinity, cpus)`. Such a function returns a result, and an error for one thread does not
-  /// end the call.
+  /// `apply(&thread_info::set_affinity, cpus)`. Such a function returns a `result`; if this is an error for one thread,
+  /// the other values are still processed.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
-  /// Applies a profile to each thread. Requires that the entries are threads. Returns the outcome of each setting, or
-  /// an error if the thread no longer exists.
+  /// Applies a profile to each thread. Requires that the values are threads or entries of threads. Returns, for each
+  /// thread, the outcome of each setting, or an error if the thread no longer exists.
   auto apply(const thread_profile& profile) const {
     return apply([&profile](const thread_info& thread) { return braid::apply(profile, thread); });
   }
@@ -147,7 +148,7 @@ class queryable {
 }  // namespace detail
 
 /// A chain of steps over a snapshot. No step runs before a result is requested.
-/// Threads: any number may request results at once if the callables allow that.
+/// Threads: any number of threads may request results at the same time if the callables allow that.
 template <typename Stage>
 class query : public detail::queryable<query<Stage>> {
  public:
@@ -184,7 +185,8 @@ struct result_with<result<T>> {
 template <typename T>
 using as_result = typename result_with<T>::type;
 
-/// Calls `change` with the value if that is possible, otherwise with the object that the value's `control()` returns.
+/// Calls `change` with the value if that is possible. Otherwise calls it with the object that the value's `control()`
+/// returns.
 template <typename T, typename Fn, typename... Args>
 auto change_one(const T& value, const Fn& change, const Args&... args) {
   if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {

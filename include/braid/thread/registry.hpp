@@ -27,7 +27,7 @@
 
 namespace braid {
 
-/// A registered thread. It is a copy, which does not change when the thread ends. Threads: as any value.
+/// The entry of a registered thread. It is a copy, which does not change when the thread ends. Threads: like any value.
 struct BRAID_API thread_entry {
   std::string tag;
   std::string name;
@@ -58,8 +58,8 @@ using thread_query = query<detail::snapshot_stage<thread_entry>>;
 class BRAID_API thread_registry : public detail::queryable<thread_registry> {
  public:
   /// Makes another registry the default for all threads while this object exists. If there are several such objects,
-  /// the one that was created last counts; they may be destroyed in any order. Existing registrations stay in their
-  /// registry.
+  /// the last one that was created determines the default; the objects may be destroyed in any order. Existing
+  /// registrations stay in their registry.
   /// Threads: any. Errors: std::bad_alloc.
   class BRAID_API scoped_default {
    public:
@@ -81,7 +81,7 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
 
-  /// Returns the threads of several registries, each registration once. Threads: any.
+  /// Returns the threads of several registries. Each registration is in the result only once. Threads: any.
   [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 
@@ -106,7 +106,7 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
 };
 
 /// Returns the threads of these entries that still exist: `threads_of(registry.where<&thread_entry::tag>("io"))`.
-/// Threads: any. Cost: reads a file of /proc for each.
+/// Threads: any. Cost: reads a file of /proc for each thread.
 template <typename Entries>
 [[nodiscard]] auto threads_of(const detail::queryable<Entries>& entries) -> std::vector<thread_info> {
   std::vector<thread_info> threads;
@@ -118,12 +118,12 @@ template <typename Entries>
 
 /// Calls hooks while this object exists. The hooks are called on the thread that registers or unregisters. No lock is
 /// held during the calls, so hooks may query and use registries. Hooks must not wait for a thread that registers.
-/// Threads: any may create and destroy it; the hooks are called by several threads at a time. Blocks: the destructor
-/// waits for running calls, unless a hook destroys the observer. Errors: an exception of a hook is printed on stderr;
-/// the registration remains valid, and the other hooks are called.
+/// Threads: any thread may create and destroy the observer; several threads may call the hooks at the same time.
+/// Blocks: the destructor waits for running calls, unless a hook destroys the observer. Errors: an exception of a hook
+/// is printed on stderr; the registration remains valid, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
-  /// The functions that are called when threads register and unregister; each may be empty.
+  /// The functions that are called when threads register and unregister. Each of them may be empty.
   struct hooks {
     std::function<void(const thread_entry&)> registered = {};    ///< called when snapshots contain the thread
     std::function<void(const thread_entry&)> unregistered = {};  ///< called when snapshots no longer contain the thread
@@ -152,9 +152,9 @@ struct registered_thread_node;
 /// that is the default when it is constructed. It unregisters from the same registry, even if the default has changed.
 /// A thread may be registered more than once.
 ///
-/// Threads: may be destroyed on another thread. The object should be destroyed before the thread that created it ends.
-/// Blocks: the constructor and the destructor, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs,
-/// if there are no hooks.
+/// Threads: the object may be destroyed on another thread, but it should be destroyed before the thread that created it
+/// ends. Blocks: the constructor and the destructor block while hooks of observers run. Errors: std::bad_alloc. Cost:
+/// under 2 µs, if there are no hooks.
 class BRAID_API registration {
  public:
   explicit registration(thread_label label);
@@ -173,11 +173,11 @@ class BRAID_API registration {
   std::unique_ptr<detail::registered_thread_node> node_;
 };
 
-/// A `thread` that registers itself before it calls its callable, and unregisters when the callable returns.
-/// Threads: one at a time, as `thread`. Blocks: the destructor, until the thread has ended.
+/// A `thread` that registers itself before it calls its callable, and unregisters when the callable returns. Threads:
+/// one at a time, like `thread`. Blocks: the destructor blocks until the thread has ended.
 class registered_thread : public thread {
  public:
-  /// The settings of the thread, and its label in the registry.
+  /// The options: the settings of the thread, and its label in the registry.
   struct options {
     thread_label label;  ///< if its name is empty, the name in `thread` is used
     braid::thread::options thread = {};
@@ -185,8 +185,8 @@ class registered_thread : public thread {
   };
 
   /// Starts a thread as `thread::create` does, and registers it.
-  /// Blocks: until it is registered and the hooks have returned. Errors: as `thread::create`; exceptions of the
-  /// registration, and then `fn` has not been called.
+  /// Blocks: until the thread is registered and the hooks have returned. Errors: those of `thread::create`; exceptions
+  /// of the registration, in which case `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<registered_thread>;

@@ -16,7 +16,8 @@ namespace braid {
 
 namespace detail {
 
-/// Called if a number is out of range. It is not constexpr, so a constant out of range does not compile.
+/// Called if a number is out of range. This function is not constexpr, so that a constant out of range does not
+/// compile.
 BRAID_API void number_out_of_range();
 
 template <typename T, typename... All>
@@ -45,7 +46,7 @@ class nice_value {
   int value_ = 0;
 };
 
-/// The priority of a real-time thread, from 1 to 99 (runs first). A constant outside this range does not compile.
+/// The priority of a real-time thread, from 1 to 99 (highest). A constant outside this range does not compile.
 class realtime_priority {
  public:
   static constexpr int smallest = 1;

@@ -16,8 +16,8 @@
 
 namespace braid {
 
-/// A reference to one thread of this or another process: its id, and when it started. It is a value, and does not keep
-/// the thread alive.
+/// A reference to one thread of this or another process. It consists of the id of the thread and the time at which the
+/// thread started. It is a value, and does not keep the thread alive.
 ///
 /// Threads: any. Blocks: never; most calls read a file of /proc.
 /// Errors: no_such_process once the thread has ended, even if a new thread has the same id; otherwise system errors
@@ -41,10 +41,10 @@ class BRAID_API thread_info {
 
   [[nodiscard]] constexpr auto id() const noexcept -> ::pid_t { return id_; }
 
-  /// Returns when the thread started, in ticks of the system since boot.
+  /// Returns the time at which the thread started, in clock ticks since the system was booted.
   [[nodiscard]] constexpr auto start_ticks() const noexcept -> std::uint64_t { return start_ticks_; }
 
-  /// Returns whether the thread still exists. It is false after the thread has ended or was joined.
+  /// Returns whether the thread still exists. The result is false after the thread has ended or was joined.
   [[nodiscard]] auto is_alive() const -> bool;
 
   [[nodiscard]] auto name() const -> result<std::string>;
@@ -63,10 +63,10 @@ class BRAID_API thread_info {
   /// not support.
   [[nodiscard]] auto scheduling() const -> result<braid::scheduling>;
 
-  /// Replaces the policy and its parameters. Whether children of the thread inherit them stays unchanged.
+  /// Replaces the policy and its parameters. Does not change whether children of the thread inherit them.
   [[nodiscard]] auto set_scheduling(const braid::scheduling& wanted) const -> result<void>;
 
-  /// Returns the nice value. Every thread has a nice value, whatever its policy.
+  /// Returns the nice value. Every thread has a nice value, regardless of its policy.
   [[nodiscard]] auto nice() const -> result<nice_value>;
 
   /// Sets the nice value, and keeps the policy.
@@ -87,7 +87,7 @@ class BRAID_API thread_info {
 
 namespace this_thread {
 
-/// Returns the calling thread, so that other threads can control it. Errors: system errors. Cost: a read of a file of
+/// Returns the calling thread, so that other threads can control it. Errors: system errors. Cost: reads a file of
 /// /proc, so keep the result.
 [[nodiscard]] BRAID_API auto info() -> result<thread_info>;
 
@@ -98,7 +98,8 @@ namespace detail {
 /// The maximum length of a thread's name in bytes.
 inline constexpr std::size_t max_thread_name = 15;
 
-/// Returns `prefix-index`. The prefix is truncated so that the whole index fits in a thread's name. Threads: any.
+/// Returns a name of the form `prefix-index`. The prefix is truncated so that the whole index fits in a thread's name.
+/// Threads: any.
 BRAID_API auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string;
 
 }  // namespace detail

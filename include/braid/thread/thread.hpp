@@ -26,12 +26,12 @@
 namespace braid {
 
 /// An owner of at most one thread. The destructor requests a stop and joins.
-/// Threads: one at a time, as std::thread. Blocks: the destructor, `join`, and an assignment to an object with a
-/// running thread, until that thread has ended. Errors: no_such_process from operations on a thread that has ended, or
-/// if there is no thread.
+/// Threads: one at a time, like std::thread. Blocks: the destructor, `join`, and an assignment to an object with a
+/// running thread block until that thread has ended. Errors: no_such_process from operations on a thread that has
+/// ended, or if there is no thread.
 class BRAID_API thread : public detail::thread_control<thread> {
  public:
-  /// The settings that a thread has from its start. Settings without a value have the system's default.
+  /// The settings that a thread has from its start. For settings without a value, the system's default is used.
   struct options {
     std::optional<std::string> name = std::nullopt;
     std::optional<cpu_set> affinity = std::nullopt;
@@ -48,18 +48,18 @@ class BRAID_API thread : public detail::thread_control<thread> {
   explicit thread(std::jthread adopted) noexcept;
   static auto adopt(::pthread_t adopted) noexcept -> thread;
 
-  /// Starts a thread that calls `fn(stop_token, args...)` if that is possible, otherwise `fn(args...)`, with copies of
-  /// `fn` and the arguments, as std::jthread does. The new thread first applies the options to itself. An uncaught
-  /// exception of `fn` ends the program, as with std::thread.
-  /// Blocks: until the options are applied or refused. After that `fn` runs, or it has been destroyed and never runs.
-  /// Errors: the error of the first refused setting, unless the options ignore refusals; the system's error if the
-  /// thread cannot be started. Throws std::bad_alloc, and then `fn` has not been called.
+  /// Starts a thread that calls `fn(stop_token, args...)` if that is possible, and otherwise `fn(args...)`. Like
+  /// std::jthread, the thread uses copies of `fn` and the arguments. The new thread first applies the options to
+  /// itself. An uncaught exception of `fn` ends the program, as with std::thread.
+  /// Blocks: until the options are applied or refused. After that, `fn` either runs, or has been destroyed and never
+  /// runs. Errors: the error of the first refused setting, unless the options ignore refusals; the system's error if
+  /// the thread cannot be started. Throws std::bad_alloc if there is no memory; `fn` has not been called then.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<thread>;
 
   thread(thread&& other) noexcept;
-  /// Takes over another thread. The previous thread is stopped and joined as by the destructor.
+  /// Takes over another thread. The previous thread is stopped and joined, as in the destructor.
   auto operator=(thread&& other) noexcept -> thread&;
   ~thread();
 
@@ -72,7 +72,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
 
   /// Waits until the thread has ended.
-  /// Errors: invalid_argument if there is no thread; would_deadlock if it is the calling thread.
+  /// Errors: invalid_argument if there is no thread; would_deadlock if the calling thread would wait for itself.
   [[nodiscard]] auto join() -> result<void>;
 
   /// Requests a stop. Returns true for the first call. Returns false for later calls, and if the callable has no stop
@@ -85,7 +85,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
 
   /// Releases the native thread. Its type is std::thread if `create` started the thread without a stack size, and
   /// pthread_t if `create` started it with a stack size. An adopted thread keeps its type.
-  /// Errors: operation_not_supported if `Native` is another type, and the thread is not released; invalid_argument if
+  /// Errors: operation_not_supported if `Native` is another type (the thread is not released then); invalid_argument if
   /// there is no thread.
   template <typename Native = std::thread>
     requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
@@ -129,8 +129,8 @@ auto thread::release() -> result<Native> {
   return released;
 }
 
-/// Returns a reference to the thread of a thread object of any kind.
-/// Threads: as the object. Errors: no_such_process if there is no thread, or if it has ended.
+/// Returns a reference to the thread that a thread object of any kind represents. Threads: the same as for the object.
+/// Errors: no_such_process if there is no thread, or if the thread has ended.
 [[nodiscard]] BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
 [[nodiscard]] BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
 [[nodiscard]] inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
@@ -146,9 +146,8 @@ template <typename T>
   return thread.info();
 }
 
-/// Waits until the thread has ended.
-/// Threads: as the object. Blocks: until then. Errors: invalid_argument if the thread is not joinable; would_deadlock
-/// if it is the calling thread.
+/// Waits until the thread has ended. Threads: the same as for the object. Blocks: until the thread has ended. Errors:
+/// invalid_argument if the thread is not joinable; would_deadlock if the calling thread would wait for itself.
 [[nodiscard]] BRAID_API auto join(std::thread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(std::jthread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(::pthread_t thread) -> result<void>;
@@ -176,10 +175,9 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 }  // namespace detail
 
 /// A view that provides all thread operations for a std::thread, a std::jthread, a pthread_t, a braid::thread or a
-/// thread_info. It owns nothing.
-/// Threads: as the viewed object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
-/// Lifetime: a view of a pthread_t or a thread_info contains a copy; for other types, the viewed object must outlive
-/// the view.
+/// thread_info. The view owns nothing. Threads: the same as for the viewed object. Blocks: `join` blocks until the
+/// thread has ended. Errors: those of `thread_info`. Lifetime: a view of a pthread_t or a thread_info contains a copy;
+/// for other types, the viewed object must outlive the view.
 template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
@@ -196,7 +194,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
   /// Returns a reference to the thread that stays valid when the viewed object is destroyed.
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
-  /// Waits until the thread has ended. Errors: as the function `join`.
+  /// Waits until the thread has ended. Errors: those of the function `join`.
   [[nodiscard]] auto join() const -> result<void>
     requires requires(const thread_view& self) { braid::join(self.get()); }
   {

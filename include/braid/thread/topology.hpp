@@ -14,7 +14,7 @@
 
 namespace braid {
 
-/// The source of the data of a topology.
+/// The source from which the data of a topology was read.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the Linux kernel
@@ -24,7 +24,7 @@ enum class topology_source : std::uint8_t {
 
 /// The online CPUs of a machine. Each CPU is in exactly one package, node and core, and in at most one group of each
 /// cache, even if the system's files are inconsistent. Lists are ordered by their first CPU, nodes by their id.
-/// Threads: as any value.
+/// Threads: like any value.
 struct topology {
   /// The kind of a core compared with the other cores of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };
@@ -72,50 +72,50 @@ struct topology {
   std::vector<location> locations;  ///< the location of each CPU, in ascending order
 
   /// Returns the location of a CPU, or null if the CPU is not online.
-  /// Lifetime: until the topology changes.
+  /// Lifetime: the pointer is valid until the topology changes.
   [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const location*;
 
   /// Returns the node with this id, or null if there is no such node.
-  /// Lifetime: until the topology changes.
+  /// Lifetime: the pointer is valid until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
-  /// Reads the topology of this machine. It tries `first`, and then the other sources in order, until one returns data.
-  /// If `root` is not `/`, it contains the files of another machine, and only files are read. Never fails: missing or
-  /// inconsistent data is completed to a valid `topology`.
+  /// Reads the topology of this machine. It tries the source `first`, and then the other sources in order, until a
+  /// source returns data. If `root` is not `/`, the folder `root` contains the files of another machine, and only files
+  /// are read. Never fails: missing or inconsistent data is completed to a valid `topology`.
   /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
 
   /// Returns the version of hwloc that is used, such as `2.9`, or the reason why hwloc is not used.
   /// Threads: any.
-  /// Blocks: the first call, while it loads hwloc.
+  /// Blocks: the first call blocks while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 
   // The following functions return only allowed CPUs. They may be called from any thread, and read only the topology.
 
   /// Returns the allowed CPUs of the memory node with this id.
-  /// Errors: no_such_device if there is no such node; errc::invalid_argument if no CPU of the node is allowed: the
-  /// system returns the same code for an empty mask.
+  /// Errors: no_such_device if there is no such node; errc::invalid_argument if no CPU of the node is allowed (the code
+  /// that the system returns for an empty mask).
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the package with this id. Errors: as `cpus_of_node`.
+  /// Returns the allowed CPUs of the package with this id. Errors: those of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the shared cache at this position of `l3`. Errors: as `cpus_of_node`.
+  /// Returns the allowed CPUs of the shared cache at this index of `l3`. Errors: those of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_l3(std::size_t position) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of all cores of one kind. Errors: as `cpus_of_node`.
+  /// Returns the allowed CPUs of all cores of one kind. Errors: those of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
   /// Returns the first allowed CPU of every core that has an allowed CPU. If you run one thread on each of these CPUs,
   /// no two threads share a core.
   [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
 
-  /// Chooses one CPU for each of `workers`, so that the CPUs are far from each other. Successive workers get CPUs of
-  /// different nodes. Within a node, the first choice is one CPU of each core, efficiency cores last, and then the
-  /// other hardware threads. If there are more workers than allowed CPUs, the sequence repeats.
+  /// Chooses one CPU for each of `workers` workers, so that the CPUs are far from each other. Successive workers get
+  /// CPUs of different nodes. Within a node, one CPU of each core is chosen first, with efficiency cores last. The
+  /// other hardware threads follow. If there are more workers than allowed CPUs, the sequence repeats.
   [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
 
-  /// Chooses one CPU for each of `workers`, so that the CPUs are close to each other. The hardware threads of a core
-  /// come first, then the cores that share a cache, a node, a package. If there are more workers than allowed CPUs, the
-  /// sequence repeats.
+  /// Chooses one CPU for each of `workers` workers, so that the CPUs are close to each other. The hardware threads of a
+  /// core come first, then the cores that share a cache, then those that share a node, then those that share a package.
+  /// If there are more workers than allowed CPUs, the sequence repeats.
   [[nodiscard]] BRAID_API auto compact(std::size_t workers) const -> std::vector<unsigned>;
 };
 

@@ -32,7 +32,7 @@ struct metric {
   /// A bucket of a histogram.
   struct bucket {
     double bound = 0;  ///< infinity for the last one
-    /// The number of values up to that bound, including the values of earlier buckets.
+    /// The number of values up to the bound, including the values of earlier buckets.
     std::uint64_t count = 0;
     auto operator==(const bucket&) const -> bool = default;
   };

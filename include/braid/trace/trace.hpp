@@ -29,18 +29,18 @@ class name {
   const char* text_;
 };
 
-/// Returns a name that is created at run time. Equal texts have the same name; it is kept until the process ends.
-/// Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
+/// Returns a name for a text that is created at run time. Equal texts get the same name. The name is kept until the
+/// process ends. Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
 [[nodiscard]] BRAID_API auto intern(std::string_view text) -> name;
 
 /// Returns whether the process is traced. Use it to skip the computation of values that are only shown in a trace.
 /// Threads: any. Cost: a load.
 [[nodiscard]] inline auto is_on() noexcept -> bool { return detail::is_traced(); }
 
-/// A slice of the calling thread, from its construction to its destruction. Slices of a thread are nested. So do not
-/// keep a span open across a `co_await`, because the thread then runs other tasks.
-/// Threads: begins and ends on the same thread. Blocks: never, after the first event of the thread. Cost: a load if the
-/// process is not traced; otherwise a read of the time-stamp counter at each end.
+/// A slice of the calling thread. It lasts from the construction to the destruction of the object. Slices of a thread
+/// are nested, so do not keep a span open across a `co_await`: the thread runs other tasks during the wait. Threads:
+/// the span must be destroyed on the thread that created it. Blocks: never, after the first event of the thread. Cost:
+/// a load if the process is not traced; otherwise a read of the time-stamp counter at each end.
 class [[nodiscard]] span {
  public:
   explicit span(name of) noexcept : slice_(detail::trace_group::user, of.text()) {}
@@ -49,11 +49,11 @@ class [[nodiscard]] span {
   detail::trace_slice slice_;
 };
 
-/// An activity that extends over waits and threads. It has its own track with that name, from the construction to the
-/// destruction of the object. Its first slice is called `running`; `is_now` begins the next one.
-/// Threads: one at a time; it may end on another thread than it began on. Blocks: for a lock, at its beginning, if the
-/// process is traced. Cost: a load if the process is not traced; otherwise a copy of the name, and half of a span for
-/// each slice.
+/// An activity that extends over waits and threads. It has its own track with the name of the activity, and lasts from
+/// the construction to the destruction of the object. Its first slice is called `running`; `is_now` begins the next
+/// slice. Threads: one at a time; the activity may end on another thread than the one on which it began. Blocks: for a
+/// lock, at its beginning, if the process is traced. Cost: a load if the process is not traced; otherwise a copy of the
+/// name, and half the cost of a span for each slice.
 class [[nodiscard]] activity {
  public:
   /// Constructs an activity that is not shown.
@@ -72,7 +72,7 @@ class [[nodiscard]] activity {
       detail::trace_note(detail::trace_group::user, detail::trace_kind::task_end, number_);
   }
 
-  /// Ends the current slice and begins one with this name.
+  /// Ends the current slice and begins a slice with this name.
   void is_now(name of) const noexcept {
     if (number_ != 0) [[unlikely]]
       detail::trace_note(detail::trace_group::user, detail::trace_kind::task_waits, number_,
@@ -83,7 +83,7 @@ class [[nodiscard]] activity {
   std::uint64_t number_ = 0;
 };
 
-/// Records a mark at the current time on the calling thread. Threads: any. Cost: as half a span.
+/// Records a mark at the current time on the calling thread. Threads: any. Cost: half that of a span.
 inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
 
 /// Requests a file with the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them. The files are FILE.1, FILE.2, up to
@@ -94,13 +94,13 @@ inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::use
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
 
 /// Returns the last seconds as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them. The content
-/// covers `span`, or less if less is kept. Slices that began before that time have their true beginning.
-/// Threads: any except a loop's, which it would block. Blocks: until the writer has created the content, up to a second
-/// for a hundred megabytes. Errors: std::errc::not_supported if no records are kept; errc::closed at the end of the
-/// process; std::bad_alloc.
+/// covers the last `span`, or a shorter time if less is kept. Slices that began before that time have their true
+/// beginning. Threads: any except the thread of a loop, because the call would block the loop. Blocks: until the writer
+/// has created the content, up to a second for a hundred megabytes. Errors: std::errc::not_supported if no records are
+/// kept; errc::closed at the end of the process; std::bad_alloc.
 [[nodiscard]] BRAID_API auto last(duration span) -> result<std::string>;
 
-/// Sets the value of a counter from now on. The counter has its own track. Threads: any. Cost: as half a span.
+/// Sets the value of a counter from now on. The counter has its own track. Threads: any. Cost: half that of a span.
 inline void counter(name of, std::int64_t value) noexcept {
   if (is_on()) [[unlikely]]
     detail::trace_note(detail::trace_group::user, detail::trace_kind::counter, detail::trace_number(of.text()),

@@ -1,4 +1,4 @@
-// braid/sync/detail/remote_stack.hpp: a lock-free stack by which other threads pass elements to one thread, which may
+// braid/sync/detail/remote_stack.hpp: a lock-free stack by which other threads pass elements to a thread that may
 // sleep.
 #pragma once
 
@@ -19,8 +19,8 @@ enum class push_result : std::uint8_t {
 /// A stack of elements with a member `T* next`. Any thread pushes, and the owner takes all elements at once. The owner
 /// arms the stack before it sleeps. The first push to an armed stack must wake the owner, so that a burst costs one
 /// wake.
-/// Threads: `try_push` from any; the other functions from the owner only. Cost: one compare-exchange for a push, one
-/// exchange for a take. Protocol: docs/design/remote_stack.md
+/// Threads: any thread may call `try_push`; only the owner may call the other functions. Cost: one compare-exchange for
+/// a push, one exchange for a take. Protocol: docs/design/remote_stack.md
 template <typename T>
 class remote_stack {
  public:
@@ -34,8 +34,8 @@ class remote_stack {
     return seen == armed() ? push_result::wake : push_result::queued;
   }
 
-  /// Takes all elements and returns them, oldest first, linked by `next`. Returns null if there are none. Also disarms
-  /// the stack; a closed stack stays closed.
+  /// Removes all elements and returns them, oldest first, linked by `next`. Returns null if there is no element. Also
+  /// disarms the stack; a closed stack stays closed.
   [[nodiscard]] auto take() noexcept -> T* {
     const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
     if (seen == nullptr || seen == closed()) return nullptr;
@@ -57,8 +57,8 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// Returns how many pushes returned `wake`, among the pushes of elements that `take` has removed. Each thread that
-  /// made such a push wakes the owner, perhaps later. So the owner must wait for that many wakes before it is
+  /// Returns how many pushes returned `wake`, among the pushes of elements that `take` has removed. Each thread whose
+  /// push returned `wake` wakes the owner, perhaps later. So the owner must wait for that many wakes before it is
   /// destroyed.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
@@ -75,7 +75,7 @@ class remote_stack {
   static auto armed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{1}); }
   static auto closed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{2}); }
 
-  /// Counts a wake if the armed mark was replaced. Only a push or the owner replaces the mark.
+  /// Counts a wake if a push has replaced the armed mark in `head`. Only a push and the owner replace this mark.
   auto counted(T* head) noexcept -> T* {
     if (std::exchange(is_armed_, false) && head != armed()) ++wakes_;
     return head;
@@ -93,8 +93,8 @@ class remote_stack {
     return oldest;
   }
 
-  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses pushes
-  // any other value: the newest element
+  // The newest element, or one of three marks. Null: the stack is empty and the owner is awake. armed(): the stack is
+  // empty and the owner sleeps or is about to sleep. closed(): the stack refuses pushes.
   atomic<T*> head_{nullptr};
   bool is_armed_ = false;    // true if the owner has armed the stack since its last take; used by the owner
   std::uint32_t wakes_ = 0;  // the owner's

@@ -1,5 +1,5 @@
-// braid/sync/detail/run_queue.hpp: the FIFO queue of a worker's own jobs, from which other workers may steal half at
-// any time.
+// braid/sync/detail/run_queue.hpp: the FIFO queue of a worker's own jobs. Other workers may steal half of them at any
+// time.
 #pragma once
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -16,15 +16,15 @@
 namespace braid::detail {
 
 /// A stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`. It is an unbounded FIFO:
-/// a ring at each end, and a list between the two rings. In addition, a run-next slot holds one element, which
-/// overtakes the queue. Thieves can steal every element, so that no element must wait for a long job of the owner.
+/// a ring at each end, and a list between the two rings. In addition, a run-next slot holds one element, which runs
+/// before the elements of the queue. Thieves can steal every element, so that no element must wait for a long job of
+/// the owner.
 ///
 /// A thief wakes another thief if it leaves elements behind or has stolen more than one element.
 ///
-/// Threads: the owner for the functions grouped under its name, any thread for the others.
-/// Blocks: for a lock if the ring is full, or if the ring is empty and the list is not. The lock is held while at most
-/// half a ring is moved.
-/// Protocol: docs/design/run_queue.md
+/// Threads: only the owner may call the functions in the group "Functions for the owner"; any thread may call the
+/// others. Blocks: for a lock if the ring is full, or if the ring is empty and the list is not empty. The lock is held
+/// while at most half a ring is moved. Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
  public:
@@ -37,7 +37,7 @@ class run_queue {
     while (!back_.try_push(element)) spill();
   }
 
-  /// Stores the element in the run-next slot. The previous element of the slot is appended to the queue.
+  /// Stores the element in the run-next slot. If the slot contained an element, that element is appended to the queue.
   /// Cost: two stores if the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
@@ -50,29 +50,30 @@ class run_queue {
   /// Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
-  /// Removes the element in the slot, or returns null. Callers must call `pop` after a few calls of this function.
-  /// Otherwise the queue would starve, because each element that runs may fill the slot again.
+  /// Removes and returns the element in the slot. Returns null if the slot is empty. Callers must call `pop` after a
+  /// few calls of this function. Otherwise the queue would starve, because each element that runs may fill the slot
+  /// again.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
-    // edge run_queue.emptied: publish what the owner did before the slot looks empty
+    // edge run_queue.emptied: publish what the owner has written, before the slot looks empty
     return next_.exchange(nullptr, release);
   }
 
-  /// Steals the older half of a ring or of the list of `other`, for the owner of this queue. Returns the oldest of
-  /// these elements and appends the others to this queue. Returns null if `other` was empty, except perhaps for its
-  /// slot.
+  /// Steals elements for the owner of this queue: the older half of a ring of `other`, or of its list. Returns the
+  /// oldest stolen element and appends the others to this queue. Returns null if `other` was empty, except perhaps for
+  /// its slot.
   [[nodiscard]] auto steal_half_from(run_queue& other) noexcept -> T*;
 
   // --- Functions for any thread. ---
 
-  /// Returns a number that identifies the content of the slot. It is 0 if the slot is empty, and changes each time that
-  /// the owner fills the slot. If a thief reads the same number after a while, the owner is busy, and the thief may
-  /// call `steal_next`.
+  /// Returns a number that identifies the content of the slot. The number is 0 if the slot is empty, and it changes
+  /// each time that the owner fills the slot. If a thief reads the same number again after a while, the owner is busy,
+  /// and the thief may call `steal_next`.
   [[nodiscard]] auto next_mark() const noexcept -> std::uint64_t {
     return next_.load(relaxed) == nullptr ? 0 : filled_.load(relaxed);
   }
 
-  /// Removes `wanted` if it is the oldest element in the ring. Threads: the owner.
+  /// Removes `wanted` if it is the oldest element of the queue and is stored in a ring. Threads: the owner.
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     if (front_.size() != 0) return front_.try_pop(wanted);
     return listed_.load(relaxed) == 0 && back_.try_pop(wanted);
@@ -82,7 +83,7 @@ class run_queue {
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
-    // edge run_queue.next: observe the element; edge run_queue.emptied: publish what the thief did before
+    // edge run_queue.next: observe the element; edge run_queue.emptied: publish what the thief has written before
     return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
@@ -91,14 +92,14 @@ class run_queue {
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    // edge run_queue.emptied: observe what the thread that emptied the slot did before
+    // edge run_queue.emptied: observe what was written by the thread that emptied the slot
     return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
-  /// Returns whether the queue is empty. It is the last check of a worker before it sleeps. It returns false if the
+  /// Returns whether the queue is empty. A worker calls this as its last check before it sleeps. Returns false if the
   /// queue contains an element whose push happened before this call. Elements that a `push_next` or a thief is
-  /// currently moving are not counted. If elements were taken, everything that the taking threads did before is visible
-  /// to the caller.
+  /// currently moving are not counted. If elements were taken, everything that the taking threads have written before
+  /// is visible to the caller.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
     const std::lock_guard lock(lock_);  // without it, elements that are being moved would be missed
@@ -179,7 +180,7 @@ void run_queue<T, Capacity, Lock>::spill() noexcept {
   listed_.store(listed_.load(relaxed) + count, relaxed);
 }
 
-/// Removes the oldest element of the list. Moves as many of the next elements to the front ring as it has room for.
+/// Removes the oldest element of the list. Moves as many of the next elements to the front ring as fit into it.
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::refill() noexcept -> T* {
   half_ring moved;

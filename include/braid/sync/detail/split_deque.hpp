@@ -1,5 +1,5 @@
-// braid/sync/detail/split_deque.hpp: a work-stealing deque without atomic read-modify-writes for its owner while no
-// thief requests entries.
+// braid/sync/detail/split_deque.hpp: a work-stealing deque. Its owner needs no atomic read-modify-writes while no thief
+// requests entries.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -22,7 +22,8 @@ namespace braid::detail {
 /// moves the border itself. Everything that was written before `try_push` is visible to the thread that takes the
 /// entry.
 ///
-/// Threads: one owner; `steal`, `take`, `ask`, `shared_size`, `is_held_back` and `wanted` from any.
+/// Threads: any thread may call `steal`, `take`, `ask`, `shared_size`, `is_held_back` and `wanted`; only the owner may
+/// call the other functions.
 /// Blocks: never.
 /// Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014; the asymmetric Dekker
 /// protocol of Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998.
@@ -33,13 +34,13 @@ class split_deque {
   static constexpr std::size_t capacity_limit = std::size_t{1} << 14U;
 
   /// Constructs an empty deque with room for `capacity` entries, which grows by doubling up to `max_capacity`. Requires
-  /// powers of two of at most `capacity_limit`. The barrier must outlive the deque.
+  /// that both capacities are powers of two of at most `capacity_limit`. The barrier must outlive the deque.
   split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity);
   split_deque(std::size_t capacity, asymmetric_barrier& barrier) : split_deque(capacity, barrier, capacity) {}
 
   /// Adds an entry at the new end. Returns false if the deque is full or memory is exhausted; the caller then runs the
-  /// entry itself. Threads: the owner. Cost: two stores and three loads; one read-modify-write more if a thief has
-  /// requested entries; a new ring when the deque grows.
+  /// entry itself. Threads: the owner. Cost: two stores and three loads. If a thief has requested entries, an
+  /// additional atomic read-modify-write. When the deque grows, an allocation of a new ring.
   [[nodiscard]] auto try_push(T& entry) noexcept -> bool {
     const bool pushed = try_push_privately(entry);
     if (pushed && wanted() && is_asked()) [[unlikely]]
@@ -59,9 +60,9 @@ class split_deque {
     return true;
   }
 
-  /// Removes the newest entry. Returns null if the deque is empty; in that case all entries ever pushed were taken.
-  /// Threads: the owner. Cost: three loads and a store. One more compare-exchange if the private part is empty and the
-  /// shared part is not, or if a thief has requested entries.
+  /// Removes the newest entry. Returns null if the deque is empty; in that case thieves have taken all other entries.
+  /// Threads: the owner. Cost: three loads and a store. An additional compare-exchange if the private part is empty and
+  /// the shared part is not, or if a thief has requested entries.
   [[nodiscard]] auto pop() noexcept -> T* {
     const index head = head_.load(relaxed) - 1;
     head_.store(head, release);                 // edge split_deque.added: publish, for what lies below
@@ -72,9 +73,8 @@ class split_deque {
   }
 
   /// Shares the older half of the private part, at least one entry, and clears the request. Does nothing if the private
-  /// part is empty. Returns the number of shared entries. Everything that was done before the answered `ask` is visible
-  /// to the owner afterwards.
-  /// Threads: the owner. Cost: two read-modify-writes.
+  /// part is empty. Returns the number of shared entries. Everything that was written before the `ask` that this call
+  /// answers is visible to the owner afterwards. Threads: the owner. Cost: two atomic read-modify-writes.
   auto share() noexcept -> std::size_t;
 
   /// Steals the oldest shared entry. If nothing is shared, returns null and sets a request for the owner. Threads: any,
@@ -87,11 +87,11 @@ class split_deque {
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
-  /// Requests that the owner shares entries at its next push, whatever the deque holds now. Called by a thread that
-  /// will not check again by itself.
-  /// Threads: any. Cost: one read-modify-write.
-  /// edge split_deque.question: both, the owner sees what was done before this request; the caller sees what was done
-  /// before the last answer
+  /// Requests that the owner shares entries at its next push, even if the deque is empty now or has shared entries.
+  /// Called by a thread that will not check again by itself.
+  /// Threads: any. Cost: one atomic read-modify-write.
+  /// edge split_deque.question: both, because the owner must see what was written before this request, and the caller
+  /// must see what was written before the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
   /// Returns whether a request was set since the owner last shared entries. If barriers are symmetric, it returns true
@@ -100,15 +100,15 @@ class split_deque {
 
   /// Returns whether there is a request. If barriers are symmetric, this call also orders the owner's last push before
   /// the check. So a thief that sets a request after the check observes the pushed entry.
-  /// Threads: the owner. Cost: a read-modify-write if barriers are symmetric.
+  /// Threads: the owner. Cost: an atomic read-modify-write if barriers are symmetric.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
-    // edge split_deque.question: both, a thief that requests entries later sees the last push
+    // edge split_deque.question: both, because a thief that requests entries later must see the last push
     return limit_.fetch_add(0, acq_rel) == asked;
   }
 
-  /// Returns the number of entries that may be stolen. On threads other than the owner's, it may be slightly out of
-  /// date.
+  /// Returns the number of entries that may be stolen. On threads other than the owner's, the number may be slightly
+  /// out of date.
   [[nodiscard]] auto shared_size() const noexcept -> std::size_t { return shared_in(word_.load(relaxed)); }
 
   /// Returns whether there is a request and the owner has private entries, so that `take` may succeed.
@@ -118,21 +118,21 @@ class split_deque {
     return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
   }
 
-  /// Returns the number of private entries, which only the owner can take while there is no request.
-  /// Threads: the owner.
+  /// Returns the number of private entries. While there is no request, only the owner can take them. Threads: the
+  /// owner.
   [[nodiscard]] auto private_size() const noexcept -> std::size_t {
     const index head = head_.load(relaxed);
     const auto count = distance(limit_.load(relaxed), head);
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Returns the value that represents zero entries in `has_private`. If barriers are symmetric, the value is not 0, so
-  /// that `has_private` needs no subtraction in each fork.
+  /// Returns the value of `has_private`'s argument that represents zero entries. If barriers are symmetric, the value
+  /// is not 0, so that `has_private` needs no subtraction in each fork.
   [[nodiscard]] static constexpr auto no_entries(barrier_kind kind) noexcept -> std::int64_t {
     return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
   }
 
-  /// Returns whether there is no request and at least N entries are private. `count` is the sum of N and
+  /// Returns true if there is no request and at least N entries are private. `count` is the sum of N and
   /// `no_entries()`. Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
@@ -162,8 +162,9 @@ class split_deque {
   static constexpr index asked = ~index{0} >> 1U;
   static constexpr index guarded = index{1} << 62U;
 
-  // The fields of the word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag
-  // (32). Positions are modulo 2^16. Every move of the border increments the tag, and so does a careful pop.
+  // A word has three fields. From its low end they are the position of the oldest entry (16 bits), the position of the
+  // border (16 bits) and a tag (32 bits). Positions are modulo 2^16. Every move of the border and every careful pop
+  // increments the tag.
   using word = std::uint64_t;
   static constexpr word one_split = word{1} << 16U;
   static constexpr word one_tag = word{1} << 32U;
@@ -183,7 +184,8 @@ class split_deque {
   static auto private_in(word value, index head) noexcept -> std::int16_t {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
-  /// Returns the word after one more stolen entry. The tag stays unchanged, because it counts moves of the border.
+  /// Returns the word that results from `value` when one more entry is stolen. The tag stays unchanged, because it
+  /// counts moves of the border.
   static auto one_stolen(word value) noexcept -> word {
     return (value & ~word{0xffff}) | static_cast<std::uint16_t>(tail_of(value) + 1);
   }
@@ -191,10 +193,11 @@ class split_deque {
     return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
   }
 
-  /// Returns the index down to which the owner pops without a check while there is no request.
+  /// Returns the limit for a border at `split`. While there is no request, the owner pops without a check down to this
+  /// index.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
-  /// A ring of slots. The slot of a position is the position modulo the size. A ring that was replaced by a larger one
+  /// A ring of slots. The slot for a position is the position modulo the size. A ring that was replaced by a larger one
   /// is kept, because thieves may still read it. Entries that were not taken are also still valid there.
   struct ring {
     explicit ring(std::size_t size) : mask(size - 1), slots(std::make_unique<atomic<T*>[]>(size)) {}
@@ -206,7 +209,7 @@ class split_deque {
     std::unique_ptr<ring> outgrown;
   };
 
-  /// Returns the oldest entry according to the word that a thief has read.
+  /// Returns the entry that is the oldest one according to the word `seen`, which a thief has read.
   [[nodiscard]] auto oldest_in(word seen) noexcept -> T* {
     ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe the slots of a ring that has grown
     return current.at(tail_of(seen)).load(relaxed);
@@ -236,8 +239,8 @@ class split_deque {
   // shared, or by `ask`. The owner sets it to `limit_at(border)` when it shares or takes back entries.
   alignas(cache_line) atomic<index> limit_;
 
-  // The following members are on the cache line of the thieves. The tail is incremented by the thread that takes the
-  // oldest entry. Border and tag are written by the owner, and by thieves in `take`.
+  // The following members are on the cache line of the thieves. The thread that takes the oldest entry increments the
+  // tail. The owner, and thieves in `take`, write the border and the tag.
   alignas(cache_line) atomic<word> word_{0};
   atomic<ring*> ring_;  // the newest, on a cache line that thieves avoid, too; written by the owner
   asymmetric_barrier& barrier_;
@@ -268,8 +271,8 @@ auto split_deque<T>::share() noexcept -> std::size_t {
       return 0;
     }
     // The limit is reset before the border moves, so that a later request is not lost. A thief that finds both the new
-    // border and a request knows that the request came later. edge split_deque.question: observe what was done before
-    // the `ask` that this answers
+    // border and a request knows that the request came later. edge split_deque.question: observe what was written
+    // before the `ask` that is answered here
     limit_.exchange(limit_at(split + moved), acquire);
     const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
     // edge split_deque.entry: publish the slots that become stealable
@@ -285,8 +288,8 @@ auto split_deque<T>::steal() noexcept -> T* {
     // The slot is read before the exchange. The exchange succeeds only if the owner has not taken the entry back in the
     // meantime.
     T* const oldest = oldest_in(seen);
-    // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe the
-    // slots, if the border has moved
+    // edge split_deque.taken: publish the read of the slot, which may then be filled again;
+    // edge split_deque.entry: observe the slots, if the border has moved
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
@@ -305,8 +308,8 @@ auto split_deque<T>::take() noexcept -> T* {
   if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;
   T* const oldest = oldest_in(seen);
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
-  // edge split_deque.entry: publish the entries that the owner has published by its head; edge split_deque.taken:
-  // publish the read of the slot, which is filled again
+  // edge split_deque.entry: publish the entries that the owner has published by its head;
+  // edge split_deque.taken: publish the read of the slot, which may then be filled again
   if (word_.compare_exchange_strong(seen, next, release, relaxed)) return oldest;
   note_lost_exchange();
   return nullptr;
@@ -334,19 +337,20 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
     note_lost_exchange();
   }
   if (split > head) {
-    // A request that was set in the meantime must not be overwritten. If there is one, the limit stays unchanged.
+    // A request that was set in the meantime must not be overwritten. If there is such a request, the limit stays
+    // unchanged.
     index before = limit_at(split);
     limit_.compare_exchange_strong(before, limit_at(split_in(next, head)), relaxed, relaxed);
   }
   return slots_[head & mask_].load(relaxed);
 }
 
-/// Checks how many entries thieves have taken. If that makes no room, the ring grows. Returns false if the ring is
-/// full.
+/// Makes room for an entry: first checks how many entries thieves have taken, and if the ring is still full, replaces
+/// it by a larger ring. Returns false if that is not possible.
 template <typename T>
 auto split_deque<T>::find_room() noexcept -> bool {
   const index head = head_.load(relaxed);
-  // edge split_deque.taken: observe that thieves have read the slots, which are filled again
+  // edge split_deque.taken: observe that thieves have read the slots, which may then be filled again
   const word seen = word_.load(acquire);
   const auto used = static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - tail_of(seen));
   if (used > mask_ && !grow(head, used)) return false;
@@ -354,8 +358,8 @@ auto split_deque<T>::find_room() noexcept -> bool {
   return true;
 }
 
-/// Replaces the ring by one of twice the size. Entries that thieves take at the same time are copied as well, but never
-/// read.
+/// Replaces the ring by a ring of twice the size. Entries that thieves take at the same time are also copied, but their
+/// copies are never read.
 template <typename T>
 auto split_deque<T>::grow(index head, std::uint16_t used) noexcept -> bool {
   if (mask_ + 1 >= max_capacity_) return false;

@@ -14,12 +14,11 @@
 
 namespace braid::detail {
 
-/// A FIFO queue of pointers to elements. Elements are numbered from 0 in the order of their push. Element n stays in
-/// slot n modulo Capacity until `head_` has passed it.
-/// Threads: `take_half` and `size` from any, the other functions from the owner only.
-/// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
-/// writes, and one that every thread moves by compare-exchange.
-/// Protocol: docs/design/run_queue.md
+/// A FIFO queue of pointers to elements. Elements are numbered from 0 in the order in which they were pushed. Element n
+/// stays in slot n modulo Capacity until `head_` has passed it. Threads: any thread may call `take_half` and `size`;
+/// only the owner may call the other functions. Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio
+/// (Lerche, 2019). They have one counter that only the owner writes, and one counter that every thread moves by
+/// compare-exchange. Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity must be a power of two");
@@ -44,9 +43,9 @@ class steal_ring {
     tail_.store(tail, release);  // edge steal_ring.element: publish the slots and the elements
   }
 
-  /// Returns the number of elements for which there is room. Other threads can only increase it.
+  /// Returns the number of elements for which there is room. Other threads can only increase this number.
   [[nodiscard]] auto room() noexcept -> std::size_t {
-    // edge steal_ring.taken: observe that takers have read the slots, which are filled again
+    // edge steal_ring.taken: observe that the taking threads have read the slots, which may then be filled again
     taken_ = head_.load(acquire);
     return Capacity - (tail_.load(relaxed) - taken_);
   }
@@ -57,7 +56,7 @@ class steal_ring {
     std::uint64_t head = head_.load(relaxed);
     while (head != tail) {
       T* oldest = slot(head).load(relaxed);
-      // edge steal_ring.taken: publish what the owner did before, as `size` promises
+      // edge steal_ring.taken: publish what the owner has written before, as `size` promises
       if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return oldest;
       note_lost_exchange();
     }
@@ -68,12 +67,12 @@ class steal_ring {
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     std::uint64_t head = head_.load(relaxed);
     if (head == tail_.load(relaxed) || slot(head).load(relaxed) != &wanted) return false;
-    // edge steal_ring.taken: publish what the owner did before, as `size` promises
+    // edge steal_ring.taken: publish what the owner has written before, as `size` promises
     return head_.compare_exchange_strong(head, head + 1, release, relaxed);
   }
 
   /// Removes the older half of the elements, rounded up, but not more than `out` can hold. Writes them to `out`, oldest
-  /// first, and returns their number.
+  /// first, and returns the number of removed elements.
   [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
     std::uint64_t head = head_.load(relaxed);
     for (;;) {
@@ -82,16 +81,16 @@ class steal_ring {
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
       // The values that were read are valid if no other thread has moved the head, because a slot is filled again only
-      // after the head has passed it. edge steal_ring.taken: publish the reads of the slots, which are filled again,
-      // and what was done before
+      // after the head has passed it. edge steal_ring.taken: publish the reads of the slots, which may then be filled
+      // again, and what this thread has written before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
       note_lost_exchange();
     }
   }
 
-  /// Returns the number of elements. It is exact while no thread pushes or takes, otherwise approximate. If the push of
-  /// an element happens before this call, and the element was not taken, the result is at least 1. If elements were
-  /// taken, everything that the taking threads did before is visible to the caller.
+  /// Returns the number of elements. The number is exact while no thread pushes or takes elements; otherwise it is
+  /// approximate. If the push of an element happens before this call, and the element was not taken, the result is at
+  /// least 1. If elements were taken, everything that the taking threads have written before is visible to the caller.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
     const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe what the takers had done before

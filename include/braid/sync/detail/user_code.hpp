@@ -1,5 +1,5 @@
-// braid/sync/detail/user_code.hpp: records which threads may run code of the program, and waits until they have left
-// it.
+// braid/sync/detail/user_code.hpp: records which threads may be running code of the program (user code), and waits
+// until they have left this code.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,25 +12,25 @@ namespace braid::detail {
 
 /// A number by which a thread shows whether it may be running code of the program. The number is odd if the thread may
 /// be running such code, and even otherwise. The number also changes each time that the thread has left all such code.
-/// docs/design/quiesce.md has the protocol.
-/// Threads: `look` and `has_left` from any, the other functions from the thread that the marker describes.
+/// docs/design/quiesce.md describes the protocol. Threads: any thread may call `look` and `has_left`; only the thread
+/// that the marker describes may call the other functions.
 class code_marker {
  public:
   /// Marks that the thread may run code of the program. Called when no such code is on its stack.
-  /// edge user_code.left: publish, a reader of a later number sees what the thread did before it left
+  /// edge user_code.left: publish what the thread wrote before it left, so that a reader of a later number sees it
   void enter() noexcept { number_.store((number_.load(relaxed) + 1) | 1U, release); }
 
   /// Marks that the thread has left all code of the program and may run more of it. Called when no such code is on its
   /// stack.
-  /// edge user_code.left: publish, what the thread did so far is seen by threads that wait for it to leave
+  /// edge user_code.left: publish what the thread has written so far, so that threads that wait for it to leave see it
   void pass() noexcept { number_.store(number_.load(relaxed) + 2, release); }
 
   /// Marks that the thread runs no code of the program until `enter`. Called when no such code is on its stack.
-  /// edge user_code.left: publish, what the thread did so far is seen by threads that wait for it to leave
+  /// edge user_code.left: publish what the thread has written so far, so that threads that wait for it to leave see it
   void leave() noexcept { number_.store((number_.load(relaxed) | 1U) + 1, release); }
 
-  /// Returns the number, for `has_left`.
-  // edge user_code.left: observe, the reader of a later number sees what the thread did before it left
+  /// Returns the current number, which you can pass to `has_left`. edge user_code.left: observe what the thread wrote
+  /// before it left, if a later number is read
   [[nodiscard]] auto look() const noexcept -> std::uint64_t { return number_.load(acquire); }
 
   /// Returns whether the thread has left the code that it was running when its number was `seen`.
@@ -42,7 +42,7 @@ class code_marker {
 
 /// A section in which the library runs code of the program on the calling thread. Examples are the whole thread of a
 /// worker, or one job of a blocking pool. A section inside another section has no effect.
-/// Cost: a few instructions; once in each thread, a lock.
+/// Cost: a few instructions; the first section of each thread also takes a lock.
 class BRAID_API user_code_section {
  public:
   user_code_section() noexcept;
@@ -50,7 +50,7 @@ class BRAID_API user_code_section {
   auto operator=(const user_code_section&) -> user_code_section& = delete;
   ~user_code_section();
 
-  /// Returns the marker of the thread if this is its outermost section, otherwise null.
+  /// Returns the marker of the thread if this section is the outermost section of the thread. Otherwise returns null.
   [[nodiscard]] auto marker() const noexcept -> code_marker* { return marker_; }
 
   /// Marks that no code of the program is on the stack.
@@ -85,8 +85,8 @@ class user_code_pause {
 /// Returns whether the calling thread is in a `user_code_section`.
 [[nodiscard]] BRAID_API auto is_in_user_code() noexcept -> bool;
 
-/// Blocks until each other thread that now runs code of the program has left it, or until `deadline`. Returns whether
-/// all have left. Requires that the calling thread is in no section.
+/// Blocks until each other thread that now runs code of the program has left this code, or until `deadline`. Returns
+/// whether all these threads have left it. Requires that the calling thread is in no section.
 [[nodiscard]] BRAID_API auto await_user_code(time_point deadline) -> bool;
 
 }  // namespace braid::detail

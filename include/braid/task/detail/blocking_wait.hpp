@@ -27,7 +27,7 @@ class blocking_wait {
 
 /// Blocks until `wait` is over. Returns false if `deadline` passes first. On a worker, the other work of its pool
 /// continues: a spare thread takes over the worker's context. If there is no spare thread, the calling thread runs the
-/// other work on top of its own stack. `awaited` is the job that is waited for, or null; if the job is in the worker's
+/// other work on its own stack. `awaited` is the job that is waited for, or null; if the job is in the worker's
 /// context, the worker runs it itself. `executor` is the executor that will end the wait, if that executor is known. If
 /// that executor has no threads, its jobs run on this thread. A thread that is not a worker also runs the jobs of
 /// manual executors that it has created. Protocol: docs/design/future.md
@@ -42,11 +42,11 @@ BRAID_API void block_until_set(end_signal& ended, executor_id executor = {}) noe
 BRAID_API void run_while_waiting(executor_id executor);
 BRAID_API void end_run_while_waiting(executor_id executor) noexcept;
 
-/// Returns whether the calling thread would run jobs while it waits for the work of `executor`: see `block`.
+/// Returns whether the calling thread would run other jobs while it waits for work of `executor`: see `block`.
 [[nodiscard]] BRAID_API auto runs_while_waiting(executor_id executor) noexcept -> bool;
 
-/// Throws if the calling thread must not block. Errors: std::system_error with errc::would_deadlock and `sentence` on a
-/// thread that also waits for I/O.
+/// Throws if the calling thread must not block. Errors: std::system_error with errc::would_deadlock and the message
+/// `sentence` on a thread that also waits for I/O.
 BRAID_API void expect_to_block(const char* sentence);
 
 /// Blocks as `block` does, until `holds()` returns true. No thread signals the condition, so it is polled, with pauses

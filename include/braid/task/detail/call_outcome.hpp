@@ -34,8 +34,8 @@ template <typename Fn>
   }
 }
 
-/// The result or the exception of one call. Threads: one at a time; the caller of `keep` or `fail` must have signalled
-/// the caller of `take`.
+/// The result or the exception of one call. Threads: one at a time; the thread that calls `keep` or `fail` must signal
+/// the thread that calls `take`.
 template <typename R>
 class call_outcome {
   static constexpr bool is_reference = std::is_lvalue_reference_v<R>;

@@ -32,8 +32,9 @@ class brief_guard {
   std::mutex& lock_;
 };
 
-/// A FIFO queue made of two queues with a lock each. Pushing and popping threads contend only when the pop side is
-/// empty and moves the pushed jobs over. Threads: any. Cost: a lock; a poll of an empty queue is three loads.
+/// A FIFO queue that consists of two queues (sides), each with its own lock. Threads that push and threads that pop
+/// contend only when the pop side is empty and gets the jobs of the push side. Threads: any. Cost: a lock; a poll of an
+/// empty queue costs three loads.
 class common_queue {
  public:
   /// Adds a job. Returns false if the queue is closed; the job then still belongs to the caller.
@@ -45,7 +46,7 @@ class common_queue {
     return true;
   }
 
-  /// Returns the oldest job, or null.
+  /// Removes and returns the oldest job. Returns null if there is no job.
   [[nodiscard]] auto pop() noexcept -> job* {
     if (brought_over_.load(relaxed) == taken_.count.load(relaxed) && empty()) return nullptr;
     const brief_guard inside(taken_.lock);
@@ -55,7 +56,7 @@ class common_queue {
     return oldest;
   }
 
-  /// Removes `wanted` if it is among the oldest 64 jobs. Returns whether it was removed.
+  /// Removes `wanted` if it is among the oldest 64 jobs. Returns whether the job was removed.
   [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
     constexpr std::size_t max_looked_at = 64;
     if (empty()) return false;
@@ -67,7 +68,7 @@ class common_queue {
   }
 
   /// Returns false if the queue contains a job whose push happens before this call. If the queue is empty because
-  /// threads have taken jobs, everything that these threads did before is visible to the caller.
+  /// threads have taken jobs, everything that these threads have written before is visible to the caller.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
   /// Returns the number of jobs. `taken` is read first: every job counted as taken is also counted as added, so the
@@ -94,7 +95,7 @@ class common_queue {
     atomic<std::uint64_t> count{0};  // the number of all jobs ever added, or taken; written under the lock
   };
 
-  /// Moves the pushed jobs to the pop side. Requires the lock of the pop side.
+  /// Moves the pushed jobs to the pop side. Requires that the caller holds the lock of the pop side.
   void bring_over() noexcept {
     const brief_guard inside(added_.lock);
     taken_.jobs.append(added_.jobs);
@@ -102,7 +103,7 @@ class common_queue {
   }
 
   void count_taken() noexcept {
-    // edge common_queue.taken: publish what the taker did before
+    // edge common_queue.taken: publish what the taking thread has written before
     taken_.count.store(taken_.count.load(relaxed) + 1, release);
   }
 

@@ -8,20 +8,21 @@ namespace braid::detail {
 
 class cascade;
 
-/// A job that is attached to a future until the future settles. It is notified once. Until then, the future uses its
-/// link for the list of continuations.
+/// A job that is attached to a future until the future settles. A continuation is notified once. Until then, the future
+/// uses the job's link for its list of continuations.
 class continuation : public job {
  public:
   using job::job;
 
-  /// Called when the future has settled. It adds further continuations to `more` and must not notify them itself.
+  /// Called when the future has settled. The function adds further continuations to `more` and must not notify them
+  /// itself.
   virtual void fire(cascade& more) noexcept = 0;
 
  protected:
   ~continuation() = default;
 };
 
-/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future creates a
+/// A queue of continuations that are still to be notified (a trampoline). The thread that settles a future creates a
 /// cascade, and notifies the continuations from its own stack frame. So a chain of any length needs the stack of only
 /// one continuation.
 /// Threads: one.

@@ -7,30 +7,30 @@
 
 namespace braid::detail {
 
-/// A function that returns the default pool. Its first call may create the pool.
-/// Errors: the reason why the pool cannot be created.
+/// A function that returns the default pool. Its first call may create the pool. Errors: exceptions, if the pool cannot
+/// be created.
 using default_pool_source = auto (*)() -> pool&;
 
 /// Returns the default pool, for code that does not run on a worker. It is the worker pool of the process's runtime. If
 /// that runtime was not initialized, it is the worker pool of the oldest runtime that the program has created. The
 /// program can set another source.
-/// Threads: any. Blocks: the first call, until its threads run. Errors: std::system_error if the pool cannot be
-/// created; std::errc::no_such_device_or_address if no source is set.
+/// Threads: any. Blocks: the first call blocks until the threads of the pool run. Errors: std::system_error if the pool
+/// cannot be created; std::errc::no_such_device_or_address if no source is set.
 [[nodiscard]] BRAID_API auto default_pool() -> pool&;
 
 /// Sets the source of the default pool. Returns the previous source, which may be null.
 /// Threads: any. Lifetime: pools that the previous source returned stay in use.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 
-/// Callbacks for each pool of the process: `made` is called when the pool has its workers, `gone` before the workers
-/// are destroyed.
+/// Callbacks for each pool of the process: `made` is called when the pool has its workers, and `gone` is called before
+/// the workers are destroyed.
 struct pool_observer {
   void (*made)(pool&) noexcept;
   void (*gone)(pool&) noexcept;
 };
 
-/// Sets the observer of pools. Used by the layer that reports the activity of pools. Lifetime: the observer is never
-/// destroyed.
+/// Sets the observer of pools. Used by the layer that reports the activity of pools. Lifetime: the observer must never
+/// be destroyed.
 BRAID_API void observe_pools(const pool_observer& observer) noexcept;
 
 /// Calls the observer, if there is one. If environment variables request reports but there is no observer, prints on

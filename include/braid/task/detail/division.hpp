@@ -1,4 +1,4 @@
-// braid/task/detail/division.hpp: chooses pivots, and partitions elements without branches.
+// braid/task/detail/division.hpp: chooses pivots for sorting, and partitions elements without branches.
 #pragma once
 
 #include <concepts>
@@ -9,14 +9,14 @@
 
 namespace braid::detail {
 
-/// True for types for which a copy costs less than a mispredicted branch. A partition that branches on each element
+/// True for types whose copy costs less than a mispredicted branch. A partition that branches on each element
 /// mispredicts about half of the branches.
 template <typename T>
 concept cheap_to_copy =
     std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
 
-/// Moves the elements for which `belongs` is true to the front, and returns their end. Each element is moved, so no
-/// branch is needed.
+/// Moves the elements for which `belongs` is true to the front, and returns the end of these elements. It moves every
+/// element, so it needs no branch.
 template <typename Iterator, typename Belongs>
 auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   Iterator end = first;
@@ -32,7 +32,7 @@ auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
 
 /// Returns an approximate median: the median of three medians, each of three elements. The elements are at
 /// pseudo-random positions, because regular positions would be bad for periodic data. The positions depend only on the
-/// number of elements, so each run chooses the same ones.
+/// number of elements, so each run chooses the same elements.
 template <typename Iterator, typename Sorting>
 auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   const auto count = static_cast<std::uint64_t>(last - first);

@@ -12,9 +12,9 @@ namespace braid::detail {
 
 /// Limits a drain by the number of jobs and by time. Reading the clock costs as much as two or three short jobs.
 /// Therefore the clock is read only after the first, second, fourth job and so on. If previous drains reached the limit
-/// by number, the jobs are short. Then the clock is read only in every fourth drain, after the 16th and the 32nd job.
-/// The time before the first reading is not measured, because most drains are a job or two and do not read the clock.
-/// Threads: the one that drains.
+/// for the number of jobs, the jobs are short. Then the clock is read only in every fourth drain, after the 16th and
+/// the 32nd job. The time before the first reading is not measured, because most drains are a job or two and do not
+/// read the clock. Threads: the thread that drains.
 class drain_limit {
  public:
   static constexpr std::size_t max_consecutive = 64;  // jobs
@@ -41,11 +41,11 @@ class drain_limit {
   }
 
  private:
-  // The number of jobs before the first reading of the clock, if earlier jobs were short.
+  // The number of jobs that run before the clock is read for the first time, if earlier jobs were short.
   static constexpr std::size_t short_jobs = 16;
   static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
 
-  /// Returns the number of jobs after which to check again. Returns `ran` if the drain is over.
+  /// Returns the number of jobs after which the limit must be checked again. Returns `ran` if the drain is over.
   template <typename Now>
   [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
     if (ran >= max_consecutive) {

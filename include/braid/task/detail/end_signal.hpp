@@ -10,10 +10,10 @@
 
 namespace braid::detail {
 
-/// A one-shot event. Everything that was done before `set` is visible to a thread that finds it set.
-/// Threads: one thread calls `set`, once; one other thread waits. Lifetime: the waiting thread may destroy the event as
-/// soon as it finds it set; after that, `set` at most wakes the address of the destroyed event, which is harmless.
-/// Protocol: docs/design/fork_join.md
+/// A one-shot event. Everything that was written before `set` is visible to a thread that finds the event set. Threads:
+/// one thread calls `set`, once; one other thread waits. Lifetime: the waiting thread may destroy the event as soon as
+/// it finds the event set. After that, a `set` that is still running may wake the address of the destroyed event, which
+/// is harmless. Protocol: docs/design/fork_join.md
 class end_signal {
  public:
   [[nodiscard]] auto is_set() const noexcept -> bool {
@@ -26,7 +26,7 @@ class end_signal {
     if (before == awaited_) futex_wake(state_, 1);
   }
 
-  /// Blocks until the event is set, or until `deadline`. Returns whether it is set.
+  /// Blocks until the event is set, or until `deadline`. Returns whether the event is set.
   auto wait(std::optional<time_point> deadline = std::nullopt) noexcept -> bool {
     std::uint32_t seen = open_;
     state_.compare_exchange_strong(seen, awaited_, relaxed, relaxed);

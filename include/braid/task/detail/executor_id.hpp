@@ -1,5 +1,5 @@
-// braid/task/detail/executor_id.hpp: generational ids of executors, for objects that may outlive the executor they
-// refer to.
+// braid/task/detail/executor_id.hpp: ids of executors with generations, for objects that may outlive the executor that
+// they refer to.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,9 +15,9 @@ class job;
 
 namespace detail {
 
-/// An id that refers to an executor while the executor exists, and to nothing afterwards. It is the number of a slot in
-/// a table of the process, and the generation of the slot. Copies are cheap because no reference is counted, so futures
-/// and timers can each hold an id. Protocol: docs/design/executor_id.md
+/// An id that refers to an executor while the executor exists, and to nothing afterwards. The id consists of the number
+/// of a slot in a table of the process, and the generation of the slot. Copies are cheap because no reference is
+/// counted, so futures and timers can each hold an id. Protocol: docs/design/executor_id.md
 class executor_id {
  public:
   /// Constructs an id that refers to no executor.
@@ -65,8 +65,8 @@ class alignas(64) executor_slot {
   /// Ends the generation: its ids no longer find the executor.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// Returns the number of threads that use the executor. Once only the caller is left, everything that the others did
-  /// is visible.
+  /// Returns the number of threads that use the executor. Once only the caller is left, everything that the other
+  /// threads have written is visible to the caller.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }
@@ -100,9 +100,9 @@ class alignas(64) executor_slot {
 };
 
 /// Keeps an executor alive while it is used by its id: the executor's destructor waits until this object is destroyed.
-/// It is empty if the executor no longer exists, or if the id is empty. It must be a local variable.
-/// Cost: two locked additions. On a worker of the same pool only a comparison, because the worker keeps the pool alive
-/// anyway.
+/// The object is empty if the executor no longer exists, or if the id is empty. It must be a local variable. Cost: two
+/// locked additions. On a worker of the same pool, the cost is only a comparison, because the worker keeps the pool
+/// alive anyway.
 class BRAID_API executor_use {
  public:
   explicit executor_use(executor_id of) noexcept;
@@ -123,7 +123,7 @@ class BRAID_API executor_use {
 };
 
 /// Posts to the executor that `executor` refers to. Returns false if the executor is closed or no longer exists; the
-/// job then still belongs to the caller. Threads: any. Cost: the post and an executor_use.
+/// job then still belongs to the caller. Threads: any. Cost: that of the post and of an executor_use.
 BRAID_API auto try_post_to(executor_id executor, job& work) noexcept -> bool;
 
 }  // namespace detail

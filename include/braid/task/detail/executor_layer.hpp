@@ -1,4 +1,4 @@
-// braid/task/detail/executor_layer.hpp: the base of executors that are layers over another executor.
+// braid/task/detail/executor_layer.hpp: the base class of executors that are layers over another executor.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,9 +14,9 @@
 
 namespace braid::detail {
 
-/// A layer over another executor, with the same id. So continuations, resumptions and timers for the layer go directly
-/// to the other executor.
-/// Lifetime: the other executor outlives the layer.
+/// A layer over another executor, whose id it shares. So continuations, resumptions and timers for the layer go
+/// directly to the other executor.
+/// Lifetime: the other executor must outlive the layer.
 class executor_layer : public executor {
  public:
   [[nodiscard]] auto is_current() const noexcept -> bool override { return below_.is_current(); }
@@ -38,8 +38,8 @@ class executor_layer : public executor {
   executor& below_;
 };
 
-/// Creates a job that represents another job in the queue of a layer. `free_block<Job>` destroys it. Returns null if
-/// there is no memory.
+/// Creates a job that is queued in place of another job, for an executor that is a layer. `free_block<Job>` destroys
+/// it. Returns null if there is no memory.
 template <typename Job, typename Layer>
 auto try_make_proxy(Layer& by, job& work) noexcept -> Job* {
   try {

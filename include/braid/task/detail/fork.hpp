@@ -37,8 +37,8 @@ class forked final : public fork_record {
   call_outcome<result_of<Fn>> outcome_;
 };
 
-/// A guard of a forked child. If the code of the caller throws, the destructor takes the child back. So the exception
-/// is rethrown only after the child has ended, or has been prevented from starting.
+/// A guard of a forked child. If the caller's own code throws, the destructor takes the child back. So the exception
+/// leaves the caller only after the child has ended or has been prevented from starting.
 class pending_child {
  public:
   pending_child(worker& self, fork_record& child) noexcept : self_(self), child_(child) {}
@@ -48,7 +48,8 @@ class pending_child {
     if (is_out_) static_cast<void>(take_back(self_, child_));
   }
 
-  /// Takes the child back. Returns true if no thief has taken it, and false if it has ended on another thread.
+  /// Takes the child back. Returns true if no thief has taken the child, and false if the child has ended on another
+  /// thread.
   [[nodiscard]] auto reacquire() noexcept -> bool {
     is_out_ = false;
     return take_back(self_, child_);
@@ -87,7 +88,7 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
 }
 
 /// Forks two calls. It is not inlined, so that a caller that skips the fork need not save registers for it. The
-/// arguments are passed by value, because references would keep the captures in memory.
+/// arguments are passed by value, because references would force the captures to be stored in memory.
 template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
   if (self != nullptr) [[likely]]
@@ -113,7 +114,7 @@ template <typename Left, typename Right>
   return {call(left), call(right)};
 }
 
-/// Forks several calls: all calls after the first form one forked call, which forks again.
+/// Forks several calls: all calls after the first call form one forked call, which forks again.
 template <typename First>
 auto fork_tuple(First& first) -> results_of<First> {
   return results_of<First>(call(first));

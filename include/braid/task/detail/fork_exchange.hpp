@@ -27,11 +27,11 @@ class BRAID_API fork_exchange {
   /// Shares forks and wakes a sleeping worker, because a thief has requested work.
   void answer(worker& self) noexcept;
 
-  /// Called by a waiting worker. Answers a thief's request. Without a request, it shares forks if the worker has not
-  /// shared any yet.
+  /// Called by a waiting worker. Answers a thief's request. If there is no request, shares forks, unless the worker has
+  /// already shared some.
   void share(worker& self) noexcept;
 
-  /// Waits until the record, which a thief has taken, has ended. Requires that the worker's deque is empty.
+  /// Waits until the fork `stolen`, which a thief has taken, has ended. Requires that the worker's deque is empty.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
   /// Runs one fork of another worker. Returns false if there is no fork, or if too many forks are already nested on
@@ -46,26 +46,26 @@ class BRAID_API fork_exchange {
 
   // --- Functions for workers without a job. ---
 
-  /// Steals the oldest fork of the nearest worker that has shared one. If no worker has, it requests work from all
-  /// workers. It may also return a fork that a thread left in this worker's context when it blocked in the middle of a
-  /// job.
+  /// Steals the oldest fork of the nearest worker that has shared a fork. If no worker has shared a fork, requests work
+  /// from all workers. May also return a fork that a thread left in this worker's context when the thread blocked in
+  /// the middle of a job.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
   /// Runs the stolen fork, and the forks that it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Returns true if no worker has shared a fork, and no worker still has to answer a request to share its entries.
+  /// Returns true if no worker has shared a fork, and no worker still has to answer a request to share forks.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Returns true if no fork of the worker can still be in its deque.
+  /// Returns true if no fork of the worker can still be in the worker's deque.
   [[nodiscard]] static auto has_none(const worker& self) noexcept -> bool {
     return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
   }
 
-  /// Requests work from all workers, for a worker that is about to sleep and has announced it.
+  /// Requests work from all workers. Called for a worker that is about to sleep and has announced this.
   void ask_all() noexcept;
 
-  /// Requests work for the workers that still sleep. Called by a worker that was woken and has found work.
+  /// Requests work from all workers if other workers still sleep. Called by a worker that was woken and has found work.
   void ask_for_sleepers() noexcept {
     if (asleep_.anybody_sleeps()) ask_all();
   }
@@ -94,8 +94,8 @@ BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
 /// that added them.
 BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 
-/// Pops and runs the forks above `child`. If `child` was stolen, waits for its end. Returns whether it was still in the
-/// deque.
+/// Pops and runs the forks above `child`. If `child` was stolen, waits for its end. Returns whether `child` was still
+/// in the deque.
 BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool;
 
 /// Pushes a fork. Returns false if the deque is full.
@@ -106,7 +106,8 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
   return pushed;
 }
 
-/// Takes the child back. Returns true if no thief has taken it, and false if it has ended on another thread.
+/// Takes the child back. Returns true if no thief has taken the child, and false if the child has ended on another
+/// thread.
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
   if (newest == &child) [[likely]] {

@@ -15,24 +15,25 @@ namespace braid::detail {
 /// Threads: the worker.
 class fork_pace {
  public:
-  /// Constructs the pace. `no_forks` is the size that represents an empty deque (`split_deque::no_entries`).
+  /// Constructs the pace. `no_forks` is the value that represents an empty deque (`split_deque::no_entries`).
   explicit fork_pace(const clock_source& clock, std::int64_t no_forks = 0) noexcept
       : clock_(clock), no_forks_(no_forks) {}
 
-  /// Returns `no_forks` plus the number of private forks from which on further forks may be skipped.
+  /// Returns `no_forks` plus a number of private forks. If the deque has at least so many private forks, further forks
+  /// may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns `no_forks` plus the number of private forks from which on a parallel loop may skip further forks. Each
-  /// fork of a loop is one half of its remaining elements.
+  /// Returns the same value as `enough`, but for a parallel loop. Each fork of a loop is one half of the loop's
+  /// remaining elements, so that fewer private forks suffice.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
-  /// Called if a fork was useless, because no thief took it from the worker's deque.
+  /// Called when a fork was useless, because no thief has taken it from the worker's deque.
   void came_back() noexcept {
     if (enough_ == none) [[unlikely]]
       count();
   }
 
-  /// Called if a thief has requested work. From now on forks are not skipped.
+  /// Called when a thief has requested work. From now on forks are not skipped.
   void was_asked() noexcept {
     enough_ = none;
     enough_of_a_loop_ = none;

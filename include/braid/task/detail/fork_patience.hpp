@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// The waiting strategy of a worker: it polls for a while, then sleeps and polls again after growing pauses. Sleeping
-/// until a signal is not enough, because the worker would miss forks that other workers share during the wait.
+/// The waiting strategy of a worker: the worker polls for a while, then sleeps, and polls again after growing pauses.
+/// Sleeping until a signal is not enough, because the worker would miss forks that other workers share during the wait.
 class fork_patience {
  public:
   explicit fork_patience(std::uint32_t looks) noexcept : looks_(looks), left_(looks) {}
@@ -21,7 +21,8 @@ class fork_patience {
     pause_ = first_pause;
   }
 
-  /// Waits until the next poll is due, or until `signal` is set. `signal` has `is_set` and `wait`, as an end_signal.
+  /// Waits until the next poll is due, or until `signal` is set. `signal` has the functions `is_set` and `wait`, like
+  /// an end_signal.
   template <typename Signal>
   void wait(Signal& signal) noexcept {
     if (left_ == 0) {

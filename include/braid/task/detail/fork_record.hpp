@@ -10,8 +10,8 @@ struct worker;
 
 namespace detail {
 
-/// A stealable child of a fork. It is stored on the stack of the forking function, on the heap for a task_group, or in
-/// a coroutine's frame.
+/// A stealable child of a fork. It is stored on the stack of the forking function, in an allocated block for a
+/// task_group, or in the frame of a coroutine.
 /// Protocol: docs/design/fork_join.md
 struct fork_record {
   /// Runs the forked function, stores its result or exception, and signals the end. The record may be destroyed after

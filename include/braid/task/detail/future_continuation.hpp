@@ -1,4 +1,5 @@
-// braid/task/detail/future_continuation.hpp: a continuation of a future: its callable, job and result in one block.
+// braid/task/detail/future_continuation.hpp: a continuation of a future: its callable, its job and its result in one
+// block of memory.
 #pragma once
 
 #include <braid/task/detail/produced_state.hpp>
@@ -15,13 +16,13 @@
 
 namespace braid::detail {
 
-/// The place at which a continuation runs.
+/// Selects where a continuation runs.
 enum class continuation_mode : std::uint8_t {
   posted,  // on the executor of the work, if it has one
   inside,  // on the thread that settles the future, or that attaches it to a settled future
 };
 
-/// The argument of a continuation.
+/// Selects which argument a continuation gets.
 enum class continuation_takes : std::uint8_t {
   view,     // the value, as a reader
   value,    // the value, as its consumer
@@ -41,7 +42,8 @@ struct continuation_call<Fn, void, Gets> {
   using result = std::invoke_result<Fn>;
 };
 
-/// The signature of a handler of failures. Its result replaces the value, so it is convertible to T or is a future<T>.
+/// The signature of a failure handler. Its result replaces the value, so the result must be convertible to T or be a
+/// future<T>.
 template <typename Fn, typename T>
 struct handler_call {
   static constexpr bool possible = false;
@@ -168,7 +170,8 @@ struct refused_views {
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 class future_continuation final : public produced_state<continuation_result<Fn, T, Gets>> {
   using result = continuation_result<Fn, T, Gets>;
-  // `waits`: waits for the future. `forwards`: forwards the result of the future that the callable returned.
+  // In the stage `waits`, the continuation waits for the future. In the stage `forwards`, it forwards the result of the
+  // future that the callable has returned.
   enum class stage : std::uint8_t { waits, forwards };
   struct no_stage {};
 
@@ -262,8 +265,8 @@ void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   }
 }
 
-/// Called if the executor does not run the callable. If the callable was to handle a failure, that failure is passed on
-/// unchanged.
+/// Called if the executor does not run the callable. If the callable should have handled a failure, that failure is
+/// passed on unchanged.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more) noexcept {
   if constexpr (Gets == continuation_takes::failure) return pass_on(more);
@@ -284,7 +287,7 @@ constexpr void check_continuation() {
 template <typename T, typename Fn, continuation_takes Gets>
 using continued = future<future_value<continuation_result<Fn, T, Gets>>>;
 
-/// Attaches a continuation that reads the value. The future stays valid.
+/// Attaches a continuation that reads the value. The future itself stays valid.
 template <continuation_mode Place, typename Fn, typename T>
 auto add_reader(future_state<T>& state, executor_id executor, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
   check_continuation<continuation_result<Fn, T, continuation_takes::view>>();

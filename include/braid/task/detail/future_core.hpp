@@ -21,18 +21,18 @@
 
 namespace braid::detail {
 
-/// Whether threads other than the owner of a future may read its value.
+/// Whether readers other than the owner of a future may read its value.
 enum class readers : std::uint8_t { none, perhaps };
 
 /// The kind of result with which a future settled.
 enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 
 /// The shared state of a future without its value: the list of continuations, and the reference count. The derived
-/// class stores the result; it writes the result before `settle`, and then never again.
+/// class stores the result. It writes the result before `settle` is called, and never again after that.
 ///
-/// The producer holds one reference until `settle` drops it. Each reader holds one, and so does the future, or each
-/// copy of a shared future. A consumer takes over the reference of the future, and with it the right to move the value
-/// out. The consumer is notified when its reference is the last.
+/// The producer holds a reference until `settle` drops it. Each reader holds a reference, and so does the future, or
+/// each copy of a shared future. A consumer takes over the reference of the future, and thereby gets the right to move
+/// the value out. The consumer is notified when its reference is the only one left.
 /// Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
@@ -57,7 +57,7 @@ class BRAID_API future_core : public continuation {
   }
 
   /// Notifies `node` once the future has settled and no reader needs the value any more. The node takes over the
-  /// reference of the future.
+  /// future's reference.
   void consume_by(continuation& node, readers others, cascade& more) noexcept {
     if (try_attach(node, claimed)) return;
     if (others == readers::none || !try_defer(node)) more.add(node);
@@ -103,7 +103,7 @@ class BRAID_API future_core : public continuation {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }
 
-  /// Destroys the result and the object; `how()` tells whether the result is a value or an exception.
+  /// Destroys the result and the object. `how()` returns whether the result is a value or an exception.
   virtual void destroy() noexcept = 0;
 
  private:
@@ -141,7 +141,7 @@ class BRAID_API future_core : public continuation {
 static_assert(alignof(continuation) >= 8, "the low bits of the address of a continuation must be zero");
 
 inline void future_core::settle(verdict as, cascade& more) noexcept {
-  // edge future.result: publish the value or failure; edge future.continuation: observe the nodes that wait
+  // edge future.result: publish the value or the failure; edge future.continuation: observe the nodes that wait
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = find_node(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
@@ -156,7 +156,7 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
 
 inline void future_core::drop_reference(cascade& more) noexcept {
   if (refs_.load(acquire) == 1) return destroy();  // edge future.reference: observe the last use by the others
-  // edge future.reference: both, the last holder sees all uses before it destroys the state
+  // edge future.reference: both, because the last holder must see all uses before it destroys the state
   const std::uint32_t before = refs_.fetch_sub(1, acq_rel);
   if (before == 1) return destroy();
   if (before != (deferred | 2)) return;
@@ -177,7 +177,7 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
   return true;
 }
 
-/// Constructs a `State` in memory for jobs. Errors: std::bad_alloc, and exceptions of its constructor.
+/// Constructs a `State` in memory for jobs. Errors: std::bad_alloc, and exceptions of the constructor of `State`.
 template <typename State, typename... Args>
 [[nodiscard]] auto make_state(Args&&... args) -> State& {
   void* place = allocate_block<State>();

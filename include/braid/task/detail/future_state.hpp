@@ -88,7 +88,7 @@ class future_state : public future_core {
   };
 };
 
-/// The shared state of a promise, which user code settles.
+/// The shared state of a promise and its future. User code settles it.
 template <typename T>
 class promise_state final : public future_state<T> {
  public:

@@ -11,9 +11,9 @@
 namespace braid::detail {
 
 /// An event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
-/// sleep, polls for work once more, and sleeps. A thread that posts work claims an announced worker. The pool's barrier
-/// orders both sides as in the Dekker pattern. The worker crosses the barrier between announcing its sleep and polling.
-/// The posting thread crosses it between queueing its job and claiming a worker.
+/// sleep, polls for work once more, and sleeps. A thread that posts work claims a worker that has announced this. The
+/// pool's barrier orders both sides as in the Dekker pattern. The worker crosses the barrier between announcing its
+/// sleep and polling. The posting thread crosses it between queueing its job and claiming a worker.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:
@@ -32,8 +32,8 @@ class idle_set {
     return true;
   }
 
-  /// Retires an announced worker for good: it is no longer claimed, and still counts as idle. Returns false if the
-  /// worker was already claimed, so that a wake will follow.
+  /// Retires an announced worker for good: the worker can no longer be claimed, but still counts as idle. Returns false
+  /// if the worker was already claimed, so that a wake will follow.
   [[nodiscard]] auto try_retire(std::size_t index) noexcept -> bool {
     return advertised_[index].exchange(0, relaxed) != 0;
   }
@@ -41,12 +41,13 @@ class idle_set {
   /// Returns true if no worker can be claimed, because no worker sleeps or is about to sleep.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
-  /// Returns whether this worker may be claimed.
+  /// Returns whether the worker with this index may be claimed.
   [[nodiscard]] auto is_advertised(std::size_t index) const noexcept -> bool {
     return advertised_[index].load(relaxed) != 0;
   }
 
-  /// Claims this worker if it has announced itself. If this returns true, the caller must wake the worker.
+  /// Claims the worker with this index if it has announced itself. If this returns true, the caller must wake the
+  /// worker.
   [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
   /// Claims any worker that has announced itself; the caller must wake it. Returns nothing if no worker sleeps.
@@ -57,12 +58,12 @@ class idle_set {
     return std::nullopt;
   }
 
-  /// Returns whether every worker has announced itself or has retired. Everything that they did before is then visible
-  /// to the caller.
+  /// Returns whether every worker has announced itself or has retired. If so, everything that the workers have written
+  /// before is visible to the caller.
   [[nodiscard]] auto all() const noexcept -> bool { return all_since().has_value(); }
 
-  /// Returns a number if all workers are idle, otherwise nothing. If two calls return the same number, all workers were
-  /// idle from the first call to the second.
+  /// Returns a number if all workers are idle, and nothing otherwise. If two calls return the same number, all workers
+  /// were idle from the first call to the second.
   [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
     const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe what idle workers did before
     if (idle_in(count) != advertised_.size()) return std::nullopt;

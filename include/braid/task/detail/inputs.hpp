@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// The type of a future's value in a tuple, a vector or a variant.
+/// The type in which the value of a future is stored in a tuple, a vector or a variant.
 template <typename T>
 using held = std::conditional_t<
     std::is_void_v<T>, std::monostate,
@@ -79,7 +79,7 @@ class input final : public continuation {
   readers others_ = readers::none;
 };
 
-/// Returns the executor of the first input that has one.
+/// Returns the executor of the first future that has an executor.
 template <typename... T>
 auto first_executor(const future<T>&... all) noexcept -> executor_id {
   executor_id found;
@@ -146,7 +146,7 @@ struct range_inputs {
   };
 };
 
-/// Returns the failure of the failed input that is first by position, or null if no input failed.
+/// Returns the failure of the first input, by position, that has failed. Returns null if no input has failed.
 template <typename Inputs>
 auto first_failure(Inputs& inputs) noexcept -> std::exception_ptr {
   std::exception_ptr found;

@@ -12,9 +12,9 @@ namespace braid::detail {
 /// A block in a free list.
 struct listed_block {
   listed_block* next;
-  /// The block to prefetch when this one is taken; this block itself if there is nothing to prefetch.
+  /// The block to prefetch when this block is allocated. If there is nothing to prefetch, this is the block itself.
   listed_block* ahead;
-  // The last two members are used only in the first block of a chain in a central free list.
+  // The following two members are used only in the first block of a chain in a central free list.
   listed_block* next_chain;
   std::size_t count;
 };
@@ -40,8 +40,8 @@ struct free_list {
   }
 };
 
-// The size classes. Most blocks are frames and states of tasks, so small classes are 32 bytes apart. Each size is 8
-// more than a multiple of 16, because glibc adds 8 bytes and then rounds up to a multiple of 16.
+// The size classes. Most blocks are frames and states of tasks, so the sizes of small classes are only 32 bytes apart.
+// Each size is 8 more than a multiple of 16, because glibc adds 8 bytes and then rounds up to a multiple of 16.
 inline constexpr std::size_t small_block_step = 32;  ///< the distance between the sizes of small blocks
 inline constexpr std::size_t large_block_step = 64;  ///< the distance between the sizes of larger blocks
 inline constexpr std::size_t small_list_count = 16;  ///< the number of lists for small blocks
@@ -49,8 +49,8 @@ inline constexpr std::size_t max_small_block = 520;  ///< the size of the larges
 inline constexpr std::size_t free_list_count = 48;
 static_assert(max_small_block == small_list_count * small_block_step + 8);
 
-/// The free lists of the thread, by size. Before the thread has allocated or freed a block, and while it ends, the
-/// lists are empty and accept no blocks.
+/// The free lists of the thread, ordered by size. The lists are empty and accept no blocks until the thread has
+/// allocated or freed its first block, and while the thread ends.
 extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
     __attribute__((tls_model("initial-exec")));
 
@@ -84,9 +84,9 @@ constexpr auto block_bytes(std::size_t index) noexcept -> std::size_t {
   return max_small_block + (index - small_list_count + 1) * large_block_step;
 }
 
-/// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come from free lists of the thread, one
-/// for each step of 32 bytes up to 520, and of 64 bytes above. These lists are refilled in batches from a process-wide
-/// central free list. Larger blocks come from operator new.
+/// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come from free lists of the thread.
+/// There is one list for each step of 32 bytes up to 520 bytes, and for each step of 64 bytes above that. These lists
+/// are refilled in batches from a process-wide central free list. Larger blocks come from operator new.
 /// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
 /// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {
@@ -99,7 +99,7 @@ constexpr auto block_bytes(std::size_t index) noexcept -> std::size_t {
   return allocate_job_elsewhere(size, index);
 }
 
-/// Frees a block. `size` is the size with which it was allocated. Threads: any. Cost: as `allocate_job`.
+/// Frees a block. `size` is the size with which it was allocated. Threads: any. Cost: the same as for `allocate_job`.
 [[gnu::always_inline]] inline void free_job(void* block, std::size_t size) noexcept {
   const std::size_t index = find_free_list(size);
   if (uses_free_lists && index < free_list_count) {

@@ -11,7 +11,8 @@
 namespace braid::detail {
 
 /// An observer of one job. A spawned job stores its exception in its future, so its `run` throws nothing. While this
-/// object exists, the job records here how it ended. The object is a local variable of the thread that runs the job.
+/// object exists, the job records in it how the job has ended. The object is a local variable of the thread that runs
+/// the job.
 class BRAID_API job_outcome {
  public:
   explicit job_outcome(const job& of) noexcept;
@@ -19,8 +20,8 @@ class BRAID_API job_outcome {
   auto operator=(const job_outcome&) -> job_outcome& = delete;
   ~job_outcome();
 
-  /// Records that `work`, which this thread runs, has thrown, or was skipped. Called only after an exception or a skip.
-  /// If the job has no observer, the cost is a load of a thread-local variable.
+  /// Records that the job `work`, which this thread runs, has thrown an exception or was skipped. Called only after an
+  /// exception or a skip. If the job has no observer, the cost is a load of a thread-local variable.
   static void note_failure(const job& work, const std::exception_ptr& error) noexcept;
   static void note_stop(const job& work, errc reason) noexcept;
 

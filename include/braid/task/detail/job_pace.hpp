@@ -13,9 +13,9 @@
 namespace braid::detail {
 
 /// A moving average over batches of jobs. Many short jobs are measured together, so that the cost of reading the clock
-/// is negligible. A batch should take about ten microseconds. A long batch among shorter ones says little, because the
-/// thread may have lost its processor. Therefore the shorter of two consecutive batches counts.
-/// Threads: `job_begins` and `paused` from the worker, the other functions from any.
+/// is negligible. A batch should take about ten microseconds. A long batch among shorter batches says little, because
+/// the thread may have lost its processor. Therefore the shorter of two consecutive batches counts. Threads: only the
+/// worker may call `job_begins` and `paused`; any thread may call the other functions.
 class job_pace {
  public:
   explicit job_pace(const clock_source& clock) noexcept : clock_(&clock) {}
@@ -31,7 +31,7 @@ class job_pace {
   /// Returns how many more jobs belong to the same batch.
   [[nodiscard]] auto left_in_batch() const noexcept -> std::uint32_t { return left_ - 1; }
 
-  /// Notes that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
+  /// Records that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
   void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
 
   /// Calls `back_off` in the middle of a batch. The time of this call is not counted as time of the jobs.
@@ -43,8 +43,8 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
-  /// Calls `other`, which is not one of the measured jobs. The worker counts as busy during the call. Returns the time
-  /// at which the call ended.
+  /// Calls `other`, whose time is not counted as time of the jobs. The worker counts as busy during the call. Returns
+  /// the time at which the call ended.
   template <typename Fn>
   auto beside_jobs(Fn&& other) noexcept -> time_point {
     const std::int64_t begin = clock_->now().time_since_epoch().count();
@@ -57,7 +57,7 @@ class job_pace {
     return ended;
   }
 
-  /// Returns the time at which the current batch began, or the current call of `beside_jobs`.
+  /// Returns the time at which the current batch began, or at which the current call of `beside_jobs` began.
   [[nodiscard]] auto batch_began() const noexcept -> time_point {
     return time_point(duration(began_ns_.load(relaxed)));
   }
@@ -66,7 +66,7 @@ class job_pace {
   /// Cost: a read of the clock.
   [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
-  /// Notes that the worker has nothing to run: the time until its next job is not charged to any job.
+  /// Records that the worker has nothing to run. The time until its next job is not counted as time of any job.
   void paused() noexcept {
     began_ns_.store(0, relaxed);
     left_ = 1;
@@ -111,8 +111,7 @@ class job_pace {
   std::uint32_t batch_ = 1;
   std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was no batch
   // The average time of a job. It has its own cache line because other threads may read it with each post, while the
-  // worker writes it only once in a batch. Jobs of unknown length count as long, so that the first of them wake
-  // workers.
+  // worker writes it only once in a batch. Jobs of unknown length count as long, so that the first jobs wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
   atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
 };

@@ -25,13 +25,13 @@ extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribu
 }
 
 /// Histograms of the times of an executor's jobs. Only a sample of the jobs is timed. Each thread selects jobs among
-/// its posts, about one every 250 microseconds and at least one of every 2047. A sample represents all jobs that the
-/// thread has posted since its previous sample.
+/// its posts, about one job every 250 microseconds, and at least one of every 2047 jobs. A sample represents all jobs
+/// that the thread has posted since its previous sample.
 ///
 /// A job has no room to store a time. The function of a timed job is replaced. The replacement finds the time of the
 /// post and the original function in a table of the process, by the address of the job. If the table is full, the job
 /// is not timed, and the next timed job represents it.
-/// Threads: any. Blocks: never. Lifetime: until the last job that was posted has run.
+/// Threads: any. Blocks: never. Lifetime: must exist until the last posted job has run.
 /// Protocol: docs/design/job_times.md
 class BRAID_API job_times {
  public:
@@ -39,7 +39,7 @@ class BRAID_API job_times {
   explicit job_times(const clock_source& clock = steady_time()) noexcept : clock_(&clock) {}
 
   /// Called before a job is queued.
-  /// Cost: for a job that is not timed, the cost of `is_post_timed`.
+  /// Cost: that of `is_post_timed`, if the job is not timed.
   void posted(job& work) noexcept {
     if (is_post_timed()) [[unlikely]]
       begin(work);
@@ -52,7 +52,7 @@ class BRAID_API job_times {
   }
 
   /// Returns the original function of a job, whether the job is timed or not.
-  /// Threads: the one that has removed the job from its queue.
+  /// Threads: the thread that has removed the job from its queue.
   [[nodiscard]] static auto code_of(const job& work) noexcept -> job::act_fn;
 
   [[nodiscard]] auto queued() const noexcept -> const time_histogram& { return queued_; }

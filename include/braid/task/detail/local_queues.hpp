@@ -1,5 +1,5 @@
-// braid/task/detail/local_queues.hpp: the worker contexts of a pool: a local queue and an inbox for remote jobs per
-// worker.
+// braid/task/detail/local_queues.hpp: the worker contexts of a pool: for each worker, a local queue and an inbox for
+// remote jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -29,9 +29,9 @@ struct posted_job {
   void drop() noexcept { item->drop(); }
 };
 
-/// The contexts of the workers of a pool. Jobs that a worker posts go to its queue; jobs that other threads post for it
-/// go to its inbox.
-/// Threads: any for posting; the worker that owns the context, or a thief, for the other functions.
+/// The contexts of the workers of a pool. Jobs that a worker posts are queued in its local queue; jobs that other
+/// threads post for the worker are queued in its inbox. Threads: any thread may post. The other functions are for the
+/// worker that owns the context, or for a thief.
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
@@ -76,8 +76,8 @@ class BRAID_API local_queues {
   /// nothing once `drop_all` has begun.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
-  /// Returns whether the jobs of the victim will wait for long. That is the case if the victim has begun no job since
-  /// the thief last checked. It is also the case if more jobs wait than the victim has begun since then. If the
+  /// Returns whether the jobs of the victim will wait for a long time. This is true if the victim has begun no job
+  /// since the thief last checked. It is also true if more jobs wait than the victim has begun since then; if the
   /// victim's jobs are short, ten times as many jobs must wait.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
@@ -88,12 +88,12 @@ class BRAID_API local_queues {
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
-  /// Drops the jobs that were accepted before the worker contexts were closed, except jobs that a worker has taken and
-  /// runs now. From the start of this call on, no thief steals.
+  /// Drops the jobs that were accepted before the worker contexts were closed, except jobs that a worker is already
+  /// running. Once this call has begun, no thief steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
-  /// Returns whether `is_quiescent` has returned true on any thread. Thieves then find no jobs.
+  /// Returns whether `is_quiescent` has returned true on any thread. If so, thieves find no jobs.
   [[nodiscard]] auto is_known_quiescent() const noexcept -> bool { return quiescent_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 
@@ -111,20 +111,20 @@ class BRAID_API local_queues {
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
   /// The lower bits count the thieves that are moving jobs between worker contexts. A thread that polls one context
   /// after the other needs this count, because it could miss jobs that are being moved. The bit `dropping` stays set
-  /// once `drop_all` has begun. The upper bits count all moves that ever began. Written by thieves, and by the thread
-  /// in `drop_all`.
+  /// once `drop_all` has begun. The upper bits count all moves that ever began. Thieves, and the thread in `drop_all`,
+  /// write this member.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
-/// Returns whether `count` jobs of this worker take so long that it is worth waking another worker. Jobs that run
-/// faster than they can be moved stay with the worker, regardless of their number.
+/// Returns whether `jobs` jobs of this worker take so long that it is worth waking another worker. Jobs that run faster
+/// than they can be moved stay with the worker, regardless of their number.
 [[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
   const duration each = of.pace.average();
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 
-/// Returns what to do after a job was queued in this context. Decides only by the average length of jobs. The number of
-/// jobs is not read, because another thread that reads it would take cache lines away from the worker.
+/// Returns what to do after a job was queued in this context. The decision depends only on the average length of jobs.
+/// The number of jobs is not read, because another thread that reads it would take cache lines away from the worker.
 [[nodiscard]] inline auto placed_at(const worker& worker) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(worker, 1) ? urgent : can_wait, .worker = worker.index};

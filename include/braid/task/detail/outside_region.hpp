@@ -15,18 +15,17 @@
 
 namespace braid::detail {
 
-/// Returns whether the calling thread, which is not a worker, begins algorithms itself. It then shares them with the
-/// default pool only if they take long. Returns false within an iteration of an event loop, and in a job of an executor
-/// without threads.
-/// Errors: as `default_pool`.
+/// Returns whether the calling thread, which is not a worker, begins algorithms itself. If so, it shares an algorithm
+/// with the default pool only if the algorithm takes a long time. Returns false within an iteration of an event loop,
+/// and in a job of an executor without threads. Errors: those of `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Returns whether no other thread takes part in algorithms that the calling thread begins.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
 /// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the
-/// first run the time counts as long, and it decreases slowly. The reason is that treating a long loop as short costs
-/// more than treating a short loop as long.
+/// first run, the time counts as long. Later it decreases only slowly, because treating a long loop as short costs more
+/// than treating a short loop as long.
 /// Threads: any. A lost update does no harm.
 class region_pace {
  public:
@@ -53,7 +52,7 @@ class region_pace {
   atomic<std::uint64_t> ps_{unknown};  // picoseconds for each element; written by each thread that has run the loop
 };
 
-/// How a part of a loop is run.
+/// Selects how a part of a loop is run.
 enum class region_part : std::uint8_t {
   whole,      ///< run only by this thread
   divisible,  ///< run on a worker, so that other workers can steal parts
@@ -71,10 +70,9 @@ struct region_work {
 };
 
 /// A loop that begins outside of a pool. The calling thread begins, because passing the loop to the pool takes longer
-/// than a short loop. The last run of the loop, or the time of its first numbers, may show that the remaining part is
-/// worth waking a worker. Then the thread offers that part to the pool and continues until nothing is left. So a worker
-/// that starts late does no harm.
-/// Threads: one that is not a worker. Blocks: until the loop has ended.
+/// than a short loop. If the last run of the loop, or the time of its first numbers, shows that the remaining part is
+/// worth waking a worker, the thread offers that part to the pool. The thread itself continues until nothing is left,
+/// so a worker that starts late does no harm. Threads: a thread that is not a worker. Blocks: until the loop has ended.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class BRAID_API outside_region {
  public:
@@ -82,7 +80,7 @@ class BRAID_API outside_region {
   outside_region(pool& pool, const region_work& work, region_pace& pace, const clock_source& clock = steady_time())
       : pool_(pool), id_(pool.id()), work_(work), pace_(pace), clock_(clock) {}
 
-  /// Runs the loop. Errors: one of the exceptions of its parts, rethrown when all parts that had begun have ended.
+  /// Runs the loop. Errors: one of the exceptions of the parts, rethrown when all parts that had begun have ended.
   void run();
 
  private:

@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_divider.hpp: partitions in place: each block first, then swaps elements on the wrong side.
+// braid/task/detail/parallel_divider.hpp: partitions in place: first partitions each block, then swaps the elements
+// that are on the wrong side.
 #pragma once
 
 #include <braid/task/detail/division.hpp>
@@ -21,7 +22,8 @@
 
 namespace braid::detail {
 
-/// The elements that are on the wrong side, stored as runs of neighbours. Finds the n-th such element.
+/// The elements that are on the wrong side of a partition, stored as runs of neighbours. `nth` finds the n-th such
+/// element.
 class misplaced {
  public:
   void add(std::size_t from, std::size_t to) {
@@ -35,8 +37,8 @@ class misplaced {
     std::size_t index;
     std::size_t neighbours;  // including this one
   };
-  /// Returns the index of the n-th element, and the number of elements from this element to the end of its run.
-  /// Requires number < total().
+  /// Returns the index of element number `number`, and the number of elements from this element to the end of its run.
+  /// Requires that `number` is less than `total()`.
   [[nodiscard]] auto nth(std::size_t number) const -> found {
     const auto next = std::ranges::upper_bound(stretches_, number, {}, &stretch::before);
     const stretch& in = *(next - 1);
@@ -54,7 +56,7 @@ class misplaced {
   std::size_t total_ = 0;
 };
 
-/// Moves the elements of one block for which `belongs(element)` is true to its front.
+/// Moves the elements of one block for which `belongs(element)` is true to the front of the block.
 template <typename Iterator, typename Belongs>
 auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   if constexpr (cheap_to_copy<std::iter_value_t<Iterator>> &&
@@ -64,8 +66,8 @@ auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
     return std::ranges::partition(first, last, std::ref(belongs)).begin();
 }
 
-/// Moves the elements for which `belongs(element)` is true to the front, and returns their number. The order of
-/// elements is not kept.
+/// Moves the elements for which `belongs(element)` is true to the front, and returns the number of these elements. The
+/// order of elements is not kept.
 template <typename Stop, typename Iterator, typename Belongs>
 auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, const Belongs& belongs,
                 parallel_options options) -> unless_stopped<Stop, std::size_t> {
@@ -100,8 +102,8 @@ auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, cons
   return unless_left_out(stop, is_whole, middle);
 }
 
-/// The pivot of a partition. If copies are cheap, it is a copy: the compiler can keep a copy in a register, because
-/// stores to the elements cannot change it.
+/// The pivot of a partition. If copies are cheap, the pivot is a copy of the element. The compiler can keep a copy in a
+/// register, because stores to the elements cannot change it.
 template <typename Iterator>
 struct pivot {
   static constexpr bool is_copy = cheap_to_copy<std::iter_value_t<Iterator>>;

@@ -1,5 +1,5 @@
-// braid/task/detail/parallel_filter.hpp: stream compaction: marks the elements to keep, counts them per block, moves
-// them.
+// braid/task/detail/parallel_filter.hpp: stream compaction: marks the elements to keep, counts them in each block, and
+// moves them.
 #pragma once
 
 #include <braid/task/detail/division.hpp>
@@ -19,7 +19,8 @@
 
 namespace braid::detail {
 
-/// A bit for each element that tells whether it is kept, and the output position of each block's first kept element.
+/// A bit for each element, which is set if the element is kept, and the output position of each block's first kept
+/// element.
 class kept_elements {
  public:
   explicit kept_elements(const blocks& all)
@@ -87,7 +88,7 @@ auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const Is
   return is_whole;
 }
 
-/// Copies the elements for which `is_wanted(proj(element))` is true, in order, and returns the end of the copies.
+/// Copies the elements for which `is_wanted(proj(element))` is true, in their order, and returns the end of the copies.
 template <typename Stop, typename Iterator, typename Out, typename Pred, typename Proj>
 auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out out, Pred& is_wanted, Proj& proj,
                  parallel_options options) -> unless_stopped<Stop, Out> {
@@ -127,8 +128,8 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
   }
 }
 
-/// Moves the first element of each run of equal elements to the front, in order, and returns their end. Once elements
-/// are being moved, a stop has no effect.
+/// Moves the first element of each run of equal elements to the front, in their order, and returns the end of these
+/// elements. Once elements are being moved, a stop has no effect.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
                  parallel_options options) -> unless_stopped<Stop, Iterator> {

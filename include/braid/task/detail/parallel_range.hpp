@@ -1,5 +1,5 @@
-// braid/task/detail/parallel_range.hpp: a parallel loop over numbers from 0 that is split when idle workers request
-// work.
+// braid/task/detail/parallel_range.hpp: a parallel loop over numbers from 0. The loop is split when idle workers
+// request work.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -19,8 +19,8 @@
 
 namespace braid::detail {
 
-/// Returns the number of elements in a chunk. It depends only on the number of elements, so that results do not depend
-/// on the machine.
+/// Returns the number of elements in a chunk. The result depends only on the number of elements of the loop, so that
+/// the results of algorithms do not depend on the machine.
 constexpr auto choose_grain(std::size_t count, parallel_options options) noexcept -> std::size_t {
   constexpr std::size_t chunks = 128;
   constexpr std::size_t max_count = 512;
@@ -31,13 +31,13 @@ constexpr auto choose_grain(std::size_t count, parallel_options options) noexcep
 template <typename Stop, typename Chunk>
 class range_work {
  public:
-  /// Constructs the loop. `elements_of_each` is the number of elements that each index represents; it makes the
-  /// measured times of different loops comparable.
+  /// Constructs the loop. `elements_of_each` is the number of elements that each index represents; with it, the
+  /// measured times of different loops can be compared.
   range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
       : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}
 
-  /// Runs the loop for all numbers below `count`. Errors: the first exception of a chunk, or one thrown at about the
-  /// same time, after all chunks have ended.
+  /// Runs the loop for all numbers below `count`. Errors: the first exception of a chunk, or an exception that was
+  /// thrown at about the same time; it is rethrown after all chunks have ended.
   void run(std::size_t count) {
     if (worker_of_thread != nullptr)
       run_part(0, count);

@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// Combines `value` with a total. If the total has no value yet, `value` becomes the total.
+/// Combines a total with `value`. If the total has no value yet, `value` becomes the total.
 template <typename T, typename Combine, typename Value>
 void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
   if (!total)
@@ -32,17 +32,17 @@ void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
     total.emplace(T(std::invoke(combine, *std::move(total), std::forward<Value>(value))));
 }
 
-/// Whether the total that is written for an element includes the element.
+/// Selects whether the total that is written for an element includes the element.
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
 /// The number of totals that are computed side by side, each for its own part of the elements. An addition waits only
-/// for the previous one of the same part, so a core can execute several at once.
+/// for the previous addition in the same part, so a core can execute several additions at once.
 template <typename T>
 inline constexpr std::size_t scan_lanes =
     std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T> && sizeof(T) <= 32 ? 4 : 1;
 
-/// The bounds of the parts of `count` elements: all parts have the same size, except for the last part, which has the
-/// remaining elements.
+/// The bounds of the parts into which `count` elements are divided. All parts have the same size, except for the last
+/// part, which has the remaining elements.
 template <std::size_t Lanes>
 struct scan_parts {
   static constexpr std::size_t min_part = 16;  // fewer have no time to gain
@@ -145,9 +145,9 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
 }
 
 /// Computes the total before each part from the totals of all parts. If there are many groups, they are divided into
-/// blocks: n groups into about √n blocks of √n groups. So an addition waits only for additions in the same block, and
-/// for the totals of earlier blocks. The division depends only on the number of groups, so rounding errors of sums are
-/// reproducible.
+/// blocks: n groups into about √n blocks of √n groups. So an addition waits only for other additions in the same block,
+/// and for the totals of earlier blocks. The division depends only on the number of groups, so rounding errors of sums
+/// are reproducible.
 template <typename T, typename Combine>
 class scan_blocks {
  public:
@@ -242,7 +242,8 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
   };
   const auto size_of = [&](std::size_t group) { return std::min(grain, count - group * grain); };
 
-  // One entry for each part of a group: first its total, later the total of everything before it.
+  // The entries for the parts of the groups. An entry first holds the total of its part, and later the total of
+  // everything before the part.
   std::vector<std::optional<T>> totals(groups * lanes);
   const auto sum_up = [&](std::size_t from, std::size_t to) {
     for (std::size_t group = from; group != to; ++group)

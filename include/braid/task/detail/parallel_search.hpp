@@ -18,7 +18,7 @@
 
 namespace braid::detail {
 
-/// Whether the first match is wanted, or whether any match will do.
+/// Selects whether a search must find the first match, or whether any match is sufficient.
 enum class search_for : unsigned char { first, any };
 
 /// The best match of a search so far.
@@ -26,7 +26,7 @@ class found_place {
  public:
   explicit found_place(std::size_t count) noexcept : place_(count) {}
 
-  /// Returns whether a match at `index` would not improve the result.
+  /// Returns true if a match at `index` would not improve the result.
   [[nodiscard]] auto is_before(std::size_t index) const noexcept -> bool { return place_.load(relaxed) <= index; }
 
   void report(std::size_t index) noexcept {
@@ -72,8 +72,8 @@ auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred&
   return unless_left_out(stop, is_whole, static_cast<distance>(total.load(relaxed)));
 }
 
-/// Returns the best element, and the first of several equal ones. `best(from, to)` returns the best element of a part.
-/// `is_better(b, a)` returns whether the later element `b` replaces `a`.
+/// Returns the best element. If several elements are equally good, returns the first of them. `best(from, to)` returns
+/// the best element of a part. `is_better(b, a)` returns whether the later element `b` replaces `a`.
 template <typename Stop, typename Iterator, typename Best, typename Better>
 auto best_of_all(const Stop& stop, const Iterator& first, std::size_t count, const Best& best, const Better& is_better,
                  parallel_options options) -> unless_stopped<Stop, Iterator> {

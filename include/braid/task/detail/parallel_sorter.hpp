@@ -94,8 +94,8 @@ struct quick_sorter {
  private:
   static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
 
-  /// A range to sort. If the range is not the first part of the whole range, its elements are not less than the element
-  /// directly before it.
+  /// A part of a range that must be sorted. Unless it is the first part of the range, its elements are not less than
+  /// the element directly before the part.
   template <typename Iterator>
   struct part {
     Iterator first;
@@ -149,15 +149,16 @@ struct quick_sorter {
     insert_all(rest.first, rest.last, all);
   }
 
-  /// Returns whether the pivot equals the element before the part. In that case no element of the part is less than the
-  /// pivot. So all elements that equal the pivot are in their final place once they are moved to the front.
+  /// Returns whether the pivot equals the element before the part. If so, no element of the part is less than the
+  /// pivot. All elements that equal the pivot are then in their final positions once they are moved to the front.
   template <typename Iterator, typename Sorting>
   static auto has_no_less(const part<Iterator>& rest, Sorting& all) -> bool {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);
   }
 
   /// Partitions by the first element. Returns two iterators. The elements before the first iterator are not greater
-  /// than the elements between the two iterators. The elements from the second iterator on are not less than these.
+  /// than the elements between the two iterators. The elements from the second iterator on are not less than the
+  /// elements between the iterators.
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
@@ -170,8 +171,8 @@ struct quick_sorter {
     }
   }
 
-  /// Moves all elements that equal the first one to the front, and returns their end. Requires that no element is less
-  /// than the first.
+  /// Moves all elements that equal the first element to the front, and returns the end of these elements. Requires that
+  /// no element is less than the first element.
   template <typename Iterator, typename Sorting>
   static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
@@ -199,7 +200,7 @@ struct quick_sorter {
     return {high, high + 1};
   }
 
-  /// Sorts by insertion. Used for a small number of elements.
+  /// Sorts by insertion. It is used for a small number of elements.
   template <typename Iterator, typename Sorting>
   static void insert_all(Iterator first, Iterator last, Sorting& all) {
     for (Iterator next = first; next != last; ++next) {
@@ -249,7 +250,8 @@ struct merge_sorter {
     }
   }
 
-  /// The elements of the earlier half, moved to separate memory, and the space that they left for the merge.
+  /// The elements of the earlier half, which were moved to separate memory, and the space that they have left for the
+  /// merge.
   template <typename Iterator>
   struct moved_away {
     std::vector<std::iter_value_t<Iterator>> elements;

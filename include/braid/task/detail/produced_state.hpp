@@ -1,4 +1,5 @@
-// braid/task/detail/produced_state.hpp: the state of a result of a user's callable, which may itself return a future.
+// braid/task/detail/produced_state.hpp: the state of a future whose result a user's callable produces. The callable may
+// itself return a future.
 #pragma once
 
 #include <braid/task/detail/future_state.hpp>
@@ -15,16 +16,16 @@ class future;
 
 namespace detail {
 
-/// The state of a future that was consumed, and whether it may have readers.
+/// The state of a future that was consumed, and whether the future may have readers.
 template <typename T>
 struct consumed {
   future_state<T>* state;
   readers others;
 };
 
-/// Access to private functions of futures, for the library only.
+/// Gives the library access to private functions of futures.
 struct future_access {
-  /// Creates a future that takes over one reference.
+  /// Creates a future that takes over a reference to the state.
   template <typename T>
   static auto make(future_state<T>& state) noexcept -> future<T> {
     return future<T>(state);
@@ -36,7 +37,7 @@ struct future_access {
     return from.consume();
   }
 
-  /// Returns the state of a future, or null if it has none.
+  /// Returns the state of a future, or null if the future has no state.
   template <typename T>
   static auto find_state(const future<T>& of) noexcept -> future_state<T>* {
     return of.state_;
@@ -64,7 +65,8 @@ inline constexpr bool is_future = !std::is_same_v<typename unwrapped<kept<R>>::t
 template <typename R>
 using future_value = typename unwrapped<kept<R>>::type;
 
-/// A state whose value is the result of a callable or, if the result is a future, that future's value.
+/// A state whose value is the result of a callable. If the result is a future, the value of the state is that future's
+/// value.
 template <typename R>
 class produced_state : public future_state<future_value<R>> {
   using base = future_state<future_value<R>>;

@@ -22,7 +22,7 @@ namespace braid::detail {
 template <typename T, typename Stop, typename Iterator, typename Combine, typename Proj>
 class reduction {
  public:
-  /// The result for a part of the range. It is empty if a stop was requested.
+  /// The result for a part of the range. The result is empty if a stop was requested.
   using part = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, std::optional<T>>;
 
   reduction(const Stop& stop, Iterator first, Combine& combine, Proj& proj, std::size_t grain) noexcept
@@ -50,7 +50,7 @@ class reduction {
     return spread(std::nullopt, from, to, choose_step(to - from));
   }
 
-  /// Combines two results from left to right.
+  /// Combines the results of a left part and a right part.
   [[nodiscard]] auto both(part left, part right) const -> part {
     if constexpr (std::is_same_v<part, T>)
       return std::invoke(combine_, std::move(left), std::move(right));

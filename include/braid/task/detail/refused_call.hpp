@@ -39,7 +39,8 @@ template <typename T>
   requires(is_lazy_argument<T> && !computed_task<T>)
 inline constexpr bool is_valueless_task<T> = std::is_void_v<typename std::remove_cvref_t<T>::value_type>;
 
-/// The result type of a call of a copy of the callable, with copies of the arguments; void if there is no such call.
+/// The type of the result when a copy of the callable is called with copies of the arguments. It is void if this call
+/// is not possible.
 template <typename... All>
 struct returned_work {
   using type = void;
@@ -62,8 +63,8 @@ struct has_call_operator {
 template <typename T>
 struct doubled_call_operator : T, has_call_operator {};
 
-/// True if objects of the type can be called with some arguments. A class has a call operator, perhaps a template, if
-/// the name operator() becomes ambiguous in a class that also inherits another call operator.
+/// True if objects of the type can be called with some arguments. A class has a call operator (or a template of one) if
+/// the name operator() becomes ambiguous in a class that inherits from it and from a class with another call operator.
 template <typename T>
 inline constexpr bool has_call = std::is_function_v<std::remove_pointer_t<T>> || std::is_member_pointer_v<T>;
 template <typename T>
@@ -73,7 +74,7 @@ template <typename T>
   requires(std::is_class_v<T> && std::is_final_v<T>)
 inline constexpr bool has_call<T> = true;  // unknown
 
-/// The error in a callable and its arguments.
+/// Describes what is wrong with a callable and its arguments.
 enum class call_fault : std::uint8_t {
   no_callable,
   fork_task,
@@ -104,7 +105,8 @@ consteval auto first_call_fault() -> call_fault {
     return find_call_fault<All...>();
 }
 
-/// Ends the compilation with a clear message. `All` are a callable and arguments with which it cannot be called.
+/// Ends the compilation with a clear message. `All` consists of a callable and of arguments with which the callable
+/// cannot be called.
 template <typename... All>
 struct refused_call {
   static constexpr call_fault found = first_call_fault<All...>();

@@ -11,11 +11,11 @@
 
 namespace braid::detail {
 
-/// Work that a thread outside of a pool offers to share with a worker. The last of the two to use the offer frees it.
-/// If a worker finds the offer withdrawn, it accesses nothing else. So the thread that has withdrawn the offer need not
-/// wait for the worker.
-/// Threads: `run` and `drop` from the thread that takes the job; the other functions from the thread that created it.
-/// Protocol: docs/design/fork_join.md, "Loops that begin outside"
+/// Work that a thread outside of a pool offers to share with a worker. Whichever of the two uses the offer last frees
+/// it. If a worker finds that the offer was withdrawn, it accesses nothing else. So the thread that has withdrawn the
+/// offer need not wait for the worker.
+/// Threads: only the thread that takes the job may call `run` and `drop`; only the thread that created the offer may
+/// call the other functions. Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class region_offer final : public job {
  public:
   using help_fn = void (*)(void* work);
@@ -32,16 +32,16 @@ class region_offer final : public job {
     delete this;
   }
 
-  /// Withdraws the offer. Returns true if `help` was not called and will not be; the queue then frees the offer.
+  /// Withdraws the offer. Returns true if `help` was not called and will not be called; the queue then frees the offer.
   /// Returns false if `ended` is set or will be set.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     return state_.exchange(withdrawn, release) == open;  // edge region_offer.withdrawn: publish, it may be freed
   }
 
-  /// Returns the signal that is set when `help` has returned, or the job was dropped.
+  /// Returns the signal that is set when `help` has returned or the job was dropped.
   [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
 
-  /// Returns the exception of `help`, if any, and frees the offer. Requires that `ended` is set.
+  /// Returns the exception that `help` has thrown, or null, and frees the offer. Requires that `ended` is set.
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr {
     std::exception_ptr thrown = std::move(thrown_);
     delete this;
@@ -56,7 +56,7 @@ class region_offer final : public job {
   static void act(job& self, action what) noexcept {
     auto& mine = static_cast<region_offer&>(self);
     mine.queued_.fetch_sub(1, relaxed);
-    // edge region_offer.withdrawn: observe that the poster does not use the offer any more
+    // edge region_offer.withdrawn: observe the poster's last use of the offer
     if (mine.state_.exchange(taken, acquire) == withdrawn) return delete &mine;
     if (what == action::run) mine.help();
     mine.ended_.set();

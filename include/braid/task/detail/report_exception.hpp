@@ -8,7 +8,8 @@
 
 namespace braid::detail {
 
-/// Passes the exception of a job to `on_error`. If `on_error` is empty or throws, too, the message goes to stderr.
+/// Passes the exception of a job to `on_error`. If `on_error` is empty, or if it throws an exception itself, the
+/// message goes to stderr.
 BRAID_API void report_job_exception(const error_callback& on_error, std::exception_ptr error,
                                     const error_callback::origin& origin) noexcept;
 

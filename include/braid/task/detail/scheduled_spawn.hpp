@@ -1,5 +1,5 @@
-// braid/task/detail/scheduled_spawn.hpp: a call that is spawned at a time: its timer, job, callable and result in one
-// block.
+// braid/task/detail/scheduled_spawn.hpp: a call that is spawned at a given time: its timer, its job, its callable and
+// its result are in one block of memory.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -19,8 +19,9 @@
 
 namespace braid::detail {
 
-/// The call and the state of its future. The future's state holds one of the references to the scheduled work; the last
-/// reference frees the block. Until it settles, the scheduled work holds the producer's reference to the state.
+/// The call and the state of its future. The future's state holds a reference to the scheduled work; when the last
+/// reference is dropped, the block is freed. Until the future settles, the scheduled work holds the producer's
+/// reference to the state.
 template <typename R, typename Call>
 class scheduled_spawn final : public produced_state<R>, private scheduled_state {
  public:
@@ -62,7 +63,7 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   }
   void free() noexcept override { destroy_state(*this); }
 
-  /// Called when the future that the callable returned has settled. It is the only future that this state waits for.
+  /// Called when the future that the callable returned has settled. This is the only future that this state waits for.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }

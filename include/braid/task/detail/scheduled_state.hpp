@@ -1,5 +1,5 @@
-// braid/task/detail/scheduled_state.hpp: work scheduled for a time: it is a timer, then a job, and a timer again if it
-// repeats.
+// braid/task/detail/scheduled_state.hpp: work that is scheduled for a time. It is first a timer, then a job, and then a
+// timer again if the work repeats.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -24,7 +24,7 @@ enum class cancellation : std::uint8_t {
   too_late,   ///< the task had ended, or another thread is just ending it
 };
 
-/// The state of scheduled work, or how it ended.
+/// The current state of scheduled work, or the way in which it has ended.
 enum class schedule_status : std::uint8_t {
   active,     ///< it waits or runs, or its captures are just being destroyed
   done,       ///< the only run has ended
@@ -35,9 +35,9 @@ enum class schedule_status : std::uint8_t {
 
 namespace detail {
 
-/// The state of a scheduled task, without its function. Exactly one part (the timers, the executor's queue or the
-/// running worker) currently owns the work and one reference. Each handle owns another reference, and the last
-/// reference frees the state.
+/// The state of a scheduled task, without its function. At any time, exactly one of the timers, the executor's queue
+/// and the running worker owns the work and a reference. Each handle owns another reference. When the last reference is
+/// dropped, the state is freed.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public droppable_timer, public job {
  public:
@@ -45,9 +45,9 @@ class BRAID_API scheduled_state : public droppable_timer, public job {
   scheduled_state(const scheduled_state&) = delete;
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
-  /// Schedules the first run, and keeps a second reference for the caller. Returns false if the timers are closed; then
-  /// the caller has the only reference. `now` is the time that the caller has already read. With a later reading, a
-  /// first tick that is due now would count as missed.
+  /// Schedules the first run, and keeps a second reference for the caller. Returns false if the timers are closed; the
+  /// caller then has the only reference. `now` is the time that the caller has already read. If the time were read
+  /// again here, a first tick that is due now would count as missed.
   [[nodiscard]] auto start(time_point first, time_point now) noexcept -> bool;
 
   auto cancel() noexcept -> cancellation;

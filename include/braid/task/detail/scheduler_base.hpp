@@ -22,7 +22,7 @@ class local_queues;
 
 /// A scheduling policy together with the queues of other priorities, behind one virtual interface. `work` is the loop
 /// of a worker, which makes no virtual calls. The other functions are for remote posts, and for workers that have no
-/// job. For the policy, see docs/design/pool.md.
+/// job. docs/design/pool.md describes the policy.
 class BRAID_API scheduler_base {
  public:
   scheduler_base() = default;
@@ -50,8 +50,8 @@ class BRAID_API scheduler_base {
   /// the calling worker may take jobs.
   virtual auto run_one(worker& self, search reason) noexcept -> bool = 0;
 
-  /// Runs `awaited` on the calling worker if the job is in the worker's context or in a shared queue, and is found
-  /// there quickly.
+  /// Runs the job `awaited` on the calling worker if the job is in the worker's context or in a shared queue, and can
+  /// be found there quickly.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
   /// Called when a worker has announced that it will sleep, and has not polled again yet.
@@ -81,7 +81,7 @@ class BRAID_API scheduler_base {
   const common_queue* shared_ = nullptr;  // the jobs of priority `normal`, in a policy that has one queue for all
 };
 
-/// Creates the scheduler of a pool. The workers of the pool exist, but have not started.
+/// Creates the scheduler of a pool. When it is called, the workers of the pool exist, but have not started.
 using scheduler_factory = auto (*)(pool& owner, const worker_list& workers) -> std::unique_ptr<scheduler_base>;
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// braid/task/detail/shared_timers.hpp: timers that any thread may arm and disarm; one serving thread fires them.
+// braid/task/detail/shared_timers.hpp: timers that any thread may arm and disarm. One thread, which serves the timers,
+// fires them.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,12 +17,12 @@ namespace braid::detail {
 /// A timer service that any thread may use. One thread must serve it: either in `run`, as the thread of a
 /// `timer_thread` does, or by calling `run_once` between other work. Tests that set the clock themselves also call
 /// `run_once`.
-/// Threads: any; `run` and `run_once` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held only
-/// for that; a wake if the serving thread would sleep too long.
+/// Threads: any, but only one thread at a time may call `run` or `run_once`. Cost: O(1) to arm and to disarm, under a
+/// lock that is held only for that; a wake if the serving thread would sleep too long.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API shared_timers : public timer_service {
  public:
-  /// Constructs the timers. Lifetime: the clock is read until `close`.
+  /// Constructs the timers. Lifetime: the clock must exist until `close` is called.
   explicit shared_timers(const clock_source& clock = steady_time());
 
   /// Closes the timers. Must not be called from a function of a timer.
@@ -31,7 +32,7 @@ class BRAID_API shared_timers : public timer_service {
   /// thread drops `item` at once.
   void arm(timer& item, time_point time) noexcept override;
 
-  /// Disarms `item`: after this call it neither fires nor is dropped.
+  /// Disarms `item`: after this call, the timer neither fires nor is dropped.
   /// Blocks: while `item` fires or is dropped on another thread, so the caller must not hold a lock that the timer's
   /// function acquires.
   void disarm(timer& item) noexcept override;
@@ -41,7 +42,7 @@ class BRAID_API shared_timers : public timer_service {
   /// Serves the timers until they are closed. Requires the system's clock. Blocks: until the timers are closed.
   void run() noexcept;
 
-  /// Fires the timers that are due. Returns the time at which the caller must call `run_once` again, or nothing if no
+  /// Fires all timers that are due. Returns the time at which the caller must call `run_once` again, or nothing if no
   /// timer is pending.
   auto run_once() noexcept -> std::optional<time_point>;
 
@@ -50,13 +51,13 @@ class BRAID_API shared_timers : public timer_service {
   /// Errors: would_deadlock from a function of a timer of these timers.
   [[nodiscard]] auto close() noexcept -> result<std::size_t>;
 
-  /// Returns the part of the timers that scheduled work refers to.
+  /// Returns the part of this object to which scheduled work refers.
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
 
  protected:
   /// A function that is called as `wake(context)` if the serving thread must call `run_once` earlier than planned. It
-  /// is never called after `close`.
-  /// Threads: any, under the lock of the timers, so it must only post.
+  /// is never called after `close`. Threads: any. The caller holds the lock of the timers, so the function may only
+  /// post.
   using wake_fn = void (*)(void* context) noexcept;
   shared_timers(const clock_source& clock, wake_fn wake, void* context);
 
@@ -66,9 +67,9 @@ class BRAID_API shared_timers : public timer_service {
   std::shared_ptr<state> state_;
 };
 
-/// Returns the timers for programs that name no timers. The first use starts their thread. The child of a fork does not
-/// inherit the thread, so the first use there starts a new one. The timers are never destroyed, because armed timers
-/// may exist until the end of the process.
+/// Returns the timers for programs that name no timers. The first use starts their thread. After a fork, the child
+/// process does not have this thread, so the first use there starts a new thread. The timers are never destroyed,
+/// because armed timers may exist until the end of the process.
 /// Threads: any. Errors: std::system_error if the thread cannot be started.
 [[nodiscard]] BRAID_API auto timers_of_process() -> shared_timers&;
 

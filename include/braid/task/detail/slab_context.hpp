@@ -15,17 +15,17 @@
 
 namespace braid::detail {
 
-/// Prevents reuse of a slot of the thread's own ring while a call on this thread still reads the slot. No other thread
-/// allocates slots from that ring, so no lock is needed.
+/// A guard that prevents reuse of a slot of the thread's own ring while a call on this thread still reads the slot. No
+/// other thread allocates slots from that ring, so no lock is needed.
 struct slab_frame {
   std::uint32_t slot;
   slab_frame* outer;
 };
 
-/// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it stays,
-/// because moving it to another processor takes longer. A thread that queues jobs still counts as quick if it has begun
-/// no job for a few microseconds. Only one thread is watched at a time. When it is known whether this thread is quick,
-/// the next thread is watched.
+/// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it is not
+/// stolen, because moving it to another processor takes longer than running it. A thread that queues jobs still counts
+/// as quick if it has begun no job for a few microseconds. Only one thread is watched at a time. When it is known
+/// whether this thread is quick, the next thread is watched.
 class slab_watch {
  public:
   /// Returns the index at which a sweep over `others` contexts begins.
@@ -37,7 +37,7 @@ class slab_watch {
   /// returns true if this is not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
-  /// Records that the thread has stolen jobs and runs them next. The steal took from `begin` until now.
+  /// Records that the thread has stolen jobs and runs them next. The steal lasted from `begin` until now.
   void has_stolen(time_point begin) noexcept;
 
  private:
@@ -84,8 +84,8 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// The result of a thread's last lookup of its context in the slab with this number. Null if the thread has no context
-/// in that slab.
+/// The result of a thread's last lookup of its context: the number of the slab, and the context. The context is null if
+/// the thread has no context in that slab.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;
@@ -105,7 +105,7 @@ class BRAID_API slab_sleepers {
   [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
 
   void wake_one() noexcept;
-  /// Wakes all threads, which then check again what they wait for.
+  /// Wakes all threads. Each thread then checks its condition again.
   void wake_all() noexcept;
 
   /// Counts the calling thread as searching, because it has no job.

@@ -17,10 +17,9 @@ namespace braid::detail {
 
 /// A work-stealing deque of numbers without a private part. Instead of the owner, a thief pays for synchronization: it
 /// crosses the heavy side of the barrier once for each steal of half of the entries. So a thief can steal any entry,
-/// even during a long job of the owner.
-/// Threads: the owner for `try_push` and `pop`, any for the other functions.
-/// Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the THE
-/// protocol). Protocol: docs/design/job_slab.md
+/// even during a long job of the owner. Threads: only the owner may call `try_push` and `pop`; any thread may call the
+/// other functions. Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998
+/// (the THE protocol). Protocol: docs/design/job_slab.md
 template <typename Lock = std::mutex>
 class slab_deque {
  public:
@@ -39,7 +38,7 @@ class slab_deque {
     return true;
   }
 
-  /// Removes the newest entry into `entry`. Returns false if the deque is empty.
+  /// Removes the newest entry and stores it in `entry`. Returns false if the deque is empty.
   [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom == taken_seen_) return false;  // all entries are known to be taken
@@ -52,7 +51,7 @@ class slab_deque {
   }
 
   /// Removes the older half of the entries, rounded up, but not more than `out` can hold. Writes them to `out`, oldest
-  /// first, and returns their number.
+  /// first, and returns the number of removed entries.
   [[nodiscard]] auto steal_half(std::span<std::uint32_t> out) noexcept -> std::size_t {
     if (size() == 0) return 0;
     const std::lock_guard lock(lock_);
@@ -70,22 +69,23 @@ class slab_deque {
     return count;
   }
 
-  /// Returns the number of entries. On threads other than the owner's, it may be slightly out of date.
+  /// Returns the number of entries. On threads other than the owner's, the number may be slightly out of date.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t top = top_.load(relaxed);
     const std::uint64_t bottom = bottom_.load(relaxed);
     return bottom > top ? bottom - top : 0;
   }
 
-  /// Returns false if the deque contains an entry, or if a thief is stealing one. Used for the last poll before sleep.
+  /// Returns false if the deque contains an entry, or if a thief is stealing one. A thread calls this as its last poll
+  /// before it sleeps.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (size() != 0) return false;
     const std::lock_guard lock(lock_);  // a thief raises the top before it has checked the bottom
     return size() == 0;
   }
 
-  /// Returns the number of entries ever added, less those that the owner removed. A change shows that the owner is
-  /// active.
+  /// Returns the number of entries that were ever added, minus the number of entries that the owner has removed. A
+  /// change shows that the owner is active.
   [[nodiscard]] auto bottom() const noexcept -> std::uint64_t { return bottom_.load(relaxed); }
 
  private:
@@ -94,7 +94,8 @@ class slab_deque {
     return bottom - taken_seen_ <= mask_;
   }
 
-  /// Pops the last entry under the lock, because a thief may be claiming it. Returns false if the thief has taken it.
+  /// Pops the last entry under the lock, because a thief may be claiming it. Returns false if a thief has taken the
+  /// entry.
   auto pop_slow(std::uint64_t bottom, std::uint32_t& entry) noexcept -> bool {
     bottom_.store(bottom, release);  // edge slab_deque.entry: publish again what lies below
     const std::lock_guard lock(lock_);

@@ -1,5 +1,5 @@
-// braid/task/detail/slab_lock.hpp: a biased lock of two bytes: one thread locks it without locked operations until
-// another thread uses it.
+// braid/task/detail/slab_lock.hpp: a biased lock of two bytes. One thread can lock it without locked operations, until
+// another thread uses the lock.
 #pragma once
 
 #include <braid/sync/detail/asymmetric_barrier.hpp>
@@ -10,12 +10,12 @@
 
 namespace braid::detail {
 
-/// A biased lock, as in earlier Java virtual machines. The bias owner (`bias_owner`) locks it by a plain store, and
+/// A biased lock, as in earlier Java virtual machines. The bias owner (`bias_owner`) locks it with a plain store, and
 /// then checks that the bias was not revoked (`revoked`). All other threads use the lock word. The first thread that
 /// locks the lock word revokes the bias: it crosses the heavy side of the barrier and waits until the bias owner has
 /// left. From then on, until `unlock_and_rebias`, all threads use the lock word. The bias may pass from thread to
-/// thread by any synchronization. No foreign code runs while the lock is held. Source: Kawachiya, Koseki, Onodera,
-/// "Lock reservation", 2002.
+/// thread by any synchronization. No code of the program runs while the lock is held. Source: Kawachiya, Koseki,
+/// Onodera, "Lock reservation", 2002.
 /// Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
@@ -23,8 +23,8 @@ class slab_lock {
   /// access the lock.
   void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
-  /// Locks for the bias owner. Returns true if the lock word was not needed; then the caller unlocks by `leave`.
-  /// Otherwise it unlocks by `unlock`.
+  /// Locks the lock for the bias owner. Returns true if the lock word was not needed; the caller must then unlock with
+  /// `leave`. If this returns false, the caller must unlock with `unlock`.
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
@@ -38,7 +38,7 @@ class slab_lock {
 
   [[gnu::noinline]] void lock(asymmetric_barrier& barrier) noexcept {
     std::uint8_t seen = word_.load(relaxed);
-    // edge slab_lock.revoked: observe what the last holder did inside
+    // edge slab_lock.revoked: observe what the last holder wrote under the lock
     while ((seen & locked) != 0 || !word_.compare_exchange_weak(seen, seen | locked, acquire, relaxed)) {
       let_others_run();
       seen = word_.load(relaxed);
@@ -56,7 +56,8 @@ class slab_lock {
     word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside
   }
 
-  /// Returns whether the bias owner does not hold the lock. Everything that it did under the lock is then visible.
+  /// Returns true if the bias owner does not hold the lock. Everything that the bias owner wrote under the lock is then
+  /// visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
     return inside_.load(acquire) == 0;  // edge slab_lock.bias: observe what that thread did inside
   }

@@ -34,7 +34,7 @@ enum class slab_access : std::uint8_t { bias_owner, other };
 /// A number that no slot has. It stands for "no slot".
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 
-/// The work that remains for the caller after a step of a job. The slot may already be reused.
+/// The work that is left for the caller after a step of a job. At that time, the slot may already be reused.
 struct slab_step {
   errc refused{};                                          ///< 0 if the step was made
   bool finished = false;                                   ///< true if this step has finished the job
@@ -48,7 +48,7 @@ struct slab_step {
 };
 
 /// A job, with room for its callable. All fields except `pending` change only under the lock. The word and the links
-/// may be read without it. For the bias of the lock, see docs/design/job_slab.md.
+/// may be read without the lock. docs/design/job_slab.md describes the bias of the lock.
 class alignas(cache_line) slab_slot {
  public:
   static constexpr std::size_t room = 80;
@@ -65,7 +65,8 @@ class alignas(cache_line) slab_slot {
   static auto generation_of(std::uint64_t word) noexcept -> std::uint64_t { return word >> 8U; }
   static auto is_finished(std::uint64_t word) noexcept -> bool { return (word & 0x8) != 0; }
 
-  /// Returns the slot's word. If it shows that the job has finished, everything that the job did is visible.
+  /// Returns the slot's word. If the word shows that the job has finished, everything that the job has written is
+  /// visible.
   [[nodiscard]] auto word() const noexcept -> std::uint64_t {
     return word_.load(acquire);  // edge slab_slot.word: observe what the job has done, and the fields of its phase
   }
@@ -81,7 +82,8 @@ class alignas(cache_line) slab_slot {
   // --- Functions for the thread that allocates the slot. ---
 
   /// Claims the slot for a new job if the last job is done and no thread reads its result. Returns the new generation,
-  /// or 0. Afterwards the caller destroys the old callable, constructs the new one, and calls `open`.
+  /// or 0 if the slot cannot be claimed. After a success, the caller destroys the old callable, constructs the new
+  /// callable, and calls `open`.
   [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept -> std::uint64_t;
   void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
   /// Releases a claimed slot without a callable. Called instead of `open`.
@@ -95,12 +97,12 @@ class alignas(cache_line) slab_slot {
   /// Undoes `claim`.
   void unclaim(asymmetric_barrier& barrier) noexcept;
 
-  /// Adds `next`, which is promised, to the jobs that continue this job. If `followed` is set in the result, the caller
-  /// must queue the slot, because the earlier continuations have already run.
+  /// Adds `next`, whose phase must be `promised`, to the jobs that continue this job. If `followed` is set in the
+  /// result, the caller must queue the slot, because the earlier continuations have already run.
   [[nodiscard]] auto append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next, slab_slot* slots,
                             slab_access as) noexcept -> slab_step;
 
-  /// Adds a child: the job does not finish before the child has ended.
+  /// Adds a child. This job will not finish before the child has ended.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
   /// Makes this job a child of `parent`, which already counts it. Returns errc::finished if this job has finished.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
@@ -109,8 +111,8 @@ class alignas(cache_line) slab_slot {
   /// Prevents reuse of the slot. Returns 0, or errc::stale for an old handle.
   [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
   void unpin(asymmetric_barrier& barrier) noexcept;
-  /// Makes the thread that finishes the job wake waiters. Returns false if the job has already finished. Requires a
-  /// pin.
+  /// Records that a thread waits for the job. The thread that finishes the job will then wake waiters. Returns false if
+  /// the job has already finished. Requires that the slot is pinned.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
   /// Passes the callable of a finished, pinned job to the caller. Returns false if an earlier call has already done so.
@@ -118,15 +120,16 @@ class alignas(cache_line) slab_slot {
 
   // --- Functions for the thread that runs or drops the job. ---
 
-  /// Ends the callable, which has returned or will not run. `marks` are `failed`, `dropped` or 0.
+  /// Records that the callable has returned or will not run. `marks` is `failed`, `dropped` or 0.
   [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
   /// Records that a child has ended.
   [[nodiscard]] auto end_child(asymmetric_barrier& barrier) noexcept -> slab_step;
   /// Removes the jobs that were appended since the last call, and returns them as a list linked by `link`. If there are
-  /// none, returns `no_slot`. The slot is then done and no longer belongs to the caller.
+  /// no such jobs, returns `no_slot`; the phase of the slot is then `done`, and the slot no longer belongs to the
+  /// caller.
   [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
 
-  // --- Links, for lists and for the search for cycles. ---
+  // --- The links, which are used for lists and for the search for cycles. ---
 
   [[nodiscard]] auto link() const noexcept -> std::uint32_t { return link_.load(relaxed); }
   void set_link(std::uint32_t next) noexcept { link_.store(next, relaxed); }
@@ -141,7 +144,7 @@ class alignas(cache_line) slab_slot {
     return generation << 8U | static_cast<std::uint64_t>(phase);
   }
   void set(std::uint64_t generation, slab_phase phase, std::uint64_t marks = 0) noexcept {
-    // edge slab_slot.word: publish the fields of the phase and what the job has done
+    // edge slab_slot.word: publish the fields of the phase and what the job has written
     word_.store(word_of(generation, phase) | marks, release);
   }
   [[nodiscard]] auto refusal(std::uint64_t generation) const noexcept -> errc;
@@ -223,7 +226,7 @@ class slab_slot::section {
   return free ? generation : 0;
 }
 
-/// Returns errc::stale if a handle's generation is not the slot's. Called under the lock.
+/// Returns errc::stale if the generation of a handle is not the generation of the slot. Called under the lock.
 inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc {
   return generation_of(word_.load(relaxed)) == generation ? errc{} : errc::stale;
 }
@@ -277,7 +280,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   {
     const section inside(*this, barrier, slab_access::bias_owner);
     // If the count is 1, no children are pending, and no thread can add one, because that requires the lock.
-    // edge slab_slot.ended: observe what the children have done
+    // edge slab_slot.ended: observe what the children have written
     if (pending_.load(acquire) == 1) return finish(marks);
     set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
   }

@@ -1,4 +1,4 @@
-// braid/task/detail/sleepers.hpp: parks idle workers, chooses which worker a post wakes, and runs the monitor.
+// braid/task/detail/sleepers.hpp: parks idle workers, decides which worker a post wakes, and runs the monitor.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,7 +15,7 @@
 
 namespace braid::detail {
 
-/// Why a worker is awake.
+/// The reason why a worker is awake.
 enum class wake_cause : std::uint8_t {
   own,        ///< it did not sleep, because there is work
   claimed,    ///< a post or a shutdown has claimed it, and counted it as searching
@@ -24,13 +24,13 @@ enum class wake_cause : std::uint8_t {
   stop,       ///< the pool stops, and no work is left
 };
 
-/// Returns whether a post may have left its job to a worker that woke for this reason.
+/// Returns whether a post may have woken no worker because it relied on a worker that woke for this reason.
 constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
   return woken == wake_cause::claimed || woken == wake_cause::monitored;
 }
 
 /// Parks and unparks the workers of a pool, and counts searching workers (like Tokio's idle state and Go's spinning
-/// Ms). It queries the scheduler to find out whether there are jobs.
+/// Ms). This class asks the scheduler whether there are jobs.
 /// Protocol: docs/design/pool.md
 class BRAID_API sleepers {
  public:
@@ -49,7 +49,7 @@ class BRAID_API sleepers {
     wake_someone(placed);
   }
 
-  /// Returns whether a worker sleeps, or is about to.
+  /// Returns whether a worker sleeps or is about to sleep.
   [[nodiscard]] auto anybody_sleeps() const noexcept -> bool { return !idle_.none(); }
 
   // --- Functions for workers. ---
@@ -62,12 +62,13 @@ class BRAID_API sleepers {
   [[nodiscard]] static auto is_monitor_due(worker& self) noexcept -> bool;
 
   /// Ends the search of a claimed worker.
-  /// edge sleepers.searching: both, a later post sees what the search found, and this worker sees the jobs of earlier
-  /// posts
+  /// edge sleepers.searching: both, because a later post must see what the search has found, and this worker must see
+  /// the jobs of earlier posts
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job, for two reasons: posts
-  /// may have woken no worker because this worker was searching, and it may have moved several jobs to its own context.
+  /// Wakes another worker if there are more jobs. A worker calls this when it is about to run a job. There are two
+  /// reasons: posts may have woken no worker because this worker was searching, and this worker may have moved several
+  /// jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // moving jobs is like a post
     if (!idle_.none()) call_others(self, jobs);
@@ -78,14 +79,14 @@ class BRAID_API sleepers {
   /// Returns whether a worker that finds no work should end.
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
-  /// Returns whether a thread has found that no work is left for idle workers.
+  /// Returns whether a worker has found that no work is left for idle workers.
   [[nodiscard]] auto is_quiescent() const noexcept -> bool { return phase_.load(relaxed) == phase::quiescent; }
 
   /// Blocks until no job is queued or running.
   void wait_idle(scheduler_base& jobs) noexcept;
 
-  /// Makes workers that find no work end from now on. Requires that the scheduler is closed. May be called again, and
-  /// by several threads.
+  /// Makes workers that find no work end from now on. Requires that the scheduler is closed. You may call it several
+  /// times, and from several threads.
   void stop(scheduler_base& jobs) noexcept;
 
  private:

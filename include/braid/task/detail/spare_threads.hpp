@@ -24,17 +24,17 @@ class scheduler_base;
 /// time owns the context of a worker: the thread that was started with the pool, or a spare thread. When a job blocks
 /// on a future, its thread passes the context to a spare thread, so that the worker's other jobs continue. When the
 /// future is ready, the blocked thread requests the context. The current owner returns the context at the end of its
-/// own job, or when that job blocks. No job runs on top of a blocked stack frame, so no job can deadlock the blocked
-/// one.
-/// Threads: `self` is a context that the caller owns.
-/// Protocol: docs/design/future.md
+/// own job, or when that job blocks. No job runs on top of the stack of a blocked job, so no job can deadlock the
+/// blocked job. Threads: any; the argument `self` must be a context that the caller owns. Protocol:
+/// docs/design/future.md
 class BRAID_API spare_threads {
  public:
   /// The function that a spare thread runs. Its arguments are the number of the thread, which is the lowest free
   /// number, and a function that does the thread's work.
   using thread_body = std::function<void(std::size_t number, const std::function<void()>& serve)>;
 
-  /// Constructs the set. At most `max_threads` exist at once, and at most `max_idle` of them stay when they are idle.
+  /// Constructs the set. At most `max_threads` spare threads exist at a time, and at most `max_idle` of them stay when
+  /// they are idle.
   spare_threads(scheduler_base& jobs, std::size_t max_threads, std::size_t max_idle, thread_body around)
       : jobs_(jobs), max_threads_(max_threads), max_idle_(max_idle), around_(std::move(around)) {}
   spare_threads(const spare_threads&) = delete;
@@ -51,20 +51,20 @@ class BRAID_API spare_threads {
   /// keeps the context.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
-  /// Blocks until the caller owns the context again. `helps` is the caller's count of nested stolen forks, which is
-  /// restored.
+  /// Blocks until the caller owns the context again. `helps` is the number of stolen forks that are nested on the
+  /// caller's stack; it is stored in the context again.
   void reacquire(worker& self, std::uint32_t helps) noexcept;
 
-  /// Passes the context to the first thread that waits to get it back, and returns when the caller owns it again. If
-  /// the stack of the calling thread contains no code of the program, `marker` is the marker of this thread; otherwise
-  /// it is null.
+  /// Passes the context to the first thread that waits to get it back. Returns when the caller owns the context again.
+  /// If the stack of the calling thread contains no code of the program, `marker` is the marker of this thread;
+  /// otherwise it is null.
   void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
   /// Blocks for a moment, but returns early if a thread requests the context of this worker. Used instead of a sleep
   /// while blocked threads have unfinished jobs of this context, because these threads will request the context.
   static void pause(worker& self) noexcept;
 
-  /// Ends the spare threads. Requires that no blocked thread will return to a context.
+  /// Ends the spare threads. Requires that no blocked thread will request a context again.
   void join() noexcept;
 
   /// Returns the number of threads that were started so far.

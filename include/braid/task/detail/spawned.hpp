@@ -1,4 +1,4 @@
-// braid/task/detail/spawned.hpp: a spawned job: its callable, its arguments and its result in one block.
+// braid/task/detail/spawned.hpp: a spawned job: its callable, its arguments and its result are in one block of memory.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -86,7 +86,7 @@ class spawned final : public produced_state<R> {
     this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }
 
-  /// Called when the future that the callable returned has settled. It is the only future that this state waits for.
+  /// Called when the future that the callable returned has settled. This is the only future that this state waits for.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }
@@ -111,7 +111,8 @@ struct call_of<Seen, Fn, Args...> : std::invoke_result<std::decay_t<Fn>, Seen, s
 template <typename Stop, typename Fn, typename... Args>
 using call_result = typename call_of<typename Stop::seen, Fn, Args...>::type;
 
-/// The future of a spawned job, and whether the executor accepted the job. If it did not, the future has failed.
+/// The future of a spawned job, and whether the executor accepted the job. If the executor refused the job, the future
+/// has failed.
 template <typename R>
 struct spawn_attempt {
   future<future_value<R>> work;

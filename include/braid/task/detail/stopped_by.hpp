@@ -1,4 +1,5 @@
-// braid/task/detail/stopped_by.hpp: a common interface of stop sources: whether work was stopped, and for which reason.
+// braid/task/detail/stopped_by.hpp: a common interface of stop sources, which return whether work was stopped and for
+// which reason.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -35,7 +36,7 @@ struct stopped_by_token {
   std::stop_token token;
 };
 
-/// A stop source that combines the future of the work and its executor.
+/// A stop source that is stopped by the future of the work or by the executor of the work.
 class stopped_by_future {
  public:
   using seen = std::stop_token;

@@ -7,23 +7,22 @@
 
 namespace braid::detail {
 
-/// The outcome of a push to a strand.
+/// The outcome of a push to a strand (the queue of a serial executor).
 enum class strand_push : std::uint8_t {
   queued,  ///< the thread that holds the strand will run it
   first,   ///< no thread held the strand; now the caller does
 };
 
 /// A lock-free MPSC queue of elements with a member `T* next`. Any thread may push. The thread that owns the strand
-/// removes elements. At most one thread at a time owns the strand, and everything that earlier owners did is visible to
-/// it.
-/// Threads: `push` and `is_idle` from any; the other functions from the thread that owns the strand.
-/// Protocol: docs/design/serial_executor.md
+/// removes elements. At most one thread at a time owns the strand. Everything that earlier owners have written is
+/// visible to the owner. Threads: any thread may call `push` and `is_idle`; only the thread that owns the strand may
+/// call the other functions. Protocol: docs/design/serial_executor.md
 template <typename T>
 class strand_queue {
  public:
   /// Creates an empty queue that no thread owns.
   strand_queue() noexcept : head_(idle()) {}
-  /// Tag for an empty queue that the constructing thread owns.
+  /// A tag for the constructor of an empty queue that the constructing thread owns.
   struct held {};
   explicit strand_queue(held /*by the caller*/) noexcept : head_(nullptr) {}
 
@@ -31,7 +30,7 @@ class strand_queue {
     T* seen = head_.load(relaxed);
     do {
       element.next = seen == idle() ? nullptr : seen;
-      // edge strand.job: publish the element; edge strand.owner: observe what the last holder did
+      // edge strand.job: publish the element; edge strand.owner: observe what the last owner has written
     } while (!head_.compare_exchange_weak(seen, &element, acq_rel, relaxed));
     return seen == idle() ? strand_push::first : strand_push::queued;
   }
@@ -47,11 +46,11 @@ class strand_queue {
   [[nodiscard]] auto try_release() noexcept -> bool {
     T* seen = head_.load(relaxed);
     if (seen != nullptr) return false;
-    // edge strand.owner: publish what this holder did, for the next one
+    // edge strand.owner: publish what this owner has written, so that the next owner sees it
     return head_.compare_exchange_strong(seen, idle(), release, relaxed);
   }
 
-  /// Returns whether no thread owns the strand. If so, everything that earlier owners did is visible.
+  /// Returns whether no thread owns the strand. If so, everything that earlier owners have written is visible.
   [[nodiscard]] auto is_idle() const noexcept -> bool {
     return head_.load(acquire) == idle();  // edge strand.owner: observe what the last holder did
   }
@@ -70,7 +69,8 @@ class strand_queue {
     return oldest;
   }
 
-  // The value of idle(): empty and not owned. Null: empty and owned. Any other value: the newest element, and owned.
+  // The value idle() means that the queue is empty and no thread owns the strand. Null means that the queue is empty
+  // and a thread owns the strand. Any other value is the newest element, and a thread owns the strand.
   atomic<T*> head_;
 };
 

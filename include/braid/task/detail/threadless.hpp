@@ -1,4 +1,4 @@
-// braid/task/detail/threadless.hpp: the base of executors without threads; the base counts the threads that run jobs of
+// braid/task/detail/threadless.hpp: the base class of executors without threads. It counts the threads that run jobs of
 // the executor.
 #pragma once
 
@@ -17,14 +17,15 @@
 
 namespace braid::detail {
 
-/// Returns the innermost executor without threads whose job the calling thread runs, or null if it runs no such job.
+/// If the calling thread runs a job of an executor without threads, returns that executor; if such jobs are nested, the
+/// executor of the innermost job. Otherwise returns null.
 [[nodiscard]] BRAID_API auto threadless_here() noexcept -> executor*;
 
 /// Returns whether the calling thread runs a job of an executor without threads. Forks of such a job are called at
 /// once, unless the thread is a worker.
 [[nodiscard]] inline auto runs_inline() noexcept -> bool { return threadless_here() != nullptr; }
 
-/// An executor that runs its jobs on the threads that call it.
+/// An executor without threads of its own. It runs its jobs on threads that call its functions.
 class BRAID_API threadless : public executor {
  public:
   [[nodiscard]] auto is_current() const noexcept -> bool override;
@@ -41,7 +42,7 @@ class BRAID_API threadless : public executor {
   void request_stop() { stop_.request_stop(); }
 
   /// Counts a thread that uses the executor. Returns false if `close_entry` was called before; the thread is counted in
-  /// that case, too.
+  /// that case as well.
   auto enter() noexcept -> bool { return (inside_.fetch_add(1, relaxed) & closed) == 0; }
   void leave() noexcept;
 

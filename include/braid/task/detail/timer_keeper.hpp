@@ -1,4 +1,4 @@
-// braid/task/detail/timer_keeper.hpp: the timer service that scheduled work refers to; it may outlive the thread that
+// braid/task/detail/timer_keeper.hpp: the timer service to which scheduled work refers. It may outlive the thread that
 // fires the timers.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// The part of `shared_timers` that may outlive them. After their end, no timer can be armed and none is pending.
-/// Threads: any.
+/// The part of a `shared_timers` object that may outlive the object. After the end of that object, no timer can be
+/// armed and no timer is pending. Threads: any.
 class BRAID_API timer_keeper {
  public:
   timer_keeper() = default;
@@ -17,12 +17,12 @@ class BRAID_API timer_keeper {
   auto operator=(const timer_keeper&) -> timer_keeper& = delete;
   virtual ~timer_keeper();
 
-  /// Arms `item` for `time`. Returns false if the timers are closed; then `item` neither fires nor is dropped. If it
-  /// returns true, `item` may have fired already.
+  /// Arms `item` for `time`. Returns false if the timers are closed; in that case `item` neither fires nor is dropped.
+  /// When this returns true, `item` may already have fired.
   [[nodiscard]] virtual auto try_arm(timer& item, time_point time) noexcept -> bool = 0;
 
-  /// Removes `item`. Returns true if it was pending; then it neither fires nor is dropped. In both cases, no other
-  /// thread runs a function of `item` afterwards.
+  /// Removes `item`. Returns true if `item` was pending; in that case it neither fires nor is dropped. When this
+  /// returns, no other thread runs a function of `item`.
   virtual auto retract(timer& item) noexcept -> bool = 0;
 
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;

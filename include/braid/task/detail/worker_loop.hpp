@@ -17,9 +17,9 @@
 
 namespace braid::detail {
 
-/// Runs the loop of a worker. In each iteration, the worker returns its context if another thread waits for the
-/// context, and runs its driver if the driver is due. Then it searches for a job or a fork, and runs it. If there is no
-/// work, the worker waits.
+/// Runs the loop of a worker. In each iteration, the worker passes its context to another thread if that thread waits
+/// for the context, and runs its driver if the driver is due. Then it searches for a job or a fork, and runs it. If
+/// there is no work, the worker waits.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   code_marker* const marker = outermost_code_marker();
@@ -43,15 +43,15 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
   }
 }
 
-/// Passes the worker context to a thread that needs it to continue its job. Returns when the caller owns the context
-/// again.
+/// Passes the worker context to a thread that needs the context to continue its own job. Returns when the caller owns
+/// the context again.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::return_context(worker& self, code_marker* marker) noexcept {
   if (self.absent != 0) [[unlikely]]
     owner_.spare_threads_->yield_context(self, marker);
 }
 
-/// Runs the driver if it is due. A worker that was woken for jobs must poll for jobs first, because posts rely on it.
+/// Runs the driver if it is due. A worker that was woken for jobs must poll for jobs first, because posts rely on this.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_driver_if_next(worker& self, wake_cause woken) noexcept {
   if (!self.has_own_work) return;
@@ -72,7 +72,7 @@ auto scheduler_for<Policy>::why_after(worker& self, wake_cause woken) noexcept -
   }
 }
 
-/// Ends the search that began with a wake, and records whether posts may have relied on it.
+/// Ends the search that began with a wake, and records whether posts may have relied on this search.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::end_search(worker& self, wake_cause woken) noexcept {
   if (woken == wake_cause::claimed) owner_.sleepers_->end_search();
@@ -141,8 +141,8 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
   return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
 }
 
-/// Returns the next of the jobs that the last poll found. Polls again only if that poll found many jobs, because each
-/// poll takes cache lines away from a producer that is writing to the inbox.
+/// Returns the next job among those that the last poll found. Polls again only if that poll found many jobs, because
+/// each poll takes cache lines away from a producer that is writing to the inbox.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
@@ -154,8 +154,9 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// Runs the jobs in the worker's own context until something requires a poll of other queues. They are the jobs that
-/// `next` would return, but without its overhead. Returns false when no job is left in the context.
+/// Runs the jobs in the worker's own context until something requires a poll of other queues. These are the jobs that
+/// `next` would return, but this function avoids the overhead of `next`. Returns false when no job is left in the
+/// context.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.fairness.until_fair - 1);
@@ -176,9 +177,9 @@ auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   return more;
 }
 
-/// Polls the inbox for newly posted jobs. If the previous poll found almost none, the worker has caught up with a
-/// producer, and first backs off. Without a back-off, the poll would take cache lines away from the producer, and find
-/// only a job or two.
+/// Polls the inbox for newly posted jobs. If the previous poll found almost no job, the worker has caught up with a
+/// producer, and backs off first. Without this pause, the poll would take cache lines away from the producer, and find
+/// only one or two jobs.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_fresh(worker& self) noexcept -> bool {
   if (owner_.looks_before_sleep_ != 0 && self.idle.since_look * self.pace.average() < worth_a_backoff)
@@ -241,15 +242,15 @@ auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> 
 }
 
 /// Runs a fork on a worker while the worker's job waits for something other than a fork. Other workers may run the
-/// forks of that job in the meantime. The worker runs forks of other workers only if it has no own forks, so that a
-/// thief's deque contains only work of the stolen fork. A spare thread also runs forks of the waiting job.
+/// forks of that job in the meantime. The worker runs forks of other workers only if it has no forks of its own, so
+/// that a thief's deque contains only work of the stolen fork. A spare thread also runs forks of the waiting job.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
   if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
   return (self.absent != 0 || fork_exchange::has_none(self)) && forks_.help(self);
 }
 
-/// Runs the regular checks at the start of a batch of jobs: at most every ten microseconds or so, and at least every 64
+/// Runs the regular checks at the start of a batch of jobs: at most about every ten microseconds, and at least every 64
 /// jobs.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::look_up(worker& self) noexcept {
@@ -263,8 +264,8 @@ void scheduler_for<Policy>::look_up(worker& self) noexcept {
 }
 
 /// Backs off after the worker has run out of jobs. If a producer has posted several jobs since the last back-off, it
-/// probably continues to write, so the next poll is late. If a producer posts a single job and waits for it, the next
-/// poll is early.
+/// probably continues to write, so the worker polls late. If a producer posts a single job and waits for it, the worker
+/// polls early.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   const std::uint64_t begun = self.counters.jobs.load(relaxed);
@@ -275,7 +276,8 @@ void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
 
 /// Polls for jobs before the worker sleeps. It polls only about once in a microsecond, because each poll takes cache
 /// lines away from a producer that is writing. After jobs that came one at a time, it polls more often at first. It
-/// does not poll before the worker's first job, while a large pool starts. Returns true if there is a job again.
+/// does not poll before the worker's first job, because a large pool may still be starting. Returns true if there is a
+/// job again.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
@@ -289,8 +291,9 @@ auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   return false;
 }
 
-/// Runs the driver, and then the forks that the driver has left, as after a job. Whether the driver has more work is
-/// checked after the next job, because jobs may be long. If jobs are short, it is checked less and less often.
+/// Runs the driver, and then the forks that the driver has left, as the loop does after a job. Whether the driver has
+/// more work is checked after the next job, because jobs may be long. If jobs are short, it is checked less and less
+/// often.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work_beside_jobs(worker& self) noexcept {
   const std::uint32_t position = self.forks.position();

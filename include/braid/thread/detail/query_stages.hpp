@@ -1,4 +1,4 @@
-// braid/thread/detail/query_stages.hpp: the stages of a query; each stage gets its values from the previous one.
+// braid/thread/detail/query_stages.hpp: the stages of a query. Each stage gets its values from the previous stage.
 #pragma once
 
 #include <cstddef>

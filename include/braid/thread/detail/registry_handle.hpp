@@ -1,5 +1,5 @@
-// braid/thread/detail/registry_handle.hpp: a handle of the registry of threads for options, without the registry's
-// queries.
+// braid/thread/detail/registry_handle.hpp: a handle of a registry of threads, for options. It does not need the header
+// with the registry's queries.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -11,7 +11,8 @@ namespace braid {
 
 class thread_registry;
 
-/// The label of a thread in a registry. It may have any length, and is independent of the system's name of the thread.
+/// The label of a thread in a registry. The label may have any length, and is independent of the name that the system
+/// uses for the thread.
 struct thread_label {
   std::string tag;        ///< the kind of the thread: "io"
   std::string name = {};  ///< the name of the thread; empty: its name in the system
@@ -22,7 +23,7 @@ namespace detail {
 struct registry_state;
 
 /// A handle of a `thread_registry`, for options whose headers do not include braid/thread/registry.hpp. It is
-/// implicitly constructed from a registry. Threads: as any value. Errors: std::bad_alloc.
+/// implicitly constructed from a registry. Threads: like any value. Errors: std::bad_alloc.
 class BRAID_API registry_handle {
  public:
   /// Constructs a handle of the current `default_registry()`.

@@ -13,7 +13,7 @@ namespace braid::detail {
 
 /// Returns the content of a regular file, truncated after `limit` bytes. Returns nothing if the file does not exist or
 /// is not a regular file.
-/// Blocks: no; a pipe is refused.
+/// Blocks: never, because a pipe is refused.
 auto read_system_file(const std::filesystem::path& file, std::size_t limit = std::size_t{1} << 16U)
     -> std::optional<std::string>;
 
@@ -23,7 +23,7 @@ auto read_first_line(const std::filesystem::path& file) -> std::string;
 /// Parses the list of CPUs in a file. Returns nothing if the list is empty or malformed.
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;
 
-/// Returns the absolute path `path` below `root` instead of `/`.
+/// Returns the location of the absolute path `path` if `root` replaces `/`.
 inline auto under(const std::filesystem::path& root, const std::filesystem::path& path) -> std::filesystem::path {
   return root / path.relative_path();
 }

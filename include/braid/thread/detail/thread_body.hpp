@@ -1,4 +1,4 @@
-// braid/thread/detail/thread_body.hpp: the callable that a thread runs, with its arguments.
+// braid/thread/detail/thread_body.hpp: the callable that a thread runs, and the arguments of the callable.
 #pragma once
 
 #include <functional>

@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A base class of `Self`, which must have `info() const -> result<thread_info>`. Each function calls the function of
-/// `thread_info` with the same name, and fails as `info` does if `info` fails.
+/// A base class of `Self`, which must have a function `info() const -> result<thread_info>`. Each function calls the
+/// function of `thread_info` with the same name. If `info` fails, the function fails with the same error.
 template <typename Self>
 class thread_control {
  public:

@@ -1,5 +1,5 @@
-// braid/thread/detail/topology_draft.hpp: the data that a source reports about a machine, and its conversion to a
-// topology.
+// braid/thread/detail/topology_draft.hpp: the data that a source (such as the kernel's files) reports about a machine,
+// and its conversion to a topology.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,7 +14,8 @@
 
 namespace braid::detail {
 
-/// The report of a source about one CPU. Any field may be missing, or contradict the source's reports about other CPUs.
+/// The report of a source about one CPU. Any field may be missing, or may contradict the source's reports about other
+/// CPUs.
 struct cpu_claim {
   std::optional<unsigned> package;
   std::optional<unsigned long> capacity;  ///< in any unit that is the same for all

@@ -9,9 +9,9 @@
 
 namespace braid::detail {
 
-/// The kinds of records of a trace. A record contains one number. If an event has two numbers, a record `subject`
-/// precedes the record of the event. Programs and libraries of different versions share the numbers, so add new kinds
-/// at the end.
+/// The kinds of records of a trace. A record contains one number. If an event has two numbers, a record of the kind
+/// `subject` with the first number precedes the record of the event. Programs and libraries of different versions share
+/// the numbers, so add new kinds at the end.
 enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
@@ -37,9 +37,10 @@ enum class trace_kind : std::uint8_t {
 /// The groups of records that can be enabled in a trace, one bit each.
 enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, user = 128 };
 
-/// True in a traced process, from the load of the library until the trace is complete. Written by the thread that loads
-/// the library, the thread that ends the process, and the child of a fork. It is not a braid::atomic, because the
-/// explorer of interleavings would then treat it as a part of every protocol that contains a hook.
+/// True in a traced process, from the time at which the library is loaded until the trace is complete. It is written by
+/// the thread that loads the library, by the thread that ends the process, and by the child process after a fork. It is
+/// not a braid::atomic, because the explorer of interleavings would then treat it as a part of every protocol that
+/// contains a hook.
 extern BRAID_API constinit std::atomic<bool> trace_is_on;
 
 /// Returns whether the process is traced.
@@ -53,8 +54,8 @@ extern BRAID_API constinit std::atomic<bool> trace_is_on;
 }
 
 /// Adds a record to the ring of the calling thread. The first record of a thread creates the ring. Returns false if the
-/// ring is full, if the group is disabled, or if the process is not traced. The trace then does not contain the record.
-/// Once a slice has begun, there is always room for the record of its end.
+/// ring is full, if the group is disabled, or if the process is not traced. In these cases the trace does not contain
+/// the record. Once a slice has begun, there is always room for the record of its end.
 /// Threads: any. Blocks: never, after the first record of the thread.
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept
@@ -78,13 +79,13 @@ BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// Returns the number of a coroutine's wait. It is odd, because the awaiter is also a job, and the even number
+/// Returns the number of a coroutine's wait. The number is odd, because the awaiter is also a job, and the even number
 /// identifies the posts of that job.
 [[nodiscard]] inline auto trace_wait_number(const void* awaiter) noexcept -> std::uint64_t {
   return trace_number(awaiter) | 1U;
 }
 
-/// A slice of the calling thread, from the construction to the destruction of the object.
+/// A slice of the calling thread. It lasts from the construction to the destruction of the object.
 class trace_slice {
  public:
   trace_slice(trace_group group, const char* literal) noexcept {
@@ -110,7 +111,8 @@ class trace_slice {
   bool begun_ = false;
 };
 
-/// Runs a job as a slice. The slice is named by the job's code, and an arrow leads to it from the job's post.
+/// Runs a job as a slice. The slice has the name of the job's code, and an arrow leads from the job's post to the
+/// slice.
 template <typename Job>
 void run_traced(Job& work) {
   const trace_slice slice(trace_group::jobs, trace_kind::job_begin, trace_number(&work),

@@ -40,15 +40,15 @@ class BRAID_API metric_list {
   std::vector<metric> metrics_;
 };
 
-/// A part of the process that has counters. It is in a global list while it exists. It must be the last member of its
-/// owner, so that the members that `add` reads exist. Threads: any; `add` is called on the thread that collects the
-/// metrics. Blocks: for the lock of the list.
+/// A part of the process that has counters. The object is in a global list while it exists. It must be the last member
+/// of its owner, so that the members that `add` reads exist as long as the object. Threads: any; `add` is called on the
+/// thread that collects the metrics. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
   using add_fn = void (*)(const void* of, metric_list& metrics);
 
-  /// Adds the part to the list. `at` is the loop that the part belongs to. `add` reads `of`, and must not add or remove
-  /// parts.
+  /// Adds the part to the list. `at` is the loop to which the part belongs. The function `add` reads `of`, and must not
+  /// add or remove parts.
   metric_source(const void* at, add_fn add, const void* of) noexcept;
   metric_source(const metric_source&) = delete;
   auto operator=(const metric_source&) -> metric_source& = delete;

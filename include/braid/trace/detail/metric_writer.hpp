@@ -34,7 +34,7 @@ class BRAID_API metric_writer {
   }
   void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
 
-  /// Writes the samples of one histogram. `buckets` are cumulative, and the last one is the total.
+  /// Writes the samples of one histogram. `buckets` are cumulative, and the last bucket is the total.
   void histogram(std::span<const label> labels, std::span<const metric::bucket> buckets, double sum);
   void histogram(std::initializer_list<label> labels, std::span<const metric::bucket> buckets, double sum) {
     histogram(std::span(labels.begin(), labels.size()), buckets, sum);
@@ -44,7 +44,7 @@ class BRAID_API metric_writer {
   /// written before.
   void add(std::span<const metric> all);
 
-  /// Returns the text of all families so far.
+  /// Returns the text of all families that were written so far.
   [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// Adds to a counter without a read-modify-write. Only one thread at a time may write it; any thread may read it with
-/// `read_count`.
+/// Adds to a counter without an atomic read-modify-write. Only one thread at a time may write the counter; any thread
+/// may read it with `read_count`.
 template <std::unsigned_integral Count>
 void add_to_count(Count& count, Count by = 1) noexcept {
   const std::atomic_ref<Count> shared(count);

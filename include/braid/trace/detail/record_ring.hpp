@@ -14,8 +14,8 @@ namespace braid::detail {
 /// A bounded SPSC ring (Lamport's queue). The traced thread adds records, and the writer thread reads them. Records
 /// that do not fit are counted and dropped. An accepted slice reserves room for the record of its end. So only whole
 /// slices are lost, never just one of their ends.
-/// Threads: the producer and the consumer, each for the functions grouped under its name. Blocks: never. Protocol:
-/// docs/design/trace.md
+/// Threads: the producer and the consumer may each call the functions in the group with their name. Blocks: never.
+/// Protocol: docs/design/trace.md
 template <typename Record, std::size_t Capacity>
 class record_ring {
   static_assert((Capacity & (Capacity - 1)) == 0, "the capacity must be a power of two");
@@ -23,8 +23,8 @@ class record_ring {
  public:
   // --- Functions for the producer. ---
 
-  /// Adds one or two records, all or none of them. `opens` is the number of end records that will follow. Returns false
-  /// if there is no room.
+  /// Adds one or two records. If there is not room for all of them, no record is added. `opens` is the number of end
+  /// records that will follow. Returns false if there is no room.
   template <std::size_t Count>
   [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
     const std::uint64_t head = head_.load(relaxed);
@@ -45,7 +45,7 @@ class record_ring {
 
   // --- Functions for the consumer. ---
 
-  /// Calls `fn(record)` for each added record, in order. Returns their number.
+  /// Calls `fn(record)` for each added record, in order. Returns the number of these records.
   template <typename Fn>
   auto drain(Fn&& fn) -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);

@@ -22,25 +22,25 @@ struct recovered_part {
   std::size_t threads = 0;    ///< the number of threads to which these records belong
 };
 
-/// The content of FILE.rings as a process has left it. The bytes may be damaged: they are either refused with a message
-/// or converted to a trace.
+/// The content of FILE.rings as a process has left it. The bytes may be damaged: they are then either refused with a
+/// message or converted to a trace.
 /// Threads: one. Protocol: docs/design/trace.md
 class BRAID_API left_rings {
  public:
-  /// Reads the file. Errors: a message.
+  /// Reads the file. Errors: returns a message.
   [[nodiscard]] static auto read(const std::string& path) -> std::expected<left_rings, std::string>;
   left_rings(left_rings&& other) noexcept;
   auto operator=(left_rings&&) -> left_rings& = delete;
   ~left_rings();
 
   /// Returns the number of bytes at the start of the trace that are no longer in the rings. The rings contain
-  /// everything after them.
+  /// everything after these bytes.
   [[nodiscard]] auto trace_bytes() const noexcept -> std::uint64_t;
 
   /// Returns the first packet of the trace.
   [[nodiscard]] auto first_packet() const -> std::string;
 
-  /// Converts any bytes to UTF-8.
+  /// A function that converts any bytes to UTF-8.
   using text_fn = std::string (*)(std::string_view bytes);
 
   /// Returns the missing end of the trace. `open_states` contains the task states that have begun and not ended in the

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// The destination of a trace, its maximum size in the file or in memory, and its content.
+/// The settings of a trace: its destination, its maximum size in the file or in memory, and its content.
 struct trace_settings {
   std::string file;
   std::uint64_t max_bytes = std::uint64_t{256} << 20U;
@@ -25,7 +25,7 @@ struct trace_settings {
   }
 };
 
-/// Parses FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a message.
+/// Parses FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: returns a message.
 [[nodiscard]] BRAID_API auto parse_trace_settings(std::string_view text) -> std::expected<trace_settings, std::string>;
 
 }  // namespace braid::detail

@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A histogram with two buckets per decade from a microsecond to a second, one up to ten seconds, and one for longer
-/// times.
+/// A histogram with two buckets per decade from a microsecond to a second, one bucket for times up to ten seconds, and
+/// one bucket for longer times.
 /// Threads: any.
 /// Blocks: never.
 class BRAID_API time_histogram {
@@ -28,11 +28,11 @@ class BRAID_API time_histogram {
   /// Returns the sum of all times.
   [[nodiscard]] auto seconds() const noexcept -> double;
 
-  /// Returns cumulative counts; the last one is the total. Errors: std::bad_alloc.
+  /// Returns cumulative counts; the last count is the total. Errors: std::bad_alloc.
   [[nodiscard]] auto buckets() const -> std::vector<metric::bucket>;
 
  private:
-  // The count of each bucket, not cumulative. Written by any thread.
+  // The counts of the buckets, which are not cumulative. Any thread may write them.
   std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};
   atomic<std::uint64_t> sum_ns_{0};  // the sum of all times; written by any thread
 };
