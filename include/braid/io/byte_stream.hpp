@@ -141,7 +141,7 @@ class BRAID_API byte_stream {
 
   /// Moves the stream to another loop. From then on the tasks of that loop use the stream. Use this in a server that
   /// accepts connections on one loop and serves them on several. Requires an open stream that no task reads or writes.
-  /// Threads: any, until a task has waited on the stream; after that, only the loop's own.
+  /// Threads: the loop's own. Before a task has waited on the stream, other threads may also call this.
   void move_to(loop& other) noexcept;
 
   /// Closes the stream. Bytes that were written are still delivered. Requires that no task reads or writes.

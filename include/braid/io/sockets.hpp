@@ -195,8 +195,8 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// Moves the listener to another loop. Connections that the listener accepts later belong to that loop, too. Requires
-  /// an open listener, and that no task waits for a connection. Threads: any, until a task has waited on the listener;
-  /// after that, only the loop's own.
+  /// an open listener, and that no task waits for a connection. Threads: the loop's own. Before a task has waited on
+  /// the listener, other threads may also call this.
   void move_to(loop& other) noexcept;
 
   /// Closes the listener. Connections that wait to be accepted are reset. Requires that no task waits for a connection.

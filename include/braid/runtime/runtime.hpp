@@ -202,9 +202,9 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 }  // namespace detail
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
-/// Threads: any. Errors, stored in the future: errc::closed if the runtime accepts no more work; errc::stopped if the
-/// runtime ended before the task began, or if there was not enough memory to start the task. The error callback also
-/// gets the std::bad_alloc.
+/// Threads: any. Errors: the future fails with errc::closed if the runtime accepts no more work. It fails with
+/// errc::stopped if the runtime ended before the task began, or if there was not enough memory to start the task. The
+/// error callback also gets the std::bad_alloc.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state = detail::make_state<detail::inner_task<T>>(&detail::inner_task<T>::continue_end, runtime.entrance().id(),
@@ -240,8 +240,8 @@ inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
 
 }  // namespace detail
 
-/// Runs a function on the workers of the runtime. Threads: any. Errors, stored in the future: those of `spawn` on an
-/// executor; errc::full if `queue_capacity` is reached and `on_full` is `refuse`.
+/// Runs a function on the workers of the runtime. Threads: any. Errors: the future fails as with `spawn` on an
+/// executor, and with errc::full if `queue_capacity` is reached and `on_full` is `refuse`.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {

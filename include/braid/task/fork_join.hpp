@@ -183,8 +183,8 @@ class task_group_call final : public group_task {
 /// A group of functions that run in parallel. You can call `run` from the scope that owns the group, or from functions
 /// of the group, to any depth. A `run` on a worker pushes the function to the worker's deque like a fork: the worker
 /// runs the newest function first, and thieves take the oldest function. A `run` on another thread posts the function
-/// to the group's executor. Threads: any thread may call `run`; one thread at a time may call `wait`. Lifetime: no
-/// function runs after the last `wait` has returned.
+/// to the group's executor. Threads: several threads may call `run` at the same time; only one thread at a time may
+/// call `wait`. Lifetime: no function runs after the last `wait` has returned.
 class BRAID_API task_group {
  public:
   /// Constructs a group for the executor whose job calls this constructor. Outside of a job, the group uses

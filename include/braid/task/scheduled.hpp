@@ -173,9 +173,9 @@ template <detail::scheduled_function Fn>
 /// Runs `fn(args...)` on `executor` once, not before `time`, and returns a future of its result. Dropping the future
 /// detaches the work. `request_stop` of the future prevents the run, and the future then fails with errc::stopped.
 /// Threads: any. Blocks: `request_stop` blocks while the timers pass the work to its executor on another thread.
-/// Errors, stored in the future: errc::closed if the timers are closed, or if the executor is closed or destroyed when
-/// the run is due; errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`. Cost: a single
-/// block of memory for jobs, and arming a timer.
+/// Errors: the future fails with errc::closed if the timers are closed, or if the executor is closed or destroyed when
+/// the run is due. It fails with errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`.
+/// Cost: a single block of memory for jobs, and arming a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)
@@ -192,8 +192,8 @@ auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> d
 }
 
 /// Works as `spawn_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: as `spawn_at`. Errors, stored in the future: in addition, errc::invalid_argument if the
-/// delay is negative or the time cannot be represented.
+/// Threads, lifetime, cost: as `spawn_at`. Errors: those of `spawn_at`. The future also fails with
+/// errc::invalid_argument if the delay is negative or the time cannot be represented.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)

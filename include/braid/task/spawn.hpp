@@ -64,8 +64,9 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 /// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
 /// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` stops this token; a stop
 /// of `executor` stops it, too. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
-/// block of memory for jobs; a second block if `fn` gets a token. Errors, stored in the future: errc::closed if
-/// `executor` accepts no more work, errc::dropped if a shutdown drops the work, errc::stopped if the work was skipped.
+/// block of memory for jobs; a second block if `fn` gets a token. Errors: the future fails with errc::closed if
+/// `executor` accepts no more work, with errc::dropped if a shutdown drops the work, and with errc::stopped if the work
+/// was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {

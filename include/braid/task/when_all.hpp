@@ -365,7 +365,7 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
 }
 
 /// Works as `when_any` for any number of futures of one type.
-/// Errors, stored in the future: errc::invalid_argument if there are no futures.
+/// Errors: the future fails with errc::invalid_argument if there are no inputs.
 template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;

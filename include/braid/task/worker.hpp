@@ -33,8 +33,8 @@ enum class wake_reason : std::uint8_t {
 };
 
 /// A driver, in which one worker sleeps until it gets a permit. Several permits count as one. A pool that only computes
-/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: any thread may call `unpark`; only
-/// the worker may call the other functions.
+/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: the worker's. Other threads may
+/// call only `unpark`.
 class BRAID_API driver {
  public:
   driver() = default;

@@ -53,8 +53,8 @@ class BRAID_API chaos_sequence {
 /// If other code changes a setting in the meantime, the setting is no longer disturbed or restored. Threads that have
 /// ended are skipped. Nice values are disturbed only if the system allows the process to restore them, and never those
 /// of real-time threads.
-/// Threads: one at a time; any thread may call `steps` and `refusals`. Blocks: the destructor blocks for less than 100
-/// ms with up to 100 threads, regardless of the interval.
+/// Threads: one at a time. Other threads may call `steps` and `refusals` at the same time. Blocks: the destructor
+/// blocks for less than 100 ms with up to 100 threads, regardless of the interval.
 class BRAID_API chaos {
  public:
   /// The options: the interval, and the seed of the random numbers.
