@@ -121,7 +121,7 @@ class world {
   /// Makes the world call a function once `time` has passed since its start.
   void at(std::chrono::nanoseconds time, std::function<void()> action);
 
-  /// Stops all packets between two machines. TCP sends them again after the link is healed.
+  /// Stops all packets between two machines. TCP sends these packets again after the link is healed.
   void cut(const sim::machine& one, const sim::machine& other);
   /// Stops all packets in one direction.
   void cut_one_way(const sim::machine& from, const sim::machine& to);

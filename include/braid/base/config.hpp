@@ -44,8 +44,8 @@ inline constexpr bool has_constant_mutex = true;
 #define BRAID_EXPECTS(condition, sentence) \
   ((condition) ? static_cast<void>(0) : ::braid::detail::contract_failed(sentence, #condition))
 
-/// Checks an invariant of the library, or a precondition that is too costly to check in every build. Active if
-/// BRAID_CHECKED is defined.
+/// Checks an invariant of the library, or a precondition that is too costly to check in every build. The check is
+/// active only if BRAID_CHECKED is defined.
 #if defined(BRAID_CHECKED)
 #define BRAID_ASSERT(condition, sentence) BRAID_EXPECTS(condition, sentence)
 #else

@@ -157,7 +157,8 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
   awaited_future<T>* awaited_;
 };
 
-/// Waits for a future that is created for this wait and becomes ready together with the shared future.
+/// The awaiter for a shared future. It waits for a future that is created for this wait and becomes ready together with
+/// the shared future.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
  public:

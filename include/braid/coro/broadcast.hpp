@@ -81,8 +81,8 @@ class broadcast<T>::receiver {
 
  public:
   /// Waits for the next value. Returns a result<broadcast_value<T>>.
-  /// Errors: errc::closed if there will be no more values; the exception of copying a value, after which the value can
-  /// be received again.
+  /// Errors: errc::closed if there will be no more values; the exception that copying a value throws; the value can
+  /// then be received again.
   [[nodiscard]] auto receive() noexcept { return awaiter(*this); }
 
  private:

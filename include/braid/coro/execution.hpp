@@ -28,8 +28,8 @@ namespace braid {
 
 class schedule_sender;
 
-/// An executor as a scheduler: `schedule` returns a sender that completes on it.
-/// Threads: any. Lifetime: the executor outlives the operations.
+/// An executor as a scheduler: `schedule` returns a sender that completes on the executor. Threads: any. Lifetime: the
+/// executor must outlive the operations.
 class executor_scheduler {
  public:
   using scheduler_concept = execution::scheduler_t;
@@ -54,7 +54,8 @@ class executor_scheduler {
 
 namespace detail {
 
-/// The operation of `schedule`: a job in the operation state. A stop is noticed at the start and when the job runs.
+/// The operation of `schedule`: a job in the operation state. The operation checks for a stop when it starts, and again
+/// when the job runs.
 template <typename Receiver>
 class schedule_operation final : job {
  public:

@@ -102,7 +102,7 @@ class generator_promise {
   }
   void await_transform() = delete;
 
-  /// Runs the coroutine to the next element, or to its end. Requires that this is the root and has not ended.
+  /// Runs the coroutine to the next element, or to its end. Requires that this generator is the root and has not ended.
   void advance() {
     value_ = nullptr;
     while (value_ == nullptr && !self_.done()) innermost_->self_.resume();

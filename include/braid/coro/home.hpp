@@ -51,7 +51,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// Queues a job that examines the tasks of the home, in any state of the home. It runs no task. Threads: any, under
   /// the lock of `home_list`.
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
-  /// Completes `ask` after it has returned `to_be_run`. Called without the lock.
+  /// Completes a call of `ask` that has returned `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
   /// Returns whether the home's jobs run on `executor`, or are jobs of `executor` itself.
   /// Threads: any.

@@ -106,7 +106,7 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread of the home.
 /// Errors: exceptions of `fn`; std::system_error with errc::closed if `executor` refuses the function, errc::dropped if
 /// a shutdown drops it; std::bad_alloc.
-/// Cost: a post to `executor` and one back, a block of memory for jobs.
+/// Cost: a post to `executor` and a post back, and a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
 [[nodiscard]] auto offload(executor& executor, Fn fn) {

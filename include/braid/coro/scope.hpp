@@ -188,7 +188,7 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
   /// A function that a home calls as `fn(context)` once no task is left in the scope, or at once if there is no task.
-  /// It may destroy the scope. It returns a coroutine, which is resumed. Only one caller may wait at a time.
+  /// The function may destroy the scope. It returns a coroutine, which is resumed. Only one caller may wait at a time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 

@@ -46,10 +46,10 @@ struct drain_step : job {
 /// waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The remaining code of the
 /// tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses. The same happens if
 /// there is no memory for the first timer, because the sleeping task could not be woken.
-/// Threads: `try_post`, `post_resumption` and `is_current` from any; the other functions from tasks of this home.
-/// Created on any thread. Cost: 296 bytes; a compare-exchange for each job and step; a post to the executor when it was
-/// idle.
-/// Lifetime: timers that are passed to it outlive it.
+/// Threads: the functions are for tasks of this home. Other threads may call only `try_post`, `post_resumption` and
+/// `is_current`, and may create the executor. Cost: 296 bytes; a compare-exchange for each job and step; a post to the
+/// executor when it was idle.
+/// Lifetime: timers that are passed to the executor must outlive it.
 /// Protocol: docs/design/serial_executor.md
 class BRAID_API serial_executor final : public home, private detail::drain_step {
  public:
@@ -60,7 +60,7 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   /// Constructs an executor on top of `target`. A timer thread, which the process starts at the first sleep, wakes
   /// tasks that sleep.
   explicit serial_executor(executor& target);
-  /// Constructs an executor that uses `timers` for sleeps. They must exist as long as tasks of this executor.
+  /// Constructs an executor that uses `timers` for sleeps. The timers must exist as long as this executor has tasks.
   /// Errors: std::bad_alloc.
   serial_executor(executor& target, detail::shared_timers& timers);
   /// Waits for the jobs that were posted before, and stops the tasks.

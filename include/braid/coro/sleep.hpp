@@ -105,8 +105,8 @@ template <typename Rep, typename Period>
 
 /// A source of periodic ticks for a task, like Tokio's interval and Go's Ticker: call `co_await ticks.next()` at the
 /// start of a loop body. At a fixed rate the ticks do not drift, even if the task is busy for a long time between them.
-/// While no task waits, the interval uses no thread, memory or timer. Threads: one task at a time. Lifetime: outlives
-/// the waits for its ticks; must not be moved during a wait.
+/// While no task waits, the interval uses no thread, memory or timer. Threads: one task at a time. Lifetime: must
+/// outlive the waits for its ticks, and must not be moved during a wait.
 class interval {
  public:
   /// Constructs an interval. Without `first`, the first tick is one interval after the first call of `next`.
@@ -152,7 +152,7 @@ class interval {
     }
   };
 
-  /// Returns the time of the tick after the last one. This time may have passed.
+  /// Returns the time of the tick that follows the last tick. This time may already have passed.
   [[nodiscard]] auto after_last(time_point now) const noexcept -> time_point {
     const bool from_now = !last_ || rule_.mode == every_mode::fixed_delay;
     return detail::later(from_now ? now : *last_, rule_.interval).value_or(time_point::max());

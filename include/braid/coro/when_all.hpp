@@ -207,13 +207,14 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 
 }  // namespace detail
 
-/// Runs all tasks in a scope of their own until the first one returns a value. The result is a std::variant with one
+/// Runs all tasks in a scope of their own until the first task returns a value. The result is a std::variant with one
 /// alternative for each task; its index is the index of the task that won. The other tasks are stopped, and have ended
 /// when `when_any` ends; values that they still return are dropped. Each task runs on the home of the caller until its
 /// first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead, see
 /// `scope::spawn`.) Once a task has returned a value, the tasks after it do not start.
 /// Threads: any; the tasks run at home. Errors: if no task returns a value, rethrows the first failure, or
-/// std::system_error with errc::stopped if a task has stopped the common scope. Without a failure it ends as stopped.
+/// std::system_error with errc::stopped if a task has stopped the common scope. If there is no failure either,
+/// `when_any` ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {

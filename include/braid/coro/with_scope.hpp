@@ -163,10 +163,11 @@ BRAID_COROUTINE_WRAPPER auto with_timeout(std::chrono::duration<Rep, Period> spa
 }
 
 /// A task-local variable, usually a static object: `inline constinit task_local<std::string> request;`. `co_await
-/// request.bind(value, work())` runs a task in which the variable has that value. All tasks that it awaits, or spawns
-/// at its home, get the same value. An inner binding hides an outer one. The value belongs to tasks and not to threads:
-/// other tasks of the home do not see it.
-/// Threads: any. Cost: a binding is a scope; a lookup goes up the scopes of the task, to the binding.
+/// request.bind(value, work())` runs a task in which the variable has that value. All tasks that this task awaits, or
+/// spawns at its home, get the same value. An inner binding hides an outer binding. The value belongs to tasks and not
+/// to threads: other tasks of the home do not see it.
+/// Threads: any. Cost: a binding is a scope; a lookup searches the scopes of the task from the inside out until it
+/// finds the binding.
 template <typename T>
 class task_local {
   class look;

@@ -216,8 +216,8 @@ class flow<T(In...)> {
   /// all nodes have ended. After a deadline, waiting nodes end at once, and functions end when they return. The values
   /// of nodes are then destroyed on the home of the run. Ends as stopped if the scope of the caller is stopped before
   /// the result is available.
-  /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc. Cost: a block of memory
-  /// for the run; a task for each node that is not small.
+  /// Threads: only a task that has a home may await this. Lifetime: `workers` must outlive the run. Errors:
+  /// std::bad_alloc. Cost: a block of memory for the run; a task for each node that is not small.
   BRAID_COROUTINE_WRAPPER auto run(executor& workers, In... in) const -> task<flow_result<T>> {
     return run_plan(plan_, result_, {}, &workers, std::move(in)...);
   }

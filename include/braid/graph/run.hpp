@@ -63,7 +63,8 @@ class graph_run {
   /// Returns when each node was ready, started and ended. The result is empty if the options have no clock. Requires
   /// that the run is joined.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return record_.times(); }
-  /// Returns when the run started, for `critical_path`. Returns time_point::min() if the options have no clock.
+  /// Returns the time at which the run started, for `critical_path`. Returns time_point::min() if the options have no
+  /// clock.
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return record_.begin_time(); }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }

@@ -113,7 +113,8 @@ class BRAID_API io_backend {
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
   /// transfer of the same side of its registration is pending.
-  /// Errors: as `watch`, if the descriptor must be registered first. After an error, the transfer is not reported.
+  /// Errors: those of `watch`, if the descriptor must be registered first. After an error, the transfer is not
+  /// reported.
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
   /// Cancels a pending transfer. Returns true if the transfer has ended and will not be reported. Returns false if the

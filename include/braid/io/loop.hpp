@@ -50,7 +50,8 @@ class BRAID_API loop final : public home {
   struct options {
     const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
     io_backend::kind backend = io_backend::kind::automatic;
-    /// Receives exceptions of posted jobs and spawned tasks. Without it, the exception's message goes to stderr.
+    /// The error callback, which receives exceptions of posted jobs and spawned tasks. Without a callback, the
+    /// exception's message goes to stderr.
     error_callback on_error = {};
   };
 

@@ -35,7 +35,7 @@ namespace braid {
 /// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
 /// - Unix: `unix:/run/x` for a file; `unix:@x` for an abstract name, which needs no file; unprintable bytes are written
 ///   as `\xNN`
-/// Threads: as any value; no call blocks.
+/// Threads: like any value; no call blocks.
 class BRAID_API socket_address {
  public:
   /// The addresses of a host, best first.

@@ -65,12 +65,12 @@ namespace detail {
 class tls_setup;
 }
 
-/// A handle of TLS settings. They are checked and loaded once, and shared by connections; copies of the handle share
-/// them, too. The context of a client keeps the last session of each host by itself. It supports TLS 1.2 and 1.3, and
-/// only ciphers with forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is no
-/// compression, no renegotiation, and no early data. Revocation of certificates is not checked.
+/// A handle of TLS settings. The settings are checked and loaded once, and shared by connections and by copies of the
+/// handle. The context of a client also stores the last session of each host. The supported versions are TLS 1.2 and
+/// 1.3, and all ciphers have forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is
+/// no compression, no renegotiation, and no early data. Revocation of certificates is not checked.
 /// Threads: any; connections of several loops may share one context.
-/// Lifetime: connections keep the settings alive. The executor `handshakes` outlives the settings; the jobs of this
+/// Lifetime: connections keep the settings alive. The executor `handshakes` must outlive the settings; the jobs of this
 /// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
@@ -119,7 +119,7 @@ class BRAID_API tls_context {
 
   /// The options of the context of a client.
   struct client_options {
-    /// The trusted authorities. If empty, the system's authorities are trusted.
+    /// The trusted authorities. If there are none here, the system's authorities are trusted.
     tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< used if a server requests a client's certificate
@@ -136,7 +136,7 @@ class BRAID_API tls_context {
   struct server_options {
     tls_context::identity identity = {};
     tls_context::client_certificate client_certificate = tls_context::client_certificate::none;
-    /// The authorities whose client certificates are trusted. Required if client certificates are requested.
+    /// The authorities whose client certificates are trusted. These are required if client certificates are requested.
     tls_context::pem client_authorities = {};
     std::vector<std::string> protocols = {};  ///< for ALPN, best first; a client without any of them is refused
     tls_context::version min_version = tls_context::version::tls_1_2;
@@ -187,9 +187,9 @@ class BRAID_API tls_stream {
   /// Performs the handshake as the client of `host`, a name or an IP address. The server's certificate must be valid
   /// for that host. A name is sent to the server (SNI). Requires the context of a client. If the server refuses the
   /// client's certificate, the first read returns the error.
-  /// Errors: errors of verification; errc::deadline_exceeded after the context's time limit; errc::invalid_argument if
-  /// `host` is not a valid host; errc::closed if the executor for handshakes accepts no more work. The socket is closed
-  /// after an error.
+  /// Errors: verification errors; errc::deadline_exceeded if the context's time limit has passed;
+  /// errc::invalid_argument if `host` is not a valid host; errc::closed if the executor for handshakes accepts no more
+  /// work. The socket is closed after an error.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
   /// Performs the handshake as the server. Requires the context of a server. Errors: those of `connect`.

@@ -96,8 +96,8 @@ class BRAID_API http_client {
     duration idle_timeout = 30s;            ///< an unused connection is closed after this time
     duration connect_timeout = 10s;         ///< the time for name resolution, connection and handshake together
     unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
-    /// Resolves names to addresses, and must outlive the client. If it is null, only numeric addresses and `localhost`
-    /// work, and other names fail with http_errc::no_resolver.
+    /// The resolver, which converts names to addresses. It must outlive the client. If it is null, only numeric
+    /// addresses and `localhost` work, and other names fail with http_errc::no_resolver.
     resolver* names = nullptr;
     /// The TLS context for `https://`. If there is no context, the first such call creates a context that trusts the
     /// authorities of the system. The client then has its own threads, which read the authorities and perform

@@ -97,8 +97,8 @@ class BRAID_API http_exchange {
   /// not follow a body; errc::finished if the answer is complete or was begun with a length; std::errc::not_supported
   /// for an HTTP/1.0 client.
   [[nodiscard]] auto set_trailer(std::string_view name, std::string_view value) -> result<void>;
-  /// Marks the answer as a refusal by a full server, so that `http_server::options::pacing` applies to this connection.
-  /// After the answer, the connection may have to wait before its next request is read.
+  /// Marks the answer as a refusal because the server is overloaded, so that `http_server::options::pacing` applies to
+  /// this connection. After the answer, the connection may have to wait before its next request is read.
   void pace() noexcept;
 
   /// Begins an answer that is sent in several pieces. If no length is given, the pieces are sent as chunks. For an
@@ -154,8 +154,8 @@ class BRAID_API http_router {
     /// The maximum size of a request's body in bytes. It overrides `http_limits::body_bytes` of the server and may be
     /// larger.
     std::optional<std::uint64_t> body_bytes = {};
-    /// If true, a handler that is a task is stopped when its client resets the stream or closes the connection. Applies
-    /// to HTTP/2 only: an HTTP/1.1 connection is not read while its handler runs.
+    /// If true, a handler that is a task is stopped when its client resets the stream or closes the connection. The
+    /// option applies only to HTTP/2: an HTTP/1.1 connection is not read while its handler runs.
     bool stops_with_client = false;
   };
 
@@ -384,7 +384,7 @@ class BRAID_API http_server {
 
   /// Returns whether libnghttp2 can be loaded. If it cannot, no server supports HTTP/2, and a TLS context must not
   /// offer `h2`.
-  /// Threads: any. Blocks: the first call, to load the library.
+  /// Threads: any. Blocks: the first call blocks while it loads the library.
   [[nodiscard]] static auto has_http2() -> bool;
 
   /// Uses this context for handshakes that begin from now on. Existing connections keep the previous context. Requires

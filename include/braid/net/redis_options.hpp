@@ -15,9 +15,9 @@
 
 namespace braid {
 
-/// Errors of the server, determined by the first word of its error reply, and errors of the client. A connection also
-/// reports system errors, `resp_errc` if the bytes are not valid RESP, errc::deadline_exceeded, errc::closed and
-/// errc::full.
+/// The error codes of a Redis client. Errors of the server are determined by the first word of its error reply; the
+/// others are errors of the client. A connection also reports system errors, `resp_errc` if the bytes are not valid
+/// RESP, errc::deadline_exceeded, errc::closed and errc::full.
 enum class redis_errc : std::uint8_t {
   refused = 1,        ///< ERR and every word without a code of its own
   wrong_type,         ///< WRONGTYPE: the key holds another kind of value

@@ -178,7 +178,7 @@ struct std::is_error_code_enum<braid::resp_errc> : std::true_type {};
 
 namespace braid {
 
-/// A text followed by a number, such as the key `user:42`. It avoids a string for the combination.
+/// A text followed by a number, such as the key `user:42`. It avoids the construction of a string that contains both.
 struct resp_joined {
   std::string_view text;
   std::int64_t number = 0;

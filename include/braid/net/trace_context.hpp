@@ -28,10 +28,10 @@ struct trace_context {
   /// Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as a value with
   /// upper-case letters.
   [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
-  /// Returns a span for the work on a request with these fields. It is a child of the span that the fields name. If the
-  /// fields name no span, several spans, or an invalid span, the returned span is the first of a new trace. An invalid
-  /// `tracestate` is ignored. From a `tracestate` with more than 512 characters, whole members are removed, as the
-  /// recommendation requires.
+  /// Returns a span for the work on a request with these fields. It is a child of the span in these fields. If the
+  /// fields contain no span, several spans, or an invalid span, the returned span is the first span of a new trace. An
+  /// invalid `tracestate` is ignored. From a `tracestate` with more than 512 characters, whole members are removed, as
+  /// the recommendation requires.
   /// Threads: any.
   [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
 

@@ -72,8 +72,8 @@ class BRAID_API runtime {
     /// workers of the runtime; 0 means no limit. Functions that workers post do not count. Tasks, continuations and
     /// offloaded functions do not count either.
     std::size_t queue_capacity = 0;
-    /// Selects what happens to functions beyond `queue_capacity`. On the thread of a loop, `wait` blocks all tasks of
-    /// that loop.
+    /// Selects what happens to a function if `queue_capacity` is reached. On the thread of a loop, `wait` blocks all
+    /// tasks of that loop.
     when_full on_full = when_full::wait;
     // The following options of the workers are documented in `pool::options`. In a merged runtime workers wait in their
     // loops, and therefore have no spare threads.
@@ -109,9 +109,11 @@ class BRAID_API runtime {
 
   [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
 
-  /// Returns a loop: the loop of the calling thread if it has one, otherwise one of the loops in turn.
+  /// Returns a loop of this runtime: the loop of the calling thread if that thread has a loop, otherwise the next loop
+  /// in turn.
   [[nodiscard]] auto io() noexcept -> loop&;
-  /// Returns all loops: one in a separate runtime; in a merged runtime, the loop of each worker, by the worker's index.
+  /// Returns all loops. A separate runtime has one loop. In a merged runtime, each worker has a loop, whose index is
+  /// that of the worker.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
   /// Returns the queue that `queue_capacity` limits, or null if there is no limit.
@@ -269,8 +271,8 @@ template <detail::job_function Fn>
 
 namespace detail {
 
-/// The list of the runtimes of the process, oldest first. Free functions use the first one if no runtime was
-/// initialized.
+/// The list of the runtimes of the process, oldest first. Free functions use the first runtime in the list if no
+/// runtime was initialized.
 struct runtime_list {
   static void add(runtime& made);
   static void remove(runtime& gone) noexcept;

@@ -15,8 +15,8 @@ enum class every_mode : std::uint8_t {
   fixed_delay,  ///< counted from the end of the previous run
 };
 
-/// Selects what happens to ticks whose time passes before their run can begin, because the previous run was long or had
-/// to wait. With a fixed delay there are no such ticks.
+/// Selects what happens to missed ticks. A tick is missed if its time passes before its run can begin, because the
+/// previous run was long or had to wait. With a fixed delay, no tick is missed.
 enum class missed_ticks : std::uint8_t {
   burst,  ///< runs for all missed ticks follow at once
   skip,   ///< missed ticks are skipped; the next run is at the first tick in the future

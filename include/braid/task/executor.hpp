@@ -134,7 +134,7 @@ namespace detail {
 /// The number of consecutive jobs of priority `high` after which a worker takes a job of another priority, if it finds
 /// one.
 inline constexpr std::uint32_t max_consecutive_high = 16;
-/// A worker takes a job of priority `low` once in this many searches for work.
+/// The number of searches for work in which a worker takes a job of priority `low` once.
 inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
@@ -162,7 +162,7 @@ class BRAID_API executor {
   /// Blocks: never, except for a short lock of some executors.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
-  /// Returns the reason why the executor has just refused a `try_post` of the caller. Threads: any.
+  /// Returns the reason why the executor has refused the caller's last `try_post`. Threads: any.
   [[nodiscard]] virtual auto why_refused() const noexcept -> errc { return errc::closed; }
 
   /// Returns whether the calling thread runs this executor's jobs.
@@ -194,8 +194,8 @@ class BRAID_API executor {
   /// thread that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
-  /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any.
-  /// Errors: std::bad_alloc, at the first call.
+  /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any. Errors: the first
+  /// call may throw std::bad_alloc.
   [[nodiscard]] auto id() const -> detail::executor_id {
     const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot that the number is of
     return known != 0 ? detail::executor_id::from_word(known) : make_id();
@@ -206,12 +206,12 @@ class BRAID_API executor {
 
  protected:
   /// Invalidates the id.
-  /// Blocks: while another thread uses the executor by its id. If other threads may use the executor, the executor's
-  /// destructor must first wait for the end of its jobs and then call this. Otherwise, the destructor of the base class
+  /// Blocks: while another thread uses the executor by its id. If other threads may use the executor, its destructor
+  /// must first wait for the end of the jobs, and then call this function. Otherwise, the destructor of the base class
   /// calls it.
   void retire() noexcept;
 
-  /// Assigns the id of `other` to this executor. Used by executors that only pass jobs to `other`. The destructor must
+  /// Assigns the id of `other` to this executor. Executors that only pass jobs to `other` use this. The destructor must
   /// call `give_up_id`. Errors: std::bad_alloc.
   void share_id(const executor& other) {
     // edge executor.id: publish the slot of `other`, which this executor uses from now on

@@ -1,4 +1,5 @@
-// braid/task/executors.hpp: executors other than the pool: for blocking jobs, with a bound, or with observation hooks.
+// braid/task/executors.hpp: further executors: for blocking jobs, with a limit on the number of waiting jobs, or with
+// hooks that observe jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -53,7 +54,7 @@ class BRAID_API blocking_pool final : public executor {
   /// Shuts down with `shutdown_mode::drain`: runs the queued jobs and joins the threads.
   ~blocking_pool() override;
 
-  /// Queues the job. Also returns false if the pool has no thread and the system refuses to create one.
+  /// Queues the job. Also returns false if the pool has no thread and the system refuses to create a thread.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }

@@ -29,17 +29,17 @@ class shared_future;
 /// lvalue keeps the future valid and passes the value as a const T&. `then` on an rvalue attaches the last
 /// continuation, which gets a T&& after all other continuations have returned. Where a continuation runs:
 ///
-///   then(fn)         on the executor of the work, posted by the thread that fulfilled the future; for a future without
-///                    an executor as `then_inline`
-///   then(where, fn)  on `where`
-///   then_inline(fn)  at once, on the thread that fulfils the future or, if it is ready, on the caller's: for small
-///                    work that does not block
+///   then(fn)         runs on the executor of the work; the thread that fulfils the future posts it. If the future has
+///                    no executor, it runs as with `then_inline`.
+///   then(where, fn)  runs on `where`.
+///   then_inline(fn)  runs at once, on the thread that fulfils the future. If the future is already ready, it runs on
+///                    the calling thread. Use it for small work that does not block.
 ///
 /// If an executor refuses a continuation, or no longer exists, the continuation's future fails with errc::closed. If
 /// the executor drops it, the future fails with errc::dropped.
 ///
-/// Threads: one at a time. Lifetime: independent of the executors that it refers to. Cost: a continuation takes one
-/// block of memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
+/// Threads: one at a time. Lifetime: the future may outlive the executors to which it refers. Cost: a continuation
+/// takes one block of memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
 template <typename T>
 class [[nodiscard]] future : public detail::refused_continuations<T> {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
@@ -86,9 +86,9 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// an earlier continuation has not returned. The future is unchanged then.
   auto get() -> T;
 
-  /// Requests that the work stops. A task stops at its next wait, or before it begins. If a task returns a value in
-  /// spite of the stop, the value counts. Other work continues, unless it has a stop token (see `spawn`). Repeated
-  /// calls have no effect.
+  /// Requests that the work stops. A task stops at its next wait, or does not begin if it has not begun yet. If a task
+  /// returns a value in spite of the stop, the value counts. Other work continues, unless it has a stop token (see
+  /// `spawn`). Repeated calls have no effect.
   /// Blocks: never.
   void request_stop(errc reason = errc::stopped) noexcept { state().request_stop(reason); }
 

@@ -95,7 +95,7 @@ class BRAID_API job_slab {
   template <detail::slab_function Fn>
   [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<handle>;
 
-  /// Queues the job. Errors: invalid_argument if it is already queued or continues another job.
+  /// Queues the job. Errors: invalid_argument if the job is already queued or continues another job.
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 

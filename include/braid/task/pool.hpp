@@ -46,8 +46,8 @@ namespace braid {
 /// The scheduler of a pool. Schedulers differ in their queues, and in the workers that take jobs from a queue.
 enum class scheduler : std::uint8_t {
   work_stealing,  ///< jobs are queued per worker; a worker without jobs steals half of another queue
-  /// The job goes to the context of the worker with the least work. Other workers take it only if it waits behind a
-  /// long job.
+  /// The job goes to the context of the worker with the least work. Other workers take the job only if it waits behind
+  /// a long job.
   least_loaded,
   shared_queue,  ///< one queue, from which all workers take jobs in order
 };

@@ -102,7 +102,8 @@ class BRAID_API scheduling_hooks {
 
   // --- Hooks with a default. ---
 
-  /// Returns a job that runs before those of `refill`. A busy worker calls this from time to time, for fairness.
+  /// Returns a job that must run before the jobs that `refill` returns. A busy worker calls this from time to time, for
+  /// fairness.
   [[nodiscard]] virtual auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 
   /// Removes `awaited` if it is among the next jobs of the worker. Returns whether the job was removed.

@@ -310,8 +310,8 @@ void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   if (before == 2) this->fail(first_failure(inputs_), more);
 }
 
-/// Destroys the object. Failed inputs were kept until now, because the result could have become the failure of the
-/// first failed input.
+/// Destroys the object. Failed inputs were kept until now, because the combined future could have failed with the
+/// exception of the first failed input.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::vanish() noexcept {
   for (auto& one : inputs_.all()) one.release();

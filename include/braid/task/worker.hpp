@@ -89,7 +89,7 @@ class parking_driver final : public driver {
 };
 
 /// The busy-polling driver, for workers that never sleep. It polls for its permit, and yields the CPU between polls. A
-/// wake is one store, and reaches the worker within about a microsecond. Cost: a core for each worker.
+/// wake takes only one store, and reaches the worker within about a microsecond. Cost: a core for each worker.
 class polling_driver final : public driver {
  public:
   void park() noexcept override { static_cast<void>(park_until(time_point::max())); }

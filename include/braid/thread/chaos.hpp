@@ -1,4 +1,5 @@
-// braid/thread/chaos.hpp: disturbs the affinity and the nice value of threads, to find code that relies on them.
+// braid/thread/chaos.hpp: disturbs the affinity and the nice value of threads, to find code that relies on these
+// settings.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,8 +31,8 @@ struct disturbed_settings {
   auto operator==(const disturbed_settings&) const -> bool = default;
 };
 
-/// Computes the disturbed settings of one thread, step by step, without changing a thread. The results depend only on
-/// the constructor's arguments and on `before`. Threads: one at a time.
+/// A sequence of disturbed settings for one thread. It is computed step by step, without changing a thread. The results
+/// depend only on the constructor's arguments and on `before`. Threads: one at a time.
 class BRAID_API chaos_sequence {
  public:
   /// Constructs the sequence of settings for one thread. `index` is the thread's index in its `chaos`.

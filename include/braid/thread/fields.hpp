@@ -20,7 +20,7 @@
 namespace braid {
 
 /// A struct that is initialised field by field. It has no bases and at most 32 fields, none of which is a C array or a
-/// reference. The compiler refuses other structs when their fields are used.
+/// reference. If the fields of another struct are used, the compilation fails.
 template <typename T>
 concept plain_struct = std::is_aggregate_v<T> && std::is_class_v<T>;
 

@@ -31,7 +31,8 @@ concept field_in = std::is_member_object_pointer_v<decltype(Member)> && std::sam
 template <auto Member>
 using field_type = std::remove_cvref_t<decltype(std::declval<const class_of_t<Member>&>().*Member)>;
 
-/// The parameter type for a value that a field is compared with. For a string field, it accepts any kind of text.
+/// The type of a parameter whose value is compared with a field. For a string field, this type accepts any kind of
+/// text.
 template <auto Member>
 using wanted = std::conditional_t<std::same_as<field_type<Member>, std::string>, std::string_view, field_type<Member>>;
 

@@ -51,8 +51,8 @@ struct observer;
 using thread_query = query<detail::snapshot_stage<thread_entry>>;
 
 /// A registry of threads that registered themselves (braid/thread/registry.hpp). It is a handle: copies refer to the
-/// same registry, which exists as long as any of its handles, registrations or observers. A thread that does not
-/// register has no cost. A chain of queries uses the threads that are registered when the chain begins:
+/// same registry, which exists as long as any of its handles, registrations or observers. The registry costs nothing
+/// for a thread that does not register. A chain of queries uses the threads that are registered when the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
 /// Threads: any. Blocks: while another thread copies the entries. Errors: std::bad_alloc.
 class BRAID_API thread_registry : public detail::queryable<thread_registry> {

@@ -36,7 +36,7 @@ class nice_value {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// Converts a number at run time. Errors: invalid_argument if it is out of range.
+  /// Converts a number at run time. Errors: invalid_argument if the number is out of range.
   [[nodiscard]] static constexpr auto from(int value) -> result<nice_value>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -56,7 +56,7 @@ class realtime_priority {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// Converts a number at run time. Errors: invalid_argument if it is out of range.
+  /// Converts a number at run time. Errors: invalid_argument if the number is out of range.
   [[nodiscard]] static constexpr auto from(int value) -> result<realtime_priority>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -97,7 +97,8 @@ class BRAID_API scheduling {
     auto operator==(const round_robin&) const -> bool = default;
   };
   /// A policy that gives a thread `runtime` of CPU time in every `period`, within the first `deadline` of that period.
-  /// Requires runtime <= deadline <= period. The system refuses the policy if it cannot guarantee the CPU time.
+  /// Requires that `runtime` is at most `deadline`, and that `deadline` is at most `period`. The system refuses the
+  /// policy if it cannot guarantee the CPU time.
   struct deadline {
     std::chrono::nanoseconds runtime;
     std::chrono::nanoseconds deadline;

@@ -79,8 +79,8 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// token.
   auto request_stop() noexcept -> bool { return stop_.request_stop(); }
 
-  /// Returns a stop source that can still be used after `release`. It has no stop state if the callable has no stop
-  /// token.
+  /// Returns a stop source that can still be used after `release`. The source has no stop state if the callable accepts
+  /// no stop token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
   /// Releases the native thread. Its type is std::thread if `create` started the thread without a stack size, and

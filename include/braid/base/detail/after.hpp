@@ -1,4 +1,5 @@
-// braid/base/detail/after.hpp: computes a point in time a duration from now, for durations of any unit and size.
+// braid/base/detail/after.hpp: computes the point in time that is a given duration from now, for durations of any unit
+// and size.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -8,7 +9,7 @@
 namespace braid::detail {
 
 /// Returns `now + span`, rounded up to nanoseconds. Returns the latest time_point if the span is longer than a century,
-/// and `now` if it is not positive. Requires that `now` is within a century of the clock's epoch.
+/// and `now` if the span is not positive. Requires that `now` is within a century of the clock's epoch.
 template <typename Rep, typename Period>
 constexpr auto after(time_point now, std::chrono::duration<Rep, Period> span) noexcept -> time_point {
   using seconds = std::chrono::duration<double>;  // holds every span, though not exactly

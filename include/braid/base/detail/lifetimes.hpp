@@ -16,16 +16,17 @@
 #define BRAID_COROUTINE_TYPE
 #endif
 
-/// Marks a function that returns such a class without being a coroutine. Under BRAID_CHECK_LIFETIMES, clang refuses
-/// unmarked functions of this kind, and does not check the arguments of marked ones.
+/// Marks a function that returns a class for coroutines (see above) but is not itself a coroutine. Under
+/// BRAID_CHECK_LIFETIMES, clang refuses unmarked functions of this kind, and does not check the arguments of marked
+/// ones.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #define BRAID_COROUTINE_WRAPPER [[clang::coro_wrapper]]
 #else
 #define BRAID_COROUTINE_WRAPPER
 #endif
 
-// Templates of the standard library, such as std::invoke and std::function, return such a class if their callable does.
-// They are marked here, because the attribute must be on their first declaration.
+// Templates of the standard library, such as std::invoke and std::function, return a class for coroutines if their
+// callable does. These templates are marked here, because the attribute must be on their first declaration.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #pragma clang attribute push(__attribute__((coro_wrapper)), apply_to = function)
 #include <algorithm>

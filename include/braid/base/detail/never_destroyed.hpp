@@ -4,7 +4,7 @@
 namespace braid::detail {
 
 /// A wrapper for a static object that is never destroyed, because threads may use it after static objects are
-/// destroyed. It can be `constinit` if T can.
+/// destroyed. The wrapper can be `constinit` if a T can.
 template <typename T>
 union never_destroyed {
   constexpr never_destroyed() noexcept : value() {}

@@ -15,7 +15,8 @@ namespace braid::detail {
 
 #if !defined(__cpp_lib_to_chars)
 
-/// Parses a double as `std::from_chars` does. Used if the standard library lacks that function, as libc++ 19 does.
+/// Parses a double as `std::from_chars` does. It is used if the standard library lacks that function, as libc++ 19
+/// does.
 BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
 
 #endif

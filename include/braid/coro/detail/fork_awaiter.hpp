@@ -181,7 +181,7 @@ class fork_loop final : public fork_point {
     return mine;
   }
 
-  /// Creates the child for an element. Returns null if that threw an exception, which is recorded.
+  /// Creates the child for an element. Returns null if the creation threw an exception; the exception is recorded.
   auto make_child(std::size_t index) noexcept -> std::coroutine_handle<fork_promise<void>> {
     try {
       auto made = std::invoke(range_.fn, at(range_.first, index));

@@ -17,10 +17,10 @@
 namespace braid::detail {
 
 /// A fork with continuation stealing, in Cilk's order. It is part of the frame of a coroutine that awaits several
-/// children. The eager child runs at once. Its continuation (the next child or, after the last one, the coroutine) is
-/// pushed to the worker's deque, from which other workers may steal it. The thread that ends the child runs the
-/// continuation, unless another worker has stolen it.
-/// Threads: one at a time owns the continuation. Lifetime: until all children have ended.
+/// children. The eager child runs at once. Its continuation (the next child or, after the last child, the coroutine
+/// itself) is pushed to the worker's deque, from which other workers may steal it. The thread that ends the child runs
+/// the continuation, unless another worker has stolen it.
+/// Threads: one at a time owns the continuation. Lifetime: must exist until all children have ended.
 /// Protocol: docs/design/fork_task.md
 class BRAID_API fork_point : public fork_record {
  public:

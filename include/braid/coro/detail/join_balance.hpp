@@ -7,13 +7,13 @@
 
 namespace braid::detail {
 
-/// The join counter for continuation stealing (the strands of Cilk). A fork is one strand, its continuation, until a
-/// thief takes the continuation from the eager child. From then on, the child is a strand of its own. Each strand ends
-/// once, and exactly one of them learns that it was the last. The last strand observes everything that the others wrote
-/// before they ended. A fork whose continuation was never stolen needs no atomic.
-/// Threads: `took`, `is_one` and `continuation_ended`: the thread that owns the continuation; `child_ended`: any.
-/// Lifetime: until the last strand has learned that it is the last.
-/// Protocol: docs/design/fork_task.md
+/// The join counter for continuation stealing (the strands of Cilk). At first, a fork has only one strand, its
+/// continuation. If a thief takes the continuation from the eager child, the child becomes a strand of its own. Each
+/// strand ends once, and exactly one of them learns that it was the last. The last strand observes everything that the
+/// others wrote before they ended. A fork whose continuation was never stolen needs no atomic operation. Threads: only
+/// the thread that owns the continuation may call `took`, `is_one` and `continuation_ended`; any thread may call
+/// `child_ended`. Lifetime: must exist until the last strand has learned that it is the last. Protocol:
+/// docs/design/fork_task.md
 class join_balance {
  public:
   /// Counts one more strand, because the continuation was stolen from a child.

@@ -79,7 +79,7 @@ class BRAID_API promise_base : private job {
     context_ = context;
   }
 
-  /// Records, for dumps, the place at which this coroutine is about to wait.
+  /// Records, for dumps, the source location at which this coroutine is about to wait.
   void suspends_at(await_place place) noexcept { place_ = place; }
 
   void set_scope(scope* scope) noexcept { scope_ = scope; }
@@ -94,10 +94,11 @@ class BRAID_API promise_base : private job {
   }
 
   /// Runs the first step of this root. If `max_nested` other first steps are already on the stack, the step is queued
-  /// at the home instead. For this reason, chains of tasks cannot overflow the stack. Requires a scope.
+  /// at the home instead. For this reason, chains of tasks cannot overflow the stack. Requires that this root has a
+  /// scope.
   void begin() noexcept;
 
-  /// Returns the scope of this coroutine; null if a plain thread waits for it.
+  /// Returns the scope of this coroutine, or null if a plain thread waits for the coroutine.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
   /// Returns the handle of this coroutine, or null once the coroutine does not continue.
   [[nodiscard]] auto self() const noexcept -> std::coroutine_handle<> { return self_; }
@@ -111,7 +112,7 @@ class BRAID_API promise_base : private job {
   /// handles the stop destroys the remaining frames.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
-  /// Calls the `end` function of this root once more, on its home. Requires a scope.
+  /// Calls the `end` function of this root once more, on its home. Requires that this root has a scope.
   void end_at_home(ending ending) noexcept;
 
  private:

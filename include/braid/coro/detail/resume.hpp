@@ -33,8 +33,8 @@ using transfer = void;
 [[gnu::always_inline]] inline void transfer_to(std::coroutine_handle<> next) noexcept { leave_for_resume(next); }
 #endif
 
-/// Resumes `first` and each coroutine to which control is transferred, until one suspends without a successor. Does
-/// nothing if `first` is null.
+/// Resumes `first` and each coroutine to which control is transferred, until a coroutine suspends without a successor.
+/// Does nothing if `first` is null.
 BRAID_API void resume(std::coroutine_handle<> first) noexcept;
 
 }  // namespace braid::detail

@@ -45,7 +45,7 @@ struct seen_level {
   await_place at = {};             ///< the place of its `co_await`
 };
 
-/// A suspended task: its coroutines, from the one that waits up to the task's root.
+/// A suspended task: its coroutines, from the coroutine that waits up to the root of the task.
 struct seen_task {
   const scope* in = nullptr;    ///< the scope of its root
   std::size_t first_level = 0;  ///< the index of its first scope in `seen_home::levels`

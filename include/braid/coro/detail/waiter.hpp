@@ -29,8 +29,7 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
 
   [[nodiscard]] auto lock() const noexcept -> small_mutex& { return *lock_; }
   /// Returns whether the coroutine still waits. A waiter that is not queued was granted its request and will be
-  /// resumed.
-  /// Threads: under the lock.
+  /// resumed. Threads: any thread that holds the lock.
   [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
 
@@ -68,7 +67,7 @@ class BRAID_API wake_list {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// A FIFO queue of waiters. Threads: all calls under the lock of the waiters.
+/// A FIFO queue of waiters. Threads: any thread that holds the lock of the waiters.
 class wait_queue {
  public:
   wait_queue() = default;
@@ -102,7 +101,8 @@ class wait_queue {
 /// first, it would hold the permit unused while the other tasks wait for it. `Derived` has two functions, which are
 /// called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`.
 /// It also has a literal `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and
-/// without the lock, and `describe(text)`, `needs()` and `layout`, as `awaiter_base::operation` has.
+/// without the lock, and `describe(text)`, `needs()` and `layout`, which have the same meaning as in
+/// `awaiter_base::operation`.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:

@@ -1,4 +1,5 @@
-// braid/graph/detail/node_call.hpp: a type-erased callable in three words, which is called without being copied.
+// braid/graph/detail/node_call.hpp: a type-erased callable that takes three machine words and is called without being
+// copied.
 #pragma once
 
 #include <array>

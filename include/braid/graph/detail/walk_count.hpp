@@ -18,8 +18,9 @@ class walk_count {
   /// Begins a walk at a ready node that another walk left to other threads. Not called for the first walk of a run.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
-  /// Ends a walk. `children` is the number of its nodes that other threads have taken. It is negative if the walk ran
-  /// nodes of another walk that is suspended below it on the same worker's stack. Returns true if the run has ended.
+  /// Ends a walk. `children` is the number of its nodes that other threads have taken. The number is negative if the
+  /// walk ran nodes of another walk that is suspended below this walk on the same worker's stack. Returns true if the
+  /// run has ended.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did

@@ -18,8 +18,8 @@ namespace braid::detail {
 /// 6.5.1).
 [[nodiscard]] auto is_forbidden_trailer(std::string_view name) -> bool;
 
-/// Decodes a body piece by piece and without copying. Chunk extensions are checked and dropped; trailers are kept.
-/// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
+/// A decoder for bodies, which works piece by piece and without copying. Chunk extensions are checked and dropped;
+/// trailers are kept. Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
 class BRAID_API http_body_decoder {
  public:
   /// The result of a step. The first `consumed` bytes of the input are no longer needed. `data` is the part of these

@@ -43,8 +43,8 @@ struct http_request_start {
 
 /// Appends the head of a response or a request to `out`.
 /// Errors: bad_field for an invalid name or value, such as a value with a line end; reserved_field for fields that are
-/// written automatically (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target; bad_host. On error
-/// `out` is unchanged.
+/// written automatically (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target; bad_host. After an
+/// error, `out` is unchanged.
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_response_start& start)
     -> std::expected<void, http_errc>;
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_request_start& start)

@@ -42,8 +42,8 @@ class redis_calls {
   auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hget{{}, key, field}, &memory, timeout);
   }
-  /// Returns the names and values of a hash, alternating, as result<std::span<const resp_value>>. All are strings. The
-  /// result is empty if the hash does not exist.
+  /// Returns the names and values of a hash, alternating, as result<std::span<const resp_value>>. All values are
+  /// strings. The result is empty if the hash does not exist.
   auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hgetall{{}, key}, &memory, timeout);
   }
@@ -51,8 +51,8 @@ class redis_calls {
   auto hset(std::string_view key, std::string_view field, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_hset{{}, key, field, value}, nullptr, timeout);
   }
-  /// Returns elements of a list as result<std::span<const resp_value>>. All are strings. The result is empty if the
-  /// list does not exist.
+  /// Returns elements of a list as result<std::span<const resp_value>>. All values are strings. The result is empty if
+  /// the list does not exist.
   auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
               duration timeout = default_timeout) {
     return call(detail::redis_lrange{{}, key, first, last}, &memory, timeout);

@@ -30,7 +30,7 @@ class redis_transport {
   auto operator=(const redis_transport&) -> redis_transport& = delete;
 
   /// Connects, reports the result to the connection, and reads and writes until the connection ends or abandons the
-  /// transport. Must be spawned on the loop.
+  /// transport. This task must be spawned on the loop.
   static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
 
   /// Sends the bytes that the connection has encoded. If no write is in progress, the bytes are sent at once.

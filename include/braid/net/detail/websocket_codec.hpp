@@ -25,7 +25,8 @@ enum class websocket_code : std::uint16_t {
 /// The code that stands for a missing close frame, or for a close frame without a code.
 inline constexpr std::uint16_t no_close_code = 1005;
 
-/// Reads the frames of a client: unmasks them, joins the parts of messages, and detects violations of the protocol.
+/// A reader for the frames of a client. It unmasks the frames, joins the parts of messages, and detects violations of
+/// the protocol.
 class BRAID_API websocket_reader {
  public:
   /// The kind of item that `next` has found in the input.

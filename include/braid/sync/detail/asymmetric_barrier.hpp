@@ -16,10 +16,10 @@ enum class barrier_kind : std::uint8_t {
   symmetric,   ///< both sides execute a full fence; used if the system refuses membarrier or BRAID_BARRIER is `fence`
 };
 
-/// An asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Each side
-/// stores something and then loads what the other side stores. If the frequent side calls `light()` between its store
-/// and its load, and the rare side calls `heavy()`, at least one side reads the other's store. Two calls of `light()`
-/// give no such guarantee.
+/// An asymmetric StoreLoad fence for the Dekker pattern. It uses `membarrier(2)`, like P1202 and Folly's asymmetric
+/// fence. Each side stores something and then loads what the other side stores. If the frequent side calls `light()`
+/// between its store and its load, and the rare side calls `heavy()`, at least one side reads the other's store. Two
+/// calls of `light()` give no such guarantee.
 ///
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///

@@ -33,7 +33,7 @@ class event_count {
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 
-  /// Withdraws the announcement of `prepare`. Called if the condition already holds.
+  /// Withdraws the announcement of `prepare`. A waiter calls this if the condition already holds.
   void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
 
   /// Blocks until another thread has called a notify function after `prepare`.

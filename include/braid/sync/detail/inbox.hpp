@@ -331,7 +331,7 @@ auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<pro
   return count < Producers ? add_producer() : nullptr;  // the last entry is for the shared producer
 }
 
-/// Adds a producer to the table. Called under the lock of the registry. Requires a free entry.
+/// Adds a producer to the table. Called under the lock of the registry. Requires that the table has a free entry.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<producer> {
   const std::size_t count = count_.load(relaxed);

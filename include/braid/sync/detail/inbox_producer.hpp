@@ -134,8 +134,8 @@ class inbox_producer : public inbox_producer_base {
         end_ = end_.in_next_segment();
       }
       std::byte* const here = port_.last_->memory.data() + end_.offset();
-      // Prefetches the cache line that will be written soon. A consumer used it last, and all later stores would wait
-      // for it.
+      // Prefetches the cache line that will be written soon. A consumer was the last to use this line, and without the
+      // prefetch all later stores would wait for it.
       if (end_.offset() + fetched_ahead < room) __builtin_prefetch(here + fetched_ahead, 1);
       return here;
     }

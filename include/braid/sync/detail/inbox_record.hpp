@@ -19,7 +19,7 @@ enum class inbox_action : std::uint8_t {
   move,  ///< into other memory, and end its life here
 };
 
-/// A callable with a member `drop`, which is called when the callable is dropped instead of run.
+/// A callable that has a member `drop`. This member is called if the callable is dropped and does not run.
 template <typename Fn>
 concept wants_drop = requires(Fn& fn) { fn.drop(); };
 

@@ -36,8 +36,8 @@ class stop_node {
 };
 
 /// The state of an `inplace_stop_source`: whether a stop was requested, and the callbacks. One thread calls the
-/// callbacks, one at a time and without holding the lock. A thread that removes a running callback waits for its end. A
-/// callback may remove itself.
+/// callbacks, one at a time and without holding the lock. A thread that removes a running callback waits until the
+/// callback has ended. A callback may also remove itself.
 class inplace_stop_list {
  public:
   constexpr inplace_stop_list() noexcept = default;

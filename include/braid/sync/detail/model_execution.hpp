@@ -33,7 +33,7 @@ struct model_site {
 /// Returns a text such as "parker.hpp:52:34".
 [[nodiscard]] auto to_string(const model_site& site) -> std::string;
 
-/// The kinds of decisions. Decisions with a cost are offered only while their budget lasts.
+/// The kinds of decisions. Each decision with a cost uses up a budget, and is possible only while the budget lasts.
 enum class model_question : std::uint8_t {
   preempt,   ///< 0: the running thread continues; otherwise it costs a preemption
   surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise

@@ -44,7 +44,7 @@ class model_run {
     if (!holds) model_execution::current()->fail("check failed: " + std::string(sentence));
   }
 
-  /// Lets other threads run. Needed in loops that spin, which otherwise never end under some schedules.
+  /// Lets other threads run. Loops that spin must call this, because otherwise they never end under some schedules.
   void yield() { model_execution::current()->yield(); }
 };
 

@@ -74,8 +74,9 @@ class model_memory {
   /// Appends a write that belongs to a read-modify-write. It continues the release sequence of the write that was read.
   void replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
-  /// Records one side of an asymmetric barrier. Everything before a light barrier is visible after a later heavy one.
-  /// Everything before a heavy barrier is visible after a later light or heavy one. Two light barriers order nothing.
+  /// Records one side of an asymmetric barrier. Everything before a light barrier is visible after a later heavy
+  /// barrier. Everything before a heavy barrier is visible after a later light or heavy barrier. Two light barriers
+  /// order nothing.
   void light_barrier(model_view& view);
   void heavy_barrier(model_view& view);
 

@@ -49,8 +49,8 @@ class remote_stack {
     return seen != nullptr && seen != armed() && seen != closed();
   }
 
-  /// Announces that the owner is about to sleep. Returns false if the owner must not sleep. The stack then contains an
-  /// element, is closed, or was armed before and not emptied by `take` since then.
+  /// Announces that the owner is about to sleep. Returns false if the owner must not sleep. There are three reasons:
+  /// the stack contains an element, it is closed, or it was armed before and `take` was not called since then.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
     is_armed_ = head_.compare_exchange_strong(seen, armed(), relaxed, relaxed) || is_armed_;

@@ -79,7 +79,7 @@ class run_queue {
     return listed_.load(relaxed) == 0 && back_.try_pop(wanted);
   }
 
-  /// Removes the element in the slot if the slot's number is still `mark`. Otherwise returns null.
+  /// Removes and returns the element in the slot if the slot's number is still `mark`. Otherwise returns null.
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
@@ -170,7 +170,7 @@ auto run_queue<T, Capacity, Lock>::steal_one() noexcept -> T* {
   return steal_next(next_mark());
 }
 
-/// Moves the older half of the back ring to the list. Called when the back ring is full.
+/// Moves the older half of the back ring to the list. This is called when the back ring is full.
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::spill() noexcept {
   half_ring moved;

@@ -50,7 +50,7 @@ class steal_ring {
     return Capacity - (tail_.load(relaxed) - taken_);
   }
 
-  /// Removes and returns the oldest element, or returns null. Cost: a compare-exchange.
+  /// Removes and returns the oldest element. Returns null if the ring is empty. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T* {
     const std::uint64_t tail = tail_.load(relaxed);
     std::uint64_t head = head_.load(relaxed);

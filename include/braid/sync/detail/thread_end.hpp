@@ -22,7 +22,7 @@ class thread_end {
   [[nodiscard]] auto can_ask() const noexcept -> bool { return has_key_; }
 
   /// Registers the calling thread: when it ends, the function is called with `context`, which must not be null. Returns
-  /// false if that is not possible; the function is then not called.
+  /// false if the registration is not possible; the function is then not called.
   /// Threads: any.
   [[nodiscard]] auto ask(void* context) const noexcept -> bool {
     return has_key_ && ::pthread_setspecific(key_, context) == 0;

@@ -18,7 +18,7 @@ namespace braid::detail {
 class blocking_wait {
  public:
   [[nodiscard]] virtual auto is_over() const noexcept -> bool = 0;
-  /// Blocks until the wait is over, or until `deadline`. May return earlier.
+  /// Blocks until the wait is over, or until `deadline`. This function may also return earlier.
   virtual void sleep(std::optional<time_point> deadline) noexcept = 0;
 
  protected:

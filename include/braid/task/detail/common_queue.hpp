@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A lock guard that spins before it sleeps. It is for locks that are held for a few steps only, because waiting for
-/// them takes less time than a sleep.
+/// A lock guard that spins before it sleeps. Use it for locks that are held only for a few steps, because spinning
+/// until such a lock is free takes less time than a sleep.
 class brief_guard {
  public:
   explicit brief_guard(std::mutex& lock) noexcept : lock_(lock) {

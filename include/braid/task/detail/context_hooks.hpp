@@ -12,9 +12,9 @@
 
 namespace braid::detail {
 
-/// The hooks of policies that keep jobs in the contexts of workers. A worker context is the queue and the inbox of a
-/// worker; callables can be posted to it without a job object. A derived policy decides which context gets a job, and
-/// what an idle worker steals from other contexts.
+/// The hooks of policies that keep jobs in the contexts of workers. A worker context consists of the queue and the
+/// inbox of a worker; callables can be posted to the inbox without a job object. A derived policy decides which context
+/// gets a job, and what an idle worker steals from other contexts.
 class BRAID_API context_hooks : public scheduling_hooks {
  public:
   explicit context_hooks(const worker_list& workers) : contexts_(workers) {}

@@ -1,5 +1,4 @@
-// braid/task/detail/default_pool.hpp: the default pool, which serves code that names no pool and does not run on a
-// worker.
+// braid/task/detail/default_pool.hpp: the default pool, for code that specifies no pool and does not run on a worker.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -14,7 +14,7 @@ namespace braid::detail {
 
 /// The part of a pool that steals forks. A missed request or wake only reduces parallelism: the forking worker takes
 /// back every fork that no thief has taken.
-/// Threads: each worker for itself.
+/// Threads: each worker calls the functions only for itself.
 /// Protocol: docs/design/fork_join.md
 class BRAID_API fork_exchange {
  public:
@@ -38,7 +38,7 @@ class BRAID_API fork_exchange {
   /// this stack.
   auto help(worker& self) noexcept -> bool;
 
-  /// Runs one posted job, with the same limits as `help`. Used by waits that may depend on a posted job.
+  /// Runs one posted job, with the same limits as `help`. It is used in waits that may depend on a posted job.
   static auto help_with_jobs(worker& self) noexcept -> bool;
 
   /// Returns how often a waiting worker looks for work before it blocks.

@@ -8,10 +8,10 @@
 
 namespace braid::detail {
 
-/// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. But if the calls
-/// are long and a worker is idle, the second call must wait for the first, because no thief can find the second call.
-/// So forks are skipped only after a series of forks that each took a few nanoseconds. When a thief requests work,
-/// forks are no longer skipped.
+/// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. However, if the
+/// calls are long and a worker is idle, the second call must wait for the first call, because no thief can find the
+/// second call. So forks are skipped only after a series of forks that each took a few nanoseconds. When a thief
+/// requests work, forks are no longer skipped.
 /// Threads: the worker.
 class fork_pace {
  public:

@@ -44,7 +44,7 @@ class BRAID_API future_core : public continuation {
     return (head_.load(acquire) & settled) != 0;  // edge future.result: observe the value or failure
   }
 
-  /// Returns how the future settled. Requires that the caller knows that it has settled.
+  /// Returns how the future has settled. Requires that the caller knows that the future has settled.
   [[nodiscard]] auto how() const noexcept -> verdict { return static_cast<verdict>(head_.load(relaxed) & state_mask); }
 
   /// Marks the future as settled. Called once by the producer after it has stored the result. The producer must not
@@ -98,7 +98,7 @@ class BRAID_API future_core : public continuation {
   explicit future_core(act_fn act, executor_id executor) noexcept : continuation(act), executor_(executor) {}
   ~future_core() = default;
 
-  /// Returns whether no reader will use the result. Used by the producer before it settles the future.
+  /// Returns whether no reader will use the result. The producer calls this before it settles the future.
   [[nodiscard]] auto is_abandoned() const noexcept -> bool {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }

@@ -26,7 +26,7 @@ class idle_set {
 
   /// Withdraws the worker's announcement. Returns false if the worker was already claimed, so that a wake will follow.
   [[nodiscard]] auto try_cancel(std::size_t index) noexcept -> bool {
-    // edge idle_set.advertised: observe the count, which is decremented next
+    // edge idle_set.advertised: observe the count, which is decremented in the next line
     if (advertised_[index].exchange(0, acquire) == 0) return false;
     count_.fetch_add(one_end - 1, relaxed);
     return true;
@@ -50,7 +50,8 @@ class idle_set {
   /// worker.
   [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
-  /// Claims any worker that has announced itself; the caller must wake it. Returns nothing if no worker sleeps.
+  /// Claims any worker that has announced itself. The caller must wake this worker. Returns nothing if no worker
+  /// sleeps.
   [[nodiscard]] auto claim_any() noexcept -> std::optional<std::size_t> {
     if (none()) return std::nullopt;
     for (std::size_t index = 0; index < advertised_.size(); ++index)

@@ -65,8 +65,8 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Drops the future, unless it was dropped already. This delays no thread that waits for the future, because such
-  /// threads are woken before consumers are notified.
+  /// Drops the future, unless it was dropped already. Threads that wait for the future are not delayed, because they
+  /// are woken before consumers are notified.
   void release() noexcept {
     if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }

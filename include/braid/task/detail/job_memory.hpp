@@ -54,8 +54,8 @@ static_assert(max_small_block == small_list_count * small_block_step + 8);
 extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
     __attribute__((tls_model("initial-exec")));
 
-/// The slow paths of `allocate_job` and `free_job`, used if the thread's list is empty, full, or not in use. `index` is
-/// the index of the list. If no such list exists, the block comes from operator new.
+/// The slow paths of `allocate_job` and `free_job`. They are used if the thread's list is empty, full, or not in use.
+/// `index` is the index of the list. If no such list exists, the block comes from operator new.
 [[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
 BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
 
@@ -72,7 +72,8 @@ inline constexpr bool uses_free_lists = false;
 inline constexpr bool uses_free_lists = true;
 #endif
 
-/// Returns the index of the list for blocks of that size. For sizes below 9, returns an index beyond all lists.
+/// Returns the index of the free list for blocks of that size. For sizes below 9, returns an index that is larger than
+/// that of every list.
 constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t {
   if (size <= max_small_block) return (size - 9) / small_block_step;
   return small_list_count + (size - max_small_block - 1) / large_block_step;

@@ -13,8 +13,8 @@ namespace braid::detail {
 /// The number of posts of the calling thread until a job is timed. At 1 or less, the job of the next post is timed.
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
-/// Counts a post. Returns true if the posted job must be timed, and keeps returning true until a job was timed. A
-/// callable that is posted without a job is then wrapped in one.
+/// Counts a post. Returns true if the posted job must be timed, and keeps returning true until a job was timed. If a
+/// callable that is posted without a job must be timed, it is wrapped in a job.
 /// Cost: a decrement and a branch.
 [[nodiscard]] inline auto is_post_timed() noexcept -> bool {
 #if defined(BRAID_NO_TRACE_HOOKS)

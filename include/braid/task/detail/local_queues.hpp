@@ -72,7 +72,7 @@ class BRAID_API local_queues {
   /// do not starve.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
-  /// Moves the older half of another worker's jobs to the thief's context, and returns the oldest of them. Returns
+  /// Moves the older half of another worker's jobs to the thief's context, and returns the oldest moved job. Returns
   /// nothing once `drop_all` has begun.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
@@ -83,7 +83,7 @@ class BRAID_API local_queues {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
-  /// Returns whether this call or an earlier one has found all queues empty while no thread moved jobs between the
+  /// Returns whether this call or an earlier call has found all queues empty while no thread moved jobs between the
   /// queues. Requires that the queues are closed.
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;

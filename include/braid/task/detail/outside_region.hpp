@@ -20,7 +20,7 @@ namespace braid::detail {
 /// and in a job of an executor without threads. Errors: those of `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
-/// Returns whether no other thread takes part in algorithms that the calling thread begins.
+/// Returns true if algorithms that the calling thread begins run only on this thread.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
 /// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the

@@ -15,7 +15,8 @@
 
 namespace braid::detail {
 
-/// Calls `work` on this thread if it is a worker or if `begins_here` returns true, otherwise on a worker.
+/// Calls `work` on this thread if this thread is a worker or if `begins_here` returns true. Otherwise calls `work` on a
+/// worker.
 template <typename Work>
 auto on_worker(Work&& work) -> decltype(auto) {
   if (worker_of_thread != nullptr || begins_here()) return work();

@@ -125,8 +125,8 @@ struct pivot {
   std::conditional_t<is_copy, std::iter_value_t<Iterator>, Iterator> held;
 };
 
-/// Quickselect: moves the element of rank `place` to the position `place`. No element before it is greater, and no
-/// element after it is smaller. Returns false if a stop was requested.
+/// Quickselect: moves the element of rank `place` to the position `place`. Afterwards, no element before this position
+/// is greater than that element, and no element after the position is smaller. Returns false if a stop was requested.
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
                 parallel_options options) -> bool {

@@ -45,7 +45,7 @@ class range_work {
       run_outside(count);
   }
 
-  /// Returns the reason of the stop if elements may have been skipped, otherwise nothing.
+  /// Returns the reason of the stop if elements may have been skipped, and nothing otherwise.
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return find_reason(left_out_.load(relaxed)); }
 
  private:

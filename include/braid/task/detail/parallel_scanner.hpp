@@ -270,8 +270,8 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
 
   const auto add_up_blocks = [&](std::size_t from, std::size_t to) { blocks.add_all(from, to, totals, lanes); };
 
-  // A single group needs no totals, unless it is divided into several lanes and has an initial value. With only one
-  // lane, the total of the last group is not needed.
+  // A single group needs no totals, unless it is divided into several lanes and has an initial value. If the groups
+  // have only one lane, the total of the last group is not needed.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;

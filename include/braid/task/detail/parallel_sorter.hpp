@@ -51,7 +51,7 @@ void fork_both(Left left, Right right) {
 }
 
 /// Returns whether `follows(i)` holds for all i in [1, count). The first indexes are checked on this thread, so that
-/// unordered ranges cost little. All workers check the other indexes until one finds a mismatch.
+/// unordered ranges cost little. All workers check the other indexes until a worker finds a mismatch.
 template <typename Follows>
 auto follow_all(std::size_t count, const Follows& follows) -> bool {
   constexpr std::size_t alone = 4096;

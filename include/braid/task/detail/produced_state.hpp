@@ -31,7 +31,7 @@ struct future_access {
     return future<T>(state);
   }
 
-  /// Takes the reference of the future. The future is left without a state.
+  /// Takes over the reference of the future. The future then has no state.
   template <typename T>
   static auto consume(future<T>& from) noexcept -> consumed<T> {
     return from.consume();
@@ -53,7 +53,7 @@ struct unwrapped<future<T>> {
   using type = T;
 };
 
-/// The type in which a future stores the result of a function: references stay references, other results are stored by
+/// The type in which a future stores the result of a function. References stay references; other results are stored by
 /// value.
 template <typename R>
 using kept = std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>;
@@ -87,8 +87,8 @@ class produced_state : public future_state<future_value<R>> {
   void follow(future<future_value<R>> inner, cascade& more) noexcept;
 };
 
-/// The exception is processed after the catch block, so that no other thread uses it while this thread is still inside
-/// the handler.
+/// The exception is processed after the catch block, so that no other thread uses the exception while this thread is
+/// still inside the handler.
 template <typename R>
 template <typename Body, typename CleanUp>
 void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept {

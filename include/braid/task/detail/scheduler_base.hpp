@@ -61,9 +61,9 @@ class BRAID_API scheduler_base {
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
 
-  /// Returns true if every queue was found empty, no fork was shared, and no thread moved jobs during the check. Then
-  /// only jobs that workers have already taken remain. May return false at any time. Requires that the scheduler is
-  /// closed.
+  /// Returns true if every queue was found empty, no fork was shared, and no thread moved jobs during the check. In
+  /// that case, the only jobs left are those that workers have already taken. This function may return false at any
+  /// time. Requires that the scheduler is closed.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 
   virtual void close() noexcept = 0;

@@ -1,5 +1,5 @@
-// braid/task/detail/scheduler_for.hpp: combines a scheduling policy with the queues of other priorities and the worker
-// loop.
+// braid/task/detail/scheduler_for.hpp: combines a scheduling policy with the queues for jobs of high and low priority
+// and with the worker loop.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -134,8 +134,8 @@ class scheduler_for final : public scheduler_base {
   // --- Functions for waiting, the driver and forks. ---
 
   auto lingers(worker& self) noexcept -> bool;
-  /// Returns whether the driver has work that an idle worker should do. Returns false while the pool stops, because
-  /// workers then run no work of drivers.
+  /// Returns whether the driver has work that an idle worker should do. Returns false while the pool is stopping,
+  /// because workers then do not run work of drivers.
   auto has_own_work(worker& self) noexcept -> bool {
     return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
   }

@@ -34,7 +34,7 @@ class slab_watch {
   }
 
   /// Returns true if the other thread has begun jobs, or queued jobs, at short intervals since the last call. Also
-  /// returns true if this is not known yet.
+  /// returns true if it is not known yet whether this is the case.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
   /// Records that the thread has stolen jobs and runs them next. The steal lasted from `begin` until now.
@@ -92,11 +92,11 @@ struct known_slab_context {
 };
 extern BRAID_API constinit thread_local known_slab_context known_context __attribute__((tls_model("initial-exec")));
 
-/// The idle list of a slab, which stores whether its threads sleep, search or are busy. The steps of a thread that
+/// The idle list of a slab, which stores whether its threads sleep, search or are busy. Threads do the following steps:
 ///
-///   posts a job: queues it; light(); wakes a thread if `wants_wake`
-///   is about to sleep: adds itself to the list; heavy(); polls again; sleeps
-///   has searched and found a job: ends its search; heavy(); wakes a thread if it finds more jobs
+///   to post a job: queue the job; light(); wake a thread if `wants_wake` returns true
+///   to sleep: add the thread to the list; heavy(); poll again; sleep
+///   when a search has found a job: end the search; heavy(); wake a thread if there are more jobs
 ///
 /// Protocol: docs/design/job_slab.md
 class BRAID_API slab_sleepers {

@@ -104,7 +104,8 @@ class alignas(cache_line) slab_slot {
 
   /// Adds a child. This job will not finish before the child has ended.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
-  /// Makes this job a child of `parent`, which already counts it. Returns errc::finished if this job has finished.
+  /// Makes this job a child of `parent`, which already counts this job. Returns errc::finished if this job has
+  /// finished.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_access as) noexcept -> errc;
 

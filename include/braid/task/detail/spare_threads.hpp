@@ -60,8 +60,8 @@ class BRAID_API spare_threads {
   /// otherwise it is null.
   void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
-  /// Blocks for a moment, but returns early if a thread requests the context of this worker. Used instead of a sleep
-  /// while blocked threads have unfinished jobs of this context, because these threads will request the context.
+  /// Blocks for a moment, but returns early if a thread requests the context of this worker. It is used instead of a
+  /// sleep while blocked threads have unfinished jobs of this context, because these threads will request the context.
   static void pause(worker& self) noexcept;
 
   /// Ends the spare threads. Requires that no blocked thread will request a context again.

@@ -72,7 +72,7 @@ BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noe
 inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
 [[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
 
-/// Requests that the last seconds are written to a file, if a flight recorder is active.
+/// If a flight recorder (a trace of the last seconds) is active, requests that its records are written to a file.
 BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
 
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
@@ -132,7 +132,7 @@ inline void trace_mark(trace_group group, const char* literal) noexcept {
     trace_note(group, trace_kind::mark, trace_number(literal));
 }
 
-/// Called before a job is posted. The trace shows an arrow from here to the point at which the job runs.
+/// Called before a job is posted. The trace shows an arrow from this call to the point at which the job runs.
 inline void trace_post(const void* work) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(trace_group::jobs, trace_kind::posted, trace_number(work));

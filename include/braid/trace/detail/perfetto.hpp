@@ -54,11 +54,11 @@ class BRAID_API perfetto_writer {
     std::vector<bool> known_names;
   };
 
-  /// Begins a process. Tracks and threads that are added later belong to it.
+  /// Begins a process. Tracks and threads that are added later belong to this process.
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
-  /// Begins a sequence that does not belong to a thread. Its events are on the track with this number if they name no
-  /// other track.
+  /// Begins a sequence that does not belong to a thread. Its events are on the track with this number, unless they name
+  /// another track.
   void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
   /// Adds a track of the process with this number.
   void track(std::uint64_t number, std::string_view name);

@@ -84,8 +84,8 @@ class record_ring {
     return head + count - known_tail_ <= Capacity;
   }
 
-  /// Writes records for which there is room. The room was computed from `known_tail_`. If that value is outdated, there
-  /// is more room than computed.
+  /// Writes records for which there is room. The room was computed from `known_tail_`. If that value is outdated, the
+  /// actual room is larger than the computed room.
   template <std::size_t Count>
   void put(std::uint64_t head, const std::array<Record, Count>& records) noexcept {
     for (std::size_t i = 0; i < Count; ++i) records_[(head + i) % Capacity] = records[i];

@@ -44,7 +44,7 @@ class BRAID_API left_rings {
   using text_fn = std::string (*)(std::string_view bytes);
 
   /// Returns the missing end of the trace. `open_states` contains the task states that have begun and not ended in the
-  /// trace so far. They end at the time of the last record. Names are converted by `text`.
+  /// trace so far. These states end at the time of the last record. The function `text` converts names.
   /// Errors: std::bad_alloc.
   [[nodiscard]] auto rest(const std::unordered_map<std::uint64_t, std::int64_t>& open_states, text_fn text) const
       -> recovered_part;
