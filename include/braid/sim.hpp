@@ -47,13 +47,13 @@ struct world_options {
 
 /// Options of a machine.
 struct machine_options {
-  std::string address{};  ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
-  std::string folder{};   ///< in which the program starts; empty: the current one
+  std::string address{};  ///< an IPv4 or IPv6 address; empty: 10.0.0.N for the Nth machine
+  std::string folder{};   ///< the folder in which the program starts; empty: the current folder
   /// If set, the machine has its own disk: the program starts in a copy of `folder`, or in an empty folder, and a crash
   /// may lose or tear data that was not synced. The copy is deleted at the end of the world.
   bool disk = false;
-  std::chrono::nanoseconds starts_at{0};     ///< after the start of the world
-  std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
+  std::chrono::nanoseconds starts_at{0};     ///< the start of the program, after the start of the world
+  std::chrono::nanoseconds clock_offset{0};  ///< the offset of the real-time clock of the machine
   std::int32_t clock_drift_ppm = 0;          ///< how much faster all clocks of the machine run, in millionths
   bool must_end = false;                     ///< the world fails if the program still runs at its end
 };

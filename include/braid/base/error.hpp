@@ -81,10 +81,10 @@ namespace braid {
 /// `message` is a sentence for people.
 struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
-  std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
+  std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole document
   std::string message;  ///< one sentence that describes the error
   std::string hint;     ///< what the reader can do about it, or empty
-  std::string node;     ///< the plan's node, or empty
+  std::string node;     ///< the node of the plan, or empty
   std::string source;   ///< the file that was read, or empty
 
   auto operator==(const diagnostic&) const -> bool = default;

@@ -21,15 +21,15 @@ namespace braid {
 struct task_dump {
   /// A task in a dump: its coroutines, and what the innermost coroutine waits for.
   struct entry {
-    unsigned depth = 0;                       ///< 0 for a task of the home; else one more than that of the task above
-    task_id id = {};                          ///< the id of a task with a future; otherwise 0
-    std::string name = {};                    ///< the name that was passed to `spawn`
+    unsigned depth = 0;     ///< 0 for a task of the home, otherwise one more than the depth of the task above
+    task_id id = {};        ///< the id of a task with a future; otherwise 0
+    std::string name = {};  ///< the name that was passed to `spawn`
     std::vector<std::string> functions = {};  ///< each awaits the next one; empty if the task itself does not wait
     std::vector<std::string> places = {};     ///< the place of the `co_await` in each function, such as "server.cpp:41"
     std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
     std::optional<duration> time_left = {};   ///< the time until the deadline of its scope; negative after the deadline
     std::optional<errc> stopped_for = {};     ///< the reason for which its scope was stopped
-    std::size_t others = 0;                   ///< if not 0: no task, but so many tasks that are ready or run elsewhere
+    std::size_t others = 0;  ///< if not 0, this is not a task: the number of tasks that are ready or run elsewhere
   };
 
   /// The tasks of one home.

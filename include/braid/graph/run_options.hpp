@@ -35,7 +35,7 @@ enum class node_progress : std::uint8_t {
   done,
   failed,    ///< it returned a failure, threw, gave up, or exceeded its time
   stopped,   ///< stopped by the run, or by the failure of a node before it in the order
-  late,      ///< it ended after the result of the run was known, so that no caller saw its own
+  late,      ///< it ended after the result of the run was known, so its own result was not used
   replaced,  ///< it failed, and the run continues as if it were done
 };
 

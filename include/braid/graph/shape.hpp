@@ -66,7 +66,7 @@ struct node_times {
   static constexpr time_point never = time_point::min();
 
   time_point ready = never;    ///< when the last of its predecessors had ended
-  time_point started = never;  ///< on whatever thread it ran
+  time_point started = never;  ///< when it started, on any thread
   time_point ended = never;
 
   [[nodiscard]] auto has_run() const noexcept -> bool { return ended != never; }
@@ -80,7 +80,7 @@ struct node_times {
 /// One node of a critical path.
 struct critical_step {
   node_index node;
-  duration queue;  ///< the time from the end of the previous step, or the begin of the run, to its start
+  duration queue;  ///< the time from the end of the previous step, or the beginning of the run, to its start
   duration run;
 
   auto operator==(const critical_step&) const -> bool = default;

@@ -155,7 +155,7 @@ class BRAID_API stream_listener {
  public:
   /// The options of a listener and of its connections.
   struct options {
-    int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
+    int backlog = 4096;  ///< connections that wait to be accepted; the system has its own limit
     bool reuse_port =
         false;  ///< several listeners of one address, of this user, share its connections: one for each loop
     bool ipv6_only = false;                  ///< a listener on `[::]` accepts no IPv4
@@ -264,7 +264,7 @@ class BRAID_API udp_socket {
  public:
   /// The options of a datagram socket.
   struct options {
-    bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
+    bool reuse_port = false;  ///< several sockets of one address, of this user, share the arriving data, by sender
     bool broadcast = false;   ///< may send to a broadcast address
     std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
     std::optional<int> receive_buffer = {};

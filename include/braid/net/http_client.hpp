@@ -75,13 +75,13 @@ class BRAID_API http_client {
   enum class http2_use : std::uint8_t {
     never,
     negotiated,  ///< over TLS, if the server chooses it by ALPN
-    known,       ///< the same, and with every server of an `http://` URL
+    known,       ///< like `negotiated`, and also with every server of an `http://` URL
   };
 
   /// The options for HTTP/2.
   struct http2_options {
     http2_use use = http2_use::negotiated;
-    std::uint32_t streams = 100;             ///< calls of a connection at a time, unless the server allows fewer
+    std::uint32_t streams = 100;             ///< concurrent calls of a connection, at most; a server may allow fewer
     std::size_t stream_window = 256 * 1024;  ///< bytes of a body that are kept until `read_some`
     std::size_t connection_window = 4 * 1024 * 1024;  ///< bytes that are kept for all calls of a connection
     /// If calls wait and no data arrives for this time, the client sends a ping. If the ping is not answered within

@@ -27,7 +27,7 @@ struct http_event {
 
 /// The options of a stream of events.
 struct http_events_options {
-  duration keep_alive = 15s;  ///< a comment is sent after this time without an event; zero: none
+  duration keep_alive = 15s;  ///< a comment is sent after this time without an event; zero: no comments
 };
 
 /// A stream of events that `http_exchange::events` begins.

@@ -113,8 +113,8 @@ enum class http_errc {
   bad_field,            ///< a field without a name, or with white space before its colon
   too_many_fields,      ///< more than `http_limits::fields`
   head_too_large,       ///< longer than `http_limits::head_bytes`
-  bad_host,             ///< no Host in HTTP/1.1, several, or one that is not a valid host
-  bad_length,           ///< a Content-Length that is not a number, or several
+  bad_host,             ///< HTTP/1.1 without the field Host, several such fields, or an invalid host
+  bad_length,           ///< a Content-Length that is not a number, or several such fields
   length_and_encoding,  ///< both Content-Length and Transfer-Encoding
   bad_encoding,         ///< the Transfer-Encoding leaves the end of the body unknown
   unknown_encoding,     ///< a Transfer-Encoding other than chunked
@@ -135,8 +135,8 @@ enum class http_errc {
   used_twice,           ///< two tasks of a handler read the body, or write the answer, at the same time
   no_http2,             ///< HTTP/2 without TLS was chosen, and libnghttp2 cannot be loaded
   bad_frame,            ///< the peer violates HTTP/2, or sends many frames that request and answer nothing
-  refused_stream,       ///< the server has refused a request of HTTP/2 before it processed any of it
-  reset_stream,         ///< the server has reset the stream of HTTP/2 before its answer was complete
+  refused_stream,       ///< the server has refused an HTTP/2 request before it processed any of it
+  reset_stream,         ///< the server has reset the HTTP/2 stream before its answer was complete
   speaks_http1,         ///< a server that was called by HTTP/2 without negotiation answers by HTTP/1
 };
 

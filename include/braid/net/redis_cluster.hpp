@@ -59,7 +59,7 @@ class BRAID_API redis_cluster {
  public:
   /// Selects which nodes of a cluster execute reads.
   enum class reads : std::uint8_t {
-    masters,   ///< earlier writes are seen
+    masters,   ///< the masters, so that reads see earlier writes
     replicas,  ///< a replica of the key's master, round robin, if one is reachable; its data may lag behind
   };
 

@@ -123,9 +123,9 @@ class BRAID_API pool : public executor {
   /// The totals of all workers of a pool since its start.
   struct totals {
     std::uint64_t jobs = 0;            ///< the number of jobs that have begun
-    std::uint64_t steals = 0;          ///< the number of times that a worker has stolen jobs from another
+    std::uint64_t steals = 0;          ///< the number of times that a worker has stolen jobs from another worker
     std::uint64_t sleeps = 0;          ///< the number of times that a worker has fallen asleep
-    std::uint64_t wakes = 0;           ///< the number of times that a worker has woken another
+    std::uint64_t wakes = 0;           ///< the number of times that a worker has woken another worker
     std::uint64_t forks = 0;           ///< the number of stolen forks that workers have run
     std::uint64_t lost_exchanges = 0;  ///< the number of times that a worker has lost a race for a queue
     std::uint64_t heavy_barriers = 0;  ///< the number of interruptions of the processors (membarrier)

@@ -260,9 +260,9 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
  public:
   /// The options of the thread: its settings, and the registry that lists it.
   struct options {
-    braid::thread::options thread = {};                ///< without a name: braid-timer
+    braid::thread::options thread = {};                ///< the options of the thread; its default name is braid-timer
     std::optional<thread_label> label = std::nullopt;  ///< registers the thread under this label
-    detail::registry_handle registry = {};             ///< and there: a `thread_registry`, or the default
+    detail::registry_handle registry = {};  ///< the registry for the label: a `thread_registry`, or the default
   };
 
   /// Starts the thread. Blocks: until the thread has its settings and is registered.

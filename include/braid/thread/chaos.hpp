@@ -61,7 +61,7 @@ class BRAID_API chaos {
   /// The options: the interval, and the seed of the random numbers.
   struct options {
     std::uint64_t seed = 0;
-    duration interval = 10ms;  ///< between the steps; more than 0
+    duration interval = 10ms;  ///< the time between two steps; more than 0
   };
 
   /// Starts to disturb these threads. Errors: invalid_argument if the interval is not positive; the system's error if

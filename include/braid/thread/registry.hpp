@@ -34,7 +34,7 @@ struct BRAID_API thread_entry {
   ::pid_t tid = 0;
   /// The number of this registration. It is unique among all registrations of the process, in all registries.
   std::uint64_t generation = 0;
-  std::chrono::nanoseconds registered_at{};  ///< the time since the machine was booted, including the time of its sleep
+  std::chrono::nanoseconds registered_at{};  ///< the time since boot, including the time in which the machine slept
 
   /// Returns the thread, to read and change its state. Blocks: while it reads a file of /proc. Errors: no_such_process
   /// if the thread has ended, even if a new thread has the same id; system errors.

@@ -16,7 +16,7 @@ namespace braid {
 
 /// The source from which the data of a topology was read.
 enum class topology_source : std::uint8_t {
-  hwloc,    ///< the library of that name
+  hwloc,    ///< the library hwloc
   sysfs,    ///< the files of the Linux kernel
   windows,  ///< a function of Windows
   nothing,  ///< no source: every allowed CPU counts as a core, in one package and one node

@@ -31,7 +31,7 @@ struct metric {
   };
   /// A bucket of a histogram.
   struct bucket {
-    double bound = 0;  ///< infinity for the last one
+    double bound = 0;  ///< infinity for the last bucket
     /// The number of values up to the bound, including the values of earlier buckets.
     std::uint64_t count = 0;
     auto operator==(const bucket&) const -> bool = default;
@@ -40,7 +40,7 @@ struct metric {
   std::string name = {};  ///< `braid_` and letters, digits and `_`; the unit is its last word; without `_total`
   std::string unit = {};  ///< "seconds", "bytes", or empty for a number of things
   type kind = type::gauge;
-  std::string help = {};  ///< a sentence, the same for all of a family
+  std::string help = {};  ///< a sentence; it is the same for all samples of a family
   std::vector<label> labels = {};
   double value = 0;                  ///< the value; for a histogram, the sum of all measured values
   std::vector<bucket> buckets = {};  ///< the buckets of a histogram, ordered by their bounds; otherwise empty
