@@ -123,7 +123,7 @@ class world {
 
   /// Stops all packets between two machines. TCP sends these packets again after the link is healed.
   void cut(const sim::machine& one, const sim::machine& other);
-  /// Stops all packets in one direction.
+  /// Stops all packets from one machine to another machine.
   void cut_one_way(const sim::machine& from, const sim::machine& to);
   /// Lets packets pass in both directions again.
   void heal(const sim::machine& one, const sim::machine& other);

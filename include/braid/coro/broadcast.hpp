@@ -48,7 +48,8 @@ class broadcast {
   /// then.
   [[nodiscard]] auto send(T value) -> result<void>;
 
-  /// Refuses values that are sent from now on. Receivers get the values that were sent before, and then errc::closed.
+  /// Refuses values that are sent from now on. Receivers still get the values that were sent before; after that, they
+  /// get errc::closed.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);

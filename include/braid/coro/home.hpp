@@ -53,7 +53,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
   /// Completes a call of `ask` that has returned `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
-  /// Returns whether the home's jobs run on `executor`, or are jobs of `executor` itself.
+  /// Returns whether the jobs of the home run on the executor with this id, or whether the home itself has this id.
   /// Threads: any.
   [[nodiscard]] virtual auto runs_on(detail::executor_id id) const noexcept -> bool { return has_id(id); }
   /// Returns the id of the thread that the home always runs on, or 0 if its thread may change. Threads: any.

@@ -22,10 +22,10 @@ namespace braid {
 /// call has its own position, so several calls may run at once. A stop does not interrupt a call: the call ends before
 /// its task does.
 /// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
-/// buffers outlive the calls; the executor outlives the object. Errors: system errors; invalid_argument for a path with
-/// a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory; errc::closed if
-/// the executor accepts no more work. The static functions run on the executor that is passed to them. The same rules
-/// for threads, blocking and errors apply to them.
+/// buffers must outlive the calls; the executor must outlive the object. Errors: system errors; invalid_argument for a
+/// path with a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory;
+/// errc::closed if the executor accepts no more work. The static functions run on the executor that is passed to them.
+/// The same rules for threads, blocking and errors apply to them.
 class BRAID_API file {
  public:
   /// The mode in which a file is opened.

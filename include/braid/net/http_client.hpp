@@ -130,7 +130,7 @@ class BRAID_API http_client {
   };
 
   /// An answer whose body arrives piece by piece. After the end of the body, other calls can use the connection. If
-  /// this object is destroyed earlier, the connection is closed, or the stream of HTTP/2 is reset.
+  /// this object is destroyed earlier, the connection is closed, or the HTTP/2 stream is reset.
   /// Threads: the client's loop. Lifetime: must be destroyed before the client.
   class BRAID_API incoming {
    public:

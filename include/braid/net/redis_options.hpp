@@ -142,7 +142,8 @@ struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< the path of a Unix socket, which is used in place of the host if it is not empty
-  /// The resolver of host names. Lifetime: must exist as long as the loop, or until each attempt to connect has ended.
+  /// The resolver of host names. Lifetime: must exist until the loop has ended, or at least until each attempt to
+  /// connect has ended.
   resolver* names = nullptr;
 
   /// The client context for a TLS connection; its rules of verification apply. A plain connection has no context.

@@ -17,8 +17,8 @@ namespace braid {
 /// An executor that runs each job on the thread that posts it, before the post returns. If a job posts another job, the
 /// second job runs after the first has ended. So chains of such jobs do not overflow the stack. The destructor waits
 /// for the jobs of other threads.
-/// Threads: any; jobs of this executor must not call `wait_idle`, the shutdowns and the destructor. Blocks: a post
-/// blocks as long as its job runs.
+/// Threads: any; jobs of this executor must not call `wait_idle`, `shutdown`, `shutdown_for` or the destructor. Blocks:
+/// a post blocks as long as its job runs.
 class BRAID_API inline_executor final : public detail::threadless {
  public:
   /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.

@@ -19,7 +19,7 @@ namespace braid {
 /// waits for a future or a group of this executor. Any wait of the thread that created the executor also runs its jobs.
 /// Jobs run one at a time; jobs of the same priority run in the order in which they were posted. Forks of a job run at
 /// once, on the same thread. The destructor runs the remaining jobs.
-/// Threads: any; jobs of this executor must not call `wait_idle`, the shutdowns and the destructor.
+/// Threads: any; jobs of this executor must not call `wait_idle`, `shutdown`, `shutdown_for` or the destructor.
 class BRAID_API manual_executor final : public detail::threadless {
  public:
   /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.

@@ -82,8 +82,8 @@ struct metrics_reader;
 }  // namespace detail
 
 /// A pool of worker threads that run posted jobs. The destructor drains the pool.
-/// Threads: any thread may call every member, but workers of the pool must not call `wait_idle`, the shutdowns and the
-/// destructor.
+/// Threads: any thread may call every member, but workers of the pool must not call `wait_idle`, `shutdown`,
+/// `shutdown_for` or the destructor.
 class BRAID_API pool : public executor {
  public:
   /// The options of a pool: its workers, their scheduler and their settings.

@@ -57,8 +57,8 @@ class BRAID_API driver {
 
   // --- Functions for drivers that have their own work, such as the tasks of an event loop. ---
 
-  /// Returns whether the driver may have its own work. If so, jobs of the worker must not block to wait for other
-  /// threads.
+  /// Returns whether the driver is of a kind that has its own work. If so, jobs of the worker must not block to wait
+  /// for other threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
   /// Sleeps as `park_until` does, but also returns if the driver has something to do. The caller must call `work`

@@ -27,10 +27,10 @@ class BRAID_API run_record {
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return begin_; }
   [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return failures_; }
 
-  /// Returns whether the node depends on a failed node. Requires `keeps_going`.
+  /// Returns whether the node depends on a failed node. Requires that `keeps_going` is true.
   [[nodiscard]] auto is_blocked(node_index node) const noexcept -> bool { return blocked_[node]; }
-  /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the failed node. Requires
-  /// `keeps_going`.
+  /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the failed node. Requires that
+  /// `keeps_going` is true.
   void fail(const graph_failure& failure) noexcept;
 
   void note_begin() noexcept {

@@ -33,11 +33,11 @@ template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
-/// callables. The owner runs the callables, or a thief that has moved half of them into its own inbox runs them. Each
-/// posting thread has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are
-/// stored in the segments one after another; larger ones are allocated separately. If there are more threads than
-/// producers, the remaining threads share one producer under a lock. Callables of one thread are consumed in the order
-/// in which they were posted.
+/// callables. The callables are run by the owner, or by a thief that has moved half of the callables into its own
+/// inbox. Each posting thread has its own producer, which is a chain of segments. Callables with up to 56 bytes of
+/// captures are stored in the segments one after another; larger ones are allocated separately. If there are more
+/// threads than producers, the remaining threads share one producer under a lock. Callables of one thread are consumed
+/// in the order in which they were posted.
 ///
 /// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
 /// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the

@@ -23,8 +23,8 @@ auto on_worker(Work&& work) -> decltype(auto) {
   return run_elsewhere(work);
 }
 
-/// Runs one pass: calls `chunk(first, last)` for parts of the numbers below `count`. Returns false if a stop caused
-/// some numbers to be skipped.
+/// Runs one pass: calls `chunk(first, last)` for parts of the range [0, count). Returns false if a stop caused some
+/// numbers to be skipped.
 template <typename Stop, typename Chunk>
 [[nodiscard]] auto pass(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk) -> bool {
   if constexpr (std::is_same_v<Stop, never_stopped>) {

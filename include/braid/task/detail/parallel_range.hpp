@@ -147,7 +147,7 @@ auto range_work<Stop, Chunk>::goes_on() noexcept -> bool {
   return !why;
 }
 
-/// Calls `chunk(first, last)` for parts of the numbers below `count`.
+/// Calls `chunk(first, last)` for parts of the range [0, count).
 template <typename Stop, typename Chunk>
 auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk,
                 std::size_t elements_of_each = 1) -> unless_stopped<Stop, void> {

@@ -167,7 +167,7 @@ class scan_blocks {
   }
   [[nodiscard]] auto find_block(std::size_t group) const noexcept -> std::size_t { return group / each_; }
 
-  /// Replaces the total of each part of the group with the sum of the totals of the parts that precede it in its block.
+  /// For each part of the group, replaces its total with the sum of the totals of all earlier parts in the same block.
   /// Called for the groups of a block in order.
   void add_group(std::size_t group, std::span<std::optional<T>> parts) {
     std::optional<T>& sum = totals_[find_block(group)];
