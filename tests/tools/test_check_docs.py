@@ -155,8 +155,8 @@ class CheckDocs(ToolCase):
 
     def test_links_lead_to_files_and_folders(self):
         self.accepts({"docs/a.md": "[b](b.md) ![c](../data/c%20d.png) [d](../data) [e](b.md#part \"Title\") [f](#here)\n"
-                                   "[g](https://example.org/x) [h](mailto:a@b.c) [i](<b.md>) [`b`](b.md) [k](..) [l](/none)\n\n[j]: b.md\n",
-                      "docs/b.md": "", "data/c d.png": ""})
+                                   "[g](https://example.org/x) [h](mailto:a@b.c) [i](<b.md>) [`b`](b.md) [k](..) [l](/none)\n# Here\n\n[j]: b.md\n",
+                      "docs/b.md": "## Part\n", "data/c d.png": ""})
 
     def test_links_that_lead_nowhere_are_refused(self):
         for link in ("[a](none.md)", "![a](none.png)", "[a](none.md#part)", "[a](<none.md>)", "[a]: none.md",
@@ -165,8 +165,25 @@ class CheckDocs(ToolCase):
             with self.subTest(link):
                 self.refuses({"README.md": "", "docs/a.md": f"\n{link}\n"}, "docs/a.md:2: leads nowhere")
 
+    def test_anchors_are_those_of_headings_and_lines(self):
+        page = "# A `b`, *c*!\n\nTwo\n---\n## Two\n```sh\n# no heading\n```\n"
+        files = {"docs/b.md": page, "src/a.cpp": "int a;\nint b;\n"}
+        self.accepts(files | {"docs/a.md": "[b](b.md#a-b-c) [c](b.md#two) [d](b.md#two-1) [e](../src/a.cpp#L2) [f](../src#)\n"
+                                           "`b.md#two` `docs/b.md#two` (docs/b.md#two) <!-- [g](b.md#none) -->\n\n[h]: b.md#two\n"})
+        for link in ("[a](b.md#none)", "[a](b.md#no-heading)", "[a](b.md#two-2)", "[a](b.md#Two)", "[a]: b.md#none", "`docs/b.md#none`",
+                     "see docs/b.md#none.", "[`a`](../docs/b.md#none)"):
+            with self.subTest(link):
+                self.refuses({"docs/a.md": f"\n{link}\n"}, "docs/a.md:2: docs/b.md has no heading or line with the anchor #")
+        self.refuses({"docs/a.md": "# A\n[a](#b)\n"}, "docs/a.md:2: docs/a.md has no heading or line with the anchor #b")
+        self.refuses({"docs/a.md": "[a](../src/a.cpp#L9)\n"}, "docs/a.md:1: src/a.cpp has no heading or line with the anchor #L9")
+        self.refuses({"docs/a.md": "[a](../src#part)\n"}, "docs/a.md:1: src has no heading or line with the anchor #part")
+
+    def test_pages_that_plain_text_names_exist(self):
+        self.accepts({"docs/a.md": "A page (docs/a.md), https://example.org/docs/b.md, build/docs/b.md\n"})
+        self.refuses({"docs/a.md": "A page (docs/b.md).\n"}, "docs/a.md:1: `docs/b.md` does not exist")
+
     def test_paths_in_inline_code_exist(self):
-        self.accepts({"src/base/a.cpp": "", "include/braid/base/a.hpp": "", "docs/b.md": "",
+        self.accepts({"src/base/a.cpp": "", "include/braid/base/a.hpp": "", "docs/b.md": "# Part",
                       "docs/a.md": "`src/base/a.cpp`, `src/base/`, `src/base/a.cpp:12`, `braid/base/a.hpp`, `docs/b.md#part`.\n"
                                    "`cat src/base/a.cpp`, `./src/base/a.cpp`, `../docs/b.md`, `and/or`, `Release/Debug`,\n"
                                    "`none.md`, `package.json`, `src`, `./`\n"})

@@ -18,6 +18,25 @@ PATH = re.compile(r"(?:\./)?([\w.-]+(?:/[\w.-]+)+/?|[\w-]+\.md)$")
 EXAMPLE = re.compile(r"(?:\./)?examples/[\w/.-]+\.(?:cpp|txt)$")
 
 
+def parse(text: str) -> tuple:
+    """The parser of a page, and its tokens."""
+    parser = module("markdown_it").MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    return parser, parser.parse(text)
+
+
+def heading_title(inline) -> str:
+    return "".join(child.content for child in inline.children if child.type in ("text", "code_inline"))
+
+
+def anchors_of(text: str) -> set[str]:
+    """The anchors of the headings of a page."""
+    tokens, taken = parse(text)[1], set()
+    for opening, inline in zip(tokens, tokens[1:]):
+        if opening.type == "heading_open":
+            slug(heading_title(inline), taken)
+    return taken
+
+
 class Markdown:
     """Turns one file into a page."""
 
@@ -28,10 +47,9 @@ class Markdown:
         self.links_names = section not in order.WITHOUT_LINKS
         self.taken: set[str] = set()
         self.seen: set[str] = set()  # public names that the page mentions
-        self.parser = module("markdown_it").MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
     def render(self) -> Page:
-        tokens = self.parser.parse(self.site.repository.text(self.path))
+        parser, tokens = parse(self.site.repository.text(self.path))
         caption, line = "", 1
         for at, token in enumerate(tokens):
             line = token.map[0] + 1 if token.map else line
@@ -49,11 +67,11 @@ class Markdown:
                 caption = self._caption(token, line)
                 continue
             caption = ""
-        self.page.body = self.parser.renderer.render(tokens, self.parser.options, {})
+        self.page.body = parser.renderer.render(tokens, parser.options, {})
         return self.page
 
     def _heading(self, opening, inline) -> None:
-        title = "".join(child.content for child in inline.children if child.type in ("text", "code_inline"))
+        title = heading_title(inline)
         level = int(opening.tag[1])
         anchor = slug(title, self.taken)
         opening.attrSet("id", anchor)
