@@ -108,12 +108,24 @@ class CheckDocs(ToolCase):
 
     def test_a_line_of_code_has_80_characters(self):
         self.accepts({"README.md": block("sh", "x" * 80 + "\n") + block("text", "x" * 100 + "\n"), "docs/a.md": "x" * 100})
-        for tag in ("sh", "ts", "python", "toml", "cmake"):
+        for tag in ("sh", "ts", "python", "toml", "cmake", "diff"):
             with self.subTest(tag):
                 self.refuses({"README.md": block(tag, "ls\n" + "x" * 81 + "\n")},
                              "README.md:4: a line of code has 81 characters; the limit is 80")
         long, marker = "int " + "x" * 80 + ";\n", f"<!-- from: {SOURCE} -->"
         self.refuses({SOURCE: long, "README.md": block("cpp", long, marker)}, "README.md:3: 85 characters")
+
+    def test_the_lines_that_a_diff_adds_are_in_its_file(self):
+        diff = "--- /dev/null\n+++ b/src/a.cpp\n+call(one,\n+     two);\n+  make<NAME>(\"…\");\n not compared\n--- a/src/b.cpp\n+int b;\n"
+        files = {"src/a.cpp": 'call(one, two);\nmake<int>("text");\n', "src/b.cpp": "int  b;\n", "docs/a.md": block("diff", diff)}
+        self.accepts(files)
+        for old, new, expected in (("two", "three", "docs/a.md:6: this line is not in src/a.cpp"),
+                                   ("make<", "made<", "docs/a.md:7: this line is not in src/a.cpp"),
+                                   ("+int b", "+int c", "docs/a.md:10: this line is not in src/b.cpp"),
+                                   ("a/src/b.cpp", "a/src/c.cpp", "docs/a.md:9: src/c.cpp does not exist"),
+                                   ("+++ b/src/a.cpp\n+call(one,\n", "+call(one,\n+++ b/src/a.cpp\n", "docs/a.md:4: this line is not in any file")):
+            with self.subTest(expected):
+                self.refuses({"docs/a.md": block("diff", diff.replace(old, new))}, expected)
 
     def test_files_of_projects_are_shown_as_they_are(self):
         plan = "rankd/cli/shop/plans/a.plan.ts"
