@@ -42,7 +42,7 @@ struct pending {
 
 /// Returns the type of a JSON number: integer if it is written as one and fits into int64, and float otherwise.
 /// JavaScript writes large floats like integers.
-auto type_of(const json& value) -> value_type {
+auto json_number_type(const json& value) -> value_type {
   if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
     return value_type::floating;
   return value.is_number_integer() ? value_type::integer : value_type::floating;
@@ -203,7 +203,8 @@ void tree_parser::read_field(object_reader& fields, const op_field& field) {
 void tree_parser::read_literal(object_reader& fields) {
   const json* value = fields.value("value", presence::required);
   if (value == nullptr) return;
-  if (const auto read = fields.typed("value", presence::required, type_of(*value))) payload() = number_of(*read);
+  if (const auto read = fields.typed("value", presence::required, json_number_type(*value)))
+    payload() = number_of(*read);
 }
 
 void tree_parser::read_key(object_reader& fields) {
@@ -226,7 +227,7 @@ void tree_parser::read_list(object_reader& fields) {
 auto tree_parser::read_number_list(const json& list, const std::string& pointer) -> std::vector<number> {
   std::vector<number> numbers;
   for (std::size_t i = 0; i < list.size() && !is_hopeless(); ++i) {
-    const auto value = scalar_from_json(list[i], type_of(list[i]));
+    const auto value = scalar_from_json(list[i], json_number_type(list[i]));
     if (value)
       numbers.push_back(number_of(*value));
     else if (list[i].is_string())

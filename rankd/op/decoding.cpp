@@ -30,7 +30,7 @@ constexpr auto bytes_format(text_format format) noexcept -> text_format {
 
 /// Returns the number with this index. Bytes need no alignment.
 template <typename T>
-auto item_of(std::string_view bytes, std::size_t index) noexcept -> T {
+auto load_item(std::string_view bytes, std::size_t index) noexcept -> T {
   T value{};
   std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
   return value;
@@ -44,7 +44,7 @@ auto to_vector(std::string_view bytes, std::size_t dimensions, braid::arena& mem
   if (bytes.size() != dimensions * sizeof(T)) return std::nullopt;
   std::string made;
   for (std::size_t at = 0; at < dimensions; ++at)
-    if (!append_vector_item(made, static_cast<double>(item_of<T>(bytes, at)))) return std::nullopt;
+    if (!append_vector_item(made, static_cast<double>(load_item<T>(bytes, at)))) return std::nullopt;
   return memory.copied(std::string_view(made));
 }
 
@@ -165,7 +165,7 @@ auto text_decoder::ids(std::string_view text, std::size_t count, std::vector<std
     const auto bytes = bytes_in(text);
     if (!bytes || bytes->size() % sizeof(std::int64_t) != 0) return 1;
     const std::size_t size = std::min(count, bytes->size() / sizeof(std::int64_t));
-    for (std::size_t at = 0; at < size; ++at) out.push_back(item_of<std::int64_t>(*bytes, at));
+    for (std::size_t at = 0; at < size; ++at) out.push_back(load_item<std::int64_t>(*bytes, at));
     return 0;
   }
   return json_->read_ids(text, count, memory_, [&](std::string_view item) {

@@ -31,18 +31,18 @@ void sort_few(std::span<sort_item> items) { std::ranges::sort(items, comes_befor
 /// needs no pass.
 void sort_many(std::span<sort_item> items, braid::arena& memory) {
   constexpr std::size_t bytes = sizeof(std::uint64_t);
-  const auto byte_of = [](const sort_item& item, std::size_t byte) { return (item.rank >> (8 * byte)) & 0xffU; };
+  const auto rank_byte = [](const sort_item& item, std::size_t byte) { return (item.rank >> (8 * byte)) & 0xffU; };
   std::array<std::array<std::uint32_t, 256>, bytes> counts{};
   for (const sort_item& item : items) {
-    for (std::size_t byte = 0; byte < bytes; ++byte) ++counts[byte][byte_of(item, byte)];
+    for (std::size_t byte = 0; byte < bytes; ++byte) ++counts[byte][rank_byte(item, byte)];
   }
   std::span<sort_item> from = items;
   std::span<sort_item> to = memory.uninitialized<sort_item>(items.size());
   for (std::size_t byte = 0; byte < bytes; ++byte) {
     std::array<std::uint32_t, 256>& next = counts[byte];
-    if (next[byte_of(from.front(), byte)] == from.size()) continue;
+    if (next[rank_byte(from.front(), byte)] == from.size()) continue;
     std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
-    for (const sort_item& item : from) to[next[byte_of(item, byte)]++] = item;
+    for (const sort_item& item : from) to[next[rank_byte(item, byte)]++] = item;
     std::swap(from, to);
   }
   if (from.data() != items.data()) std::ranges::copy(from, items.begin());

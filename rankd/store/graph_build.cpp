@@ -29,7 +29,7 @@ auto random_order(std::size_t count, std::uint64_t seed) -> std::vector<std::uin
   return rows;
 }
 
-auto square_of(std::span<const float> vector) -> double {
+auto squared_length(std::span<const float> vector) -> double {
   double sum = 0;
   for (const double number : vector) sum += number * number;
   return sum;
@@ -45,11 +45,11 @@ class node_vectors {
   node_vectors(const vector_table& table, std::span<const std::uint32_t> rows, vector_metric metric)
       : dimensions_(table.dimensions + (metric == vector_metric::dot ? 1 : 0)) {
     double longest = 0;
-    for (const std::uint32_t row : rows) longest = std::max(longest, square_of(table.at(row)));
+    for (const std::uint32_t row : rows) longest = std::max(longest, squared_length(table.at(row)));
     numbers_.reserve(rows.size() * dimensions_);
     for (const std::uint32_t row : rows) {
       const std::span<const float> vector = table.at(row);
-      const double square = square_of(vector);
+      const double square = squared_length(vector);
       const double scale = metric == vector_metric::l2 ? 1 : std::sqrt(metric == vector_metric::dot ? longest : square);
       for (const double number : vector) numbers_.push_back(static_cast<float>(scale == 0 ? 0 : number / scale));
       if (metric != vector_metric::dot) continue;

@@ -60,7 +60,7 @@ constexpr std::array grpc_codes{grpc_code_row{"OK"},
                                 grpc_code_row{"UNAUTHENTICATED"}};
 
 /// Returns the row of a code; that of UNKNOWN for a code that does not exist.
-auto row_of(int value) -> const grpc_code_row& {
+auto find_code_row(int value) -> const grpc_code_row& {
   constexpr std::size_t unknown = 2;
   const auto code = static_cast<std::size_t>(value - grpc_base);
   return grpc_codes[code < grpc_codes.size() ? code : unknown];
@@ -74,7 +74,7 @@ class model_category final : public std::error_category {
     if (value == resting) return "the last calls to this server have failed, so rankd sends no calls for a moment";
     if (value >= grpc_base)
       return "the server answers with gRPC status " + std::to_string(value - grpc_base) + " (" +
-             std::string(row_of(value).name) + ")";
+             std::string(find_code_row(value).name) + ")";
     return "the server answers with status " + std::to_string(value);
   }
 };
@@ -89,7 +89,7 @@ auto model_failure(int value, std::string_view text, braid::arena& arena) -> std
 }
 
 auto code_of_status(int status) -> std::string_view {
-  if (status >= grpc_base) return row_of(status).code;
+  if (status >= grpc_base) return find_code_row(status).code;
   if (status == 429 || status == 503) return "model_overloaded";
   if (status == 408 || status == 504) return "model_timeout";
   return status == 502 ? "model_unreachable" : "model_refused";
@@ -152,7 +152,7 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
 /// limit.
 auto is_of_server(const store_error& error) -> bool {
   if (error.category() != models()) return error != braid::errc::full;
-  return error.value() >= grpc_base ? row_of(error.value()).is_of_server : error.value() >= 500;
+  return error.value() >= grpc_base ? find_code_row(error.value()).is_of_server : error.value() >= 500;
 }
 
 /// Returns whether a call failed as it does if the server speaks the other protocol: it closes the connection, sends

@@ -17,7 +17,7 @@ namespace {
 constexpr ::off_t merge_byte = ::off_t{1} << 60;  // behind the bytes of all versions
 
 /// Returns the byte that stands for a version: the first 60 bits of its digest.
-auto byte_of(std::string_view digest) -> ::off_t {
+auto version_byte(std::string_view digest) -> ::off_t {
   constexpr std::size_t digits = 15;
   std::uint64_t value = 0;
   std::from_chars(digest.data(), digest.data() + std::min(digits, digest.size()), value, 16);
@@ -57,15 +57,15 @@ auto vector_claims::open(const std::filesystem::path& file) -> braid::result<vec
 }
 
 auto vector_claims::claim(std::string_view digest) -> braid::result<void> {
-  return change(file_, lock_at(byte_of(digest), 1, F_RDLCK));
+  return change(file_, lock_at(version_byte(digest), 1, F_RDLCK));
 }
 
 auto vector_claims::release(std::string_view digest) -> braid::result<void> {
-  return change(file_, lock_at(byte_of(digest), 1, F_UNLCK));
+  return change(file_, lock_at(version_byte(digest), 1, F_UNLCK));
 }
 
 auto vector_claims::has_others(std::string_view digest) const -> braid::result<bool> {
-  const ::off_t own = byte_of(digest);
+  const ::off_t own = version_byte(digest);
   const auto before = is_locked(file_, 0, own);
   if (!before || *before) return before;
   return is_locked(file_, own + 1, merge_byte - own - 1);

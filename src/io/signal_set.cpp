@@ -50,7 +50,7 @@ constexpr auto find_place(std::size_t ticket) noexcept -> std::size_t {
   return ticket & ((std::size_t{1} << place_bits) - 1);
 }
 
-constexpr auto bit_of(int signal) noexcept -> std::uint64_t {
+constexpr auto signal_bit(int signal) noexcept -> std::uint64_t {
   return std::uint64_t{1} << static_cast<unsigned>(signal - 1);
 }
 
@@ -61,9 +61,9 @@ void handle(int signal) noexcept {
   handlers.fetch_add(1, seq_cst);
   for (place& each : places) {
     // edge signals.gone: both, Dekker with `leave`; also, a handler that sees a signal sees `event`
-    if ((each.signals.load(seq_cst) & bit_of(signal)) == 0) continue;
-    // edge signals.pending: publish, the task sees all writes before the signal was raised
-    if ((each.pending.fetch_or(bit_of(signal), release) & bit_of(signal)) != 0) continue;  // the first one writes
+    if ((each.signals.load(seq_cst) & signal_bit(signal)) == 0) continue;
+    // edge signals.pending: publish, the task sees all writes before the signal was raised; the first signal writes
+    if ((each.pending.fetch_or(signal_bit(signal), release) & signal_bit(signal)) != 0) continue;
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(each.event.load(relaxed), &one, sizeof(one));
   }
@@ -86,7 +86,7 @@ auto catch_signal(int signal) noexcept -> bool {
 void release_signals(std::uint64_t signals) noexcept {
   for (int signal = 1; signal < signal_count; ++signal) {
     const auto at = static_cast<std::size_t>(signal);
-    if ((signals & bit_of(signal)) != 0 && --users[at] == 0) ::sigaction(signal, &before[at], nullptr);
+    if ((signals & signal_bit(signal)) != 0 && --users[at] == 0) ::sigaction(signal, &before[at], nullptr);
   }
 }
 
@@ -98,7 +98,7 @@ auto take_after(place& from, int last) noexcept -> int {
   // Signal n has bit n - 1. After a rotation by `last`, the lowest bit belongs to the signal after `last`.
   const int signal = (last + std::countr_zero(std::rotr(pending, last))) % 64 + 1;
   // edge signals.pending: observe, all writes before the signal was raised are seen
-  from.pending.fetch_and(~bit_of(signal), acquire);
+  from.pending.fetch_and(~signal_bit(signal), acquire);
   return signal;
 }
 
@@ -169,14 +169,14 @@ auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, in
   places[index].pending.store(0, relaxed);
   std::uint64_t caught = 0;
   for (const int signal : wanted) {
-    if ((caught & bit_of(signal)) != 0) continue;
+    if ((caught & signal_bit(signal)) != 0) continue;
     if (!catch_signal(signal)) {
       const auto error = last_system_error();
       release_signals(caught);
       close_owned(places[index]);
       return fail(error);
     }
-    caught |= bit_of(signal);
+    caught |= signal_bit(signal);
   }
   // edge signals.gone: both, a handler that sees the signals sees `event`
   places[index].signals.store(caught, seq_cst);

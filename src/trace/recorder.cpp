@@ -24,7 +24,7 @@ constexpr std::size_t chunk_records = 1024;
 constexpr std::uint64_t chunks_in_span = 8;  // no chunk covers a longer part of the kept time
 constexpr std::uint64_t max_files = 10;
 
-auto ticks_of(const trace_record& record) noexcept -> std::uint64_t { return record.when_kind >> 8U; }
+auto record_ticks(const trace_record& record) noexcept -> std::uint64_t { return record.when_kind >> 8U; }
 auto kind_of(const trace_record& record) noexcept -> trace_kind {
   return static_cast<trace_kind>(record.when_kind & 0xffU);
 }
@@ -93,7 +93,7 @@ auto flight_recorder::drain(thread_state& state) -> bool {
   const std::uint64_t span = line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
   const std::size_t count = state.ring->records.drain([&](const trace_record& record) {
     const bool is_full = state.chunks.empty() || state.chunks.back().size() == chunk_records ||
-                         is_before(ticks_of(state.chunks.back().front()) + span, ticks_of(record));
+                         is_before(record_ticks(state.chunks.back().front()) + span, record_ticks(record));
     if (is_full) state.chunks.emplace_back().reserve(chunk_records);
     state.chunks.back().push_back(record);
     ++kept_;
@@ -109,7 +109,7 @@ auto flight_recorder::drain(thread_state& state) -> bool {
 /// Drops the chunks whose last record is too old. If the memory limit is exceeded, also drops the oldest other chunks.
 void flight_recorder::drop_old(std::uint64_t now) {
   const std::uint64_t horizon = now - line_.ticks_in(session_.settings().last_ns);
-  const auto is_old = [&](const chunk& each) { return is_before(ticks_of(each.back()), horizon); };
+  const auto is_old = [&](const chunk& each) { return is_before(record_ticks(each.back()), horizon); };
   std::vector<task_state> tasks;
   for (const auto& each : threads_)
     while (!each->chunks.empty() && is_old(each->chunks.front())) drop_first(*each, tasks);
@@ -117,7 +117,7 @@ void flight_recorder::drop_old(std::uint64_t now) {
   while (kept_ > room) {
     auto with_chunks = threads_ | std::views::filter([](const auto& each) { return !each->chunks.empty(); });
     const auto oldest = std::ranges::min_element(
-        with_chunks, {}, [](const auto& each) { return ticks_of(each->chunks.front().back()); });
+        with_chunks, {}, [](const auto& each) { return record_ticks(each->chunks.front().back()); });
     drop_first(**oldest, tasks);
   }
   keep_states(std::move(tasks), now);
@@ -142,11 +142,11 @@ void flight_recorder::pass(std::span<const trace_record> records, past& of, std:
       case slice_end:
         if (!of.open.empty()) of.open.pop_back();
         break;
-      case task_waits: tasks.push_back({ticks_of(record), subject, kind, record.what}); break;
+      case task_waits: tasks.push_back({record_ticks(record), subject, kind, record.what}); break;
       case task_begin:
       case task_runs:
       case task_ready:
-      case task_end: tasks.push_back({ticks_of(record), record.what, kind, 0}); break;
+      case task_end: tasks.push_back({record_ticks(record), record.what, kind, 0}); break;
       default: break;
     }
   }
@@ -234,7 +234,7 @@ auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t
     -> thread_part {
   thread_part out{.of = &state, .before = state.dropped, .is_all = !from};
   if (!from) return out;
-  const auto is_old = [&](const trace_record& record) { return is_before(ticks_of(record), *from); };
+  const auto is_old = [&](const trace_record& record) { return is_before(record_ticks(record), *from); };
   while (out.chunk < state.chunks.size()) {
     const chunk& records = state.chunks[out.chunk];
     out.record = static_cast<std::size_t>(std::ranges::partition_point(records, is_old) - records.begin());
@@ -286,7 +286,7 @@ void flight_recorder::encode_thread(trace_encoder& encoder, trace_encoder::threa
   const trace_record* const first = part.before.open.empty() ? find_first(part) : &part.before.open.front().record;
   if (first == nullptr) return;
   const std::string name = of.ring == nullptr ? of.name : thread_name(*of.ring, false);
-  encoder.begin(out, of.id, name, ticks_of(*first));
+  encoder.begin(out, of.id, name, record_ticks(*first));
   for (const begun_slice& each : part.before.open) {
     out.subject = each.subject;
     encoder.add(out, each.record);

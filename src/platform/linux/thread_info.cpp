@@ -71,7 +71,7 @@ class thread_folder {
 };
 
 /// Returns a field of the text of `stat`. The state of the thread has the number 0.
-auto field_of(std::string_view stat, int number) -> std::string_view {
+auto stat_field(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
 }
@@ -87,8 +87,8 @@ auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return std::nullopt;
   stat.remove_prefix(name_end + 2);
   if (stat.front() == 'Z' || stat.front() == 'X') return std::nullopt;
-  if (detail::number_in<std::uint64_t>(field_of(stat, flags_field)).value_or(exiting) & exiting) return std::nullopt;
-  return detail::number_in<std::uint64_t>(field_of(stat, start_field));
+  if (detail::number_in<std::uint64_t>(stat_field(stat, flags_field)).value_or(exiting) & exiting) return std::nullopt;
+  return detail::number_in<std::uint64_t>(stat_field(stat, start_field));
 }
 
 auto read_start(const thread_folder& folder) -> result<std::uint64_t> {
