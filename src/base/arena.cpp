@@ -8,6 +8,7 @@
 namespace braid {
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr std::size_t largest_chunk = std::size_t{1} << 20U;
 constexpr std::size_t chunk_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 

@@ -33,6 +33,7 @@ constinit thread_local home_run* innermost_run __attribute__((tls_model("initial
 home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost_run, this)) {}
 home_run::~home_run() { innermost_run = outer; }
 
+// docs/design/constants.md says what this value rests on.
 constexpr std::size_t steps_between_looks = 16;  // the number of own steps between two polls of the queue
 
 }  // namespace

@@ -9,6 +9,7 @@
 namespace braid {
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr std::size_t min_read = 4096;
 
 }  // namespace

@@ -239,6 +239,7 @@ class epoll_backend final : public io_backend {
   /// one, so each is prefetched some events before it is needed.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
+    // docs/design/constants.md says what these values rest on.
     constexpr std::size_t for_registration = 3;
     constexpr std::size_t for_entry = 5;
     const auto known = [&](std::size_t at) -> entry* {

@@ -17,6 +17,7 @@
 namespace braid {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr int jobs_per_iteration = 128;
 constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;

@@ -18,6 +18,7 @@
 namespace braid {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr int refusals_in_succession = 64;
 constexpr auto pause_after_refusals = 10ms;
 

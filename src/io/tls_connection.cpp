@@ -15,6 +15,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t record = 16384;                          // the maximum number of bytes that are encrypted at once
 constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted bytes that may wait to be sent
 constexpr std::size_t max_replies = std::size_t{16} * 1024;    // the maximum of unsent replies

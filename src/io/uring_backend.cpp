@@ -23,6 +23,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr unsigned ring_entries = 256;
 constexpr unsigned completion_entries = 2048;  // the kernel keeps further completions, but more slowly
 

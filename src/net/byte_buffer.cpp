@@ -8,6 +8,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr std::size_t smallest = 512;
 
 }  // namespace

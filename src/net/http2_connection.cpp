@@ -17,6 +17,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr duration min_wait_before_cut = std::chrono::seconds(1);
 constexpr std::array<std::uint8_t, 8> ping_of_goodbye{'g', 'o', 'o', 'd', 'b', 'y', 'e', '!'};
 

@@ -23,6 +23,7 @@ namespace braid::detail {
 
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr duration max_farewell = std::chrono::seconds(1);  // for the last frames, after the last byte was read
 
 /// A guard that calls a function at the end of a task, also if the task is stopped.

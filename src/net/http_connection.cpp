@@ -14,6 +14,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t room_for_body = 16 * 1024;
 constexpr duration min_before_cut = std::chrono::seconds(1);
 

@@ -13,6 +13,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t copied_piece = 8 * 1024;  // a larger piece is sent without a copy
 constexpr unsigned max_consecutive = 64;
 

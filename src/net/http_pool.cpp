@@ -19,6 +19,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 
@@ -104,6 +105,7 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
 /// cleanup happens at twice the number of the remaining hosts, so the amortized cost per host is constant.
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
+  // docs/design/constants.md says what this value rests on.
   constexpr std::size_t few = 64;
   std::erase_if(hosts_, [](auto& entry) {
     return entry.second.use_count() == 1 && entry.second->free.empty() && entry.second->shared.empty();

@@ -21,6 +21,7 @@ namespace {
 
 /// The limits for accepting connections that the kernel accepted before the server's stop: a time, and the reported
 /// number of waiting connections plus a few. Without them, a flood of new connections would prevent the stop.
+/// docs/design/constants.md says what the values rest on.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;

@@ -20,6 +20,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what this value rests on.
 constexpr duration moment = std::chrono::milliseconds(1);
 
 /// How well an error explains that the client has no map of slots, in ascending order.
@@ -91,6 +92,7 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
 /// time for the others, but a nearby node must have time to accept a connection. The last node gets more time, in case
 /// all nodes are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
+  // docs/design/constants.md says what these values rest on.
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
   const duration all = remaining(limit);

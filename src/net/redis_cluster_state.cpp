@@ -182,6 +182,7 @@ auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
+  // docs/design/constants.md says what this value rests on.
   constexpr duration rest = std::chrono::seconds(1);
   if (replica.is_replica) replica.node->avoided_until = after(loop_->now(), rest);
 }
@@ -189,6 +190,7 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
 /// Called if the task that waited for the node `asked` was stopped. Avoids the node, unless it has just answered other
 /// tasks.
 void redis_cluster_state::left(const place& asked) noexcept {
+  // docs/design/constants.md says what this value rests on.
   constexpr duration doubtful = std::chrono::milliseconds(20);
   if (asked.connection->status() == redis_shared_connection::state::ready && asked.connection->silence() < doubtful)
     return;
@@ -246,6 +248,7 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
 }
 
 auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
+  // docs/design/constants.md says what this value rests on.
   constexpr std::uint32_t max_doublings = 5;
   const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, max_doublings));
   co_await sleep_until(std::min(deadline, after(loop_->now(), span)));

@@ -15,6 +15,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::uint32_t resumptions_per_iteration = 4096;
 constexpr std::size_t max_unsent = 1U << 20U;
 constexpr std::size_t max_shared = 64U << 10U;

@@ -14,7 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// The time without a received byte after which a connection with tracking sends a PING.
+/// The time without a received byte after which a connection with tracking sends a PING. docs/design/constants.md says
+/// what the value rests on.
 constexpr duration tracking_check = std::chrono::seconds(1);
 
 }  // namespace

@@ -20,6 +20,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t read_size = 64U << 10U;
 constexpr int full_reads_in_succession = 4;
 

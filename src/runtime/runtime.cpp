@@ -188,6 +188,7 @@ auto runtime::count_load(std::size_t index) const noexcept -> std::size_t {
 /// Returns the index of the loop that should run a new task. A task cannot move after its start, so a worker that alone
 /// receives a burst of tasks must not keep all of them.
 auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
+  // docs/design/constants.md says what this value rests on.
   constexpr std::size_t few = 16;
   std::size_t min_load = here;
   for (std::size_t index = 0; index < loops_.size(); ++index)

@@ -20,6 +20,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr duration min_interval = 50ms;
 constexpr duration answer_limit = 100ms;
 

@@ -15,6 +15,7 @@ namespace {
 /// have been preempted. If its priority is lower than the waiting thread's, it gets no processor before the waiting
 /// thread sleeps.
 void wait_between(unsigned looks) noexcept {
+  // docs/design/constants.md says what these values rest on.
   constexpr unsigned polls = 64;
   constexpr unsigned yields = 16;
   if (looks < polls) return cpu_pause();

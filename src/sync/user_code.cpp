@@ -134,6 +134,7 @@ user_code_section::~user_code_section() {
 /// Waits until every thread that is now in user code has left it. Polls, because a notification would cost each job
 /// some time.
 auto await_user_code(time_point deadline) -> bool {
+  // docs/design/constants.md says what these values rest on.
   constexpr int yields = 64;
   constexpr duration max_pause = 1ms;
   duration pause = 20us;

@@ -25,6 +25,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr unsigned free_helps = 30;     // the number of helps that may always be nested
 constexpr duration first_pause = 10us;  // the first pause of a worker that finds no job
 constexpr duration max_help_pause = 1ms;

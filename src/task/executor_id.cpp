@@ -21,6 +21,7 @@ namespace {
 
 using detail::executor_slot;
 
+// docs/design/constants.md says what this value rests on.
 constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the previous one
 constexpr std::size_t chunk_count = 27;  // enough for all numbers that an id can have
 

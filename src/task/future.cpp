@@ -22,6 +22,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 #if defined(BRAID_MODEL)
 constexpr unsigned looks_before_sleep = 1;  // each is a step that the explorer has to order
 #else
@@ -126,6 +127,7 @@ auto future_core::wait_for(duration limit) -> bool {
 /// Waits briefly until this future is the only reference, and returns whether it is. The thread that settled the future
 /// drops its reference a few steps later, and that short delay must not cause a refusal.
 auto future_core::is_alone_soon() const noexcept -> bool {
+  // docs/design/constants.md says what this value rests on.
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;
   while (refs_.load(acquire) != 1) {  // edge future.reference: observe, the readers are done with the value

@@ -15,6 +15,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from the central free list at once
 constexpr unsigned char max_passes =
     15;                          // an empty central free list is not polled so many times, because a poll costs a lock

@@ -25,6 +25,7 @@ using detail::slab_phase;
 using detail::slab_slot;
 using detail::slab_step;
 
+// docs/design/constants.md says what these values rest on.
 constexpr unsigned looks_before_search = 64;
 constexpr unsigned looks_at_a_time = 16;  // the number of polls between two reads of the clock
 constexpr unsigned pauses_beside_others = 64;

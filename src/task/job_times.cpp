@@ -33,6 +33,7 @@ class post_choice {
   void settle() noexcept { owed_ = 0; }
 
  private:
+  // docs/design/constants.md says what these values rest on.
   static constexpr duration wanted_gap = 250us;
   static constexpr std::uint32_t max_mean = 1024;
 
@@ -80,6 +81,7 @@ class note_table {
     atomic<const job*> key{nullptr};  // null if free; written by the thread that claims or frees the entry
     post_note note;
   };
+  // docs/design/constants.md says what these values rest on.
   static constexpr std::size_t size = 512;
   static constexpr std::size_t places = 8;  // the number of places in which an entry may be
 

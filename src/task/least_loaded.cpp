@@ -13,6 +13,7 @@ auto least_loaded::count_load(const worker& worker) noexcept -> std::size_t {
 }
 
 auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
+  // docs/design/constants.md says what this value rests on.
   constexpr std::size_t max_to_compare = 8;
   worker& chosen = contexts_.workers().size() <= max_to_compare ? min_of_all() : better_of_two();
   if (poster != nullptr && count_load(*poster) <= count_load(chosen) + 1) return *poster;

@@ -63,7 +63,8 @@ class outside_region::offered {
   [[nodiscard]] auto close() noexcept -> std::exception_ptr {
     region_offer* const mine = std::exchange(offer_, nullptr);
     if (mine == nullptr || mine->try_withdraw()) return nullptr;
-    constexpr int polls = 512;  // some ten microseconds: the worker usually has one part left
+    // docs/design/constants.md says what this value rests on.
+    constexpr int polls = 512;  // about seven microseconds: the worker usually has one part left
     for (int i = 0; i < polls && !mine->ended().is_set(); ++i) cpu_pause();
     block_until_set(mine->ended(), id_);
     return mine->take_failure();
@@ -83,6 +84,7 @@ class outside_region::part_size {
   part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}
 
   [[nodiscard]] static auto find_max(const region_work& work) noexcept -> std::size_t {
+    // docs/design/constants.md says what this value rests on.
     constexpr std::size_t parts = 16;
     return std::max({work.grain, work.count / parts, std::size_t{1}});
   }

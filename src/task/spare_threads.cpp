@@ -14,6 +14,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr duration first_pause_of_starts = 10us;
 constexpr duration max_pause_of_starts = 1ms;
 

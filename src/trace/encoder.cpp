@@ -173,6 +173,7 @@ void trace_encoder::emit(thread& thread, std::uint64_t when, const trace_event& 
   if (what.track == 0 && what.what == event::begin) ++thread.open;
   if (what.track == 0 && is_end) --thread.open;
   out_.event(thread.sequence, when, what);
+  // docs/design/constants.md says what this value rests on.
   constexpr std::size_t chunk = 1U << 18U;
   if (out_.bytes().size() >= chunk) flush();
 }

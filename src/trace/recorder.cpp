@@ -20,6 +20,7 @@
 namespace braid::detail {
 namespace {
 
+// docs/design/constants.md says what these values rest on.
 constexpr std::size_t chunk_records = 1024;
 constexpr std::uint64_t chunks_in_span = 8;  // no chunk covers a longer part of the kept time
 constexpr std::uint64_t max_files = 10;

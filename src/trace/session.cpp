@@ -268,6 +268,7 @@ void trace_session::refuse_requests() noexcept {
 /// between steps depends on that.
 template <typename Step>
 void trace_session::step_until_stopped(const Step& step) {
+  // docs/design/constants.md says what these values rest on.
   constexpr duration first_pause = 10ms;  // the speed of the clock is measured during this time
   constexpr duration min_pause = 1ms;
   constexpr duration max_pause = 16ms;
