@@ -108,7 +108,7 @@ class CheckDocs(ToolCase):
 
     def test_a_line_of_code_has_80_characters(self):
         self.accepts({"README.md": block("sh", "x" * 80 + "\n") + block("text", "x" * 100 + "\n"), "docs/a.md": "x" * 100})
-        for tag in ("sh", "ts", "python", "toml", "cmake", "diff"):
+        for tag in ("sh", "ts", "python", "toml", "cmake", "diff", "json", ""):
             with self.subTest(tag):
                 self.refuses({"README.md": block(tag, "ls\n" + "x" * 81 + "\n")},
                              "README.md:4: a line of code has 81 characters; the limit is 80")
