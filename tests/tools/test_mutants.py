@@ -80,7 +80,7 @@ class Mutants(ToolCase):
         sources = {"src/sum.cpp": "include one.hpp\nsum() { echo $(($1 + $2)); }\n", "include/one.hpp": "one=1\n",
                    "tests/base/zero_test.cpp": ZERO, "tests/base/sum_test.cpp": SUM, "tests/base/sum_model.cpp": MODEL,
                    **files}
-        self.write({"tests/mutants.toml": table, "docs/keep": "", **sources,
+        self.write({"tests/mutants.toml": table, **sources,
                     **{f"bin/{name}": text.replace("{bin}", bin_folder)
                        for name, text in (("cc", COMPILER), ("link", LINKER), ("ninja", NINJA))}})
         for program in self.root.glob("bin/*"):
@@ -113,10 +113,6 @@ class Mutants(ToolCase):
             stem = Path(program).name
             self.assertEqual(os.system(f"cd {folder} && {root}/bin/link tests/x.dir/{stem}.cpp.o lib.a -o {program}"), 0)
 
-    def on_page(self):
-        self.assertEqual(self.run_tool("--page")[0], 0)
-        return Path(self.root, "docs/mutants.md").read_text()
-
     def test_a_mutant_is_killed_by_the_test_that_fails_with_it(self):
         self.build()
         status, printed = self.run_tool("sum.is_a_difference")
@@ -124,7 +120,6 @@ class Mutants(ToolCase):
         self.assertIn("sum.is_a_difference: killed by base/sum_test (adds -tc=adds*)", printed)
         self.assertIn("1 of 1 killed", printed)
         self.assertIn("$1 + $2", Path(self.root, "src/sum.cpp").read_text())  # nothing was changed in place
-        self.assertIn("| `sum.is_a_difference` | src/sum.cpp | base/sum_test: adds -tc=adds* |", self.on_page())
 
     def test_a_mutant_that_no_test_sees_survives(self):
         self.build()
@@ -133,7 +128,6 @@ class Mutants(ToolCase):
         self.assertIn("sum.is_said_loudly: SURVIVED", printed)
         self.assertIn("passed: base/sum_test", printed)
         self.assertIn("0 of 1 killed; survived: sum.is_said_loudly", printed)
-        self.assertIn("**survived**", self.on_page())
 
     def test_a_header_is_compiled_with_its_tests_and_with_the_sources_that_are_named(self):
         self.build()
@@ -146,9 +140,7 @@ class Mutants(ToolCase):
         self.assertIn("1 of 1", self.run_tool("one.is_two")[1])
         self.assertIn("0 of 0", self.run_tool("one.is_two")[1])
         self.assertIn("1 of 1", self.run_tool("one.is_two", "--again")[1])
-        self.assertIn("one.is_two", self.on_page())
         self.write({"tests/base/sum_model.cpp": MODEL + "\n"})
-        self.assertNotIn("one.is_two", self.on_page())
         self.assertIn("1 of 1", self.run_tool("one.is_two")[1])
 
     def test_all_tests_are_asked_where_survivors_are_wanted(self):
@@ -156,12 +148,9 @@ class Mutants(ToolCase):
         printed = self.run_tool("sum.is_a_difference", "--survivors")[1]
         self.assertIn("passed: base/zero_test", printed)
 
-    def test_equivalent_mutants_are_not_planted_and_stand_on_the_page(self):
+    def test_equivalent_mutants_are_not_planted(self):
         self.build()
         self.assertIn("0 of 0", self.run_tool("sum.is_the_same")[1])
-        page = self.on_page()
-        self.assertIn("equivalent: a space", page)
-        self.assertIn("4 mutants: 0 killed, 0 survived, 1 equivalent, 3 not run.", page)
 
     def test_a_test_that_fails_without_a_mutant_is_no_test(self):
         self.build(**{"tests/base/sum_test.cpp": "exit 3\n"})
