@@ -1,4 +1,4 @@
-# tools/checklib.py: what the proofs of style share: files of the repository, C++ without comments, exceptions, reports.
+# tools/checklib.py: what the proofs of style share: files of the repository, C++ without comments, reports.
 import argparse
 import bisect
 import functools
@@ -139,57 +139,6 @@ class Repository:
         if path not in self._cpp:
             self._cpp[path] = CppText(self.text(path))
         return self._cpp[path]
-
-
-class Exemption:
-    """One line of an exceptions file."""
-
-    def __init__(self, line, where, rule, limit):
-        self.line, self.where, self.rule, self.limit = line, where, rule, limit
-        self.used = False
-
-
-class Exemptions:
-    """Reasoned exceptions, one a line: `path[:function] rule limit reason`.
-
-    `rules`: name -> whether it has a number; the limit of a rule without one is `-`."""
-
-    def __init__(self, repository, path, rules):
-        self.path = path
-        self.diagnostics = []
-        self._items = []
-        lines = repository.text(path).splitlines() if path in repository else []
-        for number, line in enumerate(lines, 1):
-            if line.strip() and not line.lstrip().startswith("#"):
-                self._read(number, line.split(None, 3), rules)
-
-    def _read(self, number, words, rules):
-        if len(words) < 3 or words[1] not in rules or not re.fullmatch(r"\d+" if rules[words[1]] else "-", words[2]):
-            forms = ", ".join(f"{rule} {'NUMBER' if numbered else '-'}" for rule, numbered in rules.items())
-            self._report(number,
-                           f"write `path[:function] rule limit reason`, where rule and limit are one of {forms}")
-            return
-        if len(words) == 3:
-            self._report(number, f"the exception for {words[0]} gives no reason")
-        limit = None if words[2] == "-" else int(words[2])
-        self._items.append(Exemption(number, words[0], words[1], limit))
-
-    def _report(self, number, sentence):
-        self.diagnostics.append(Diagnostic(self.path, number, sentence))
-
-    def limit_for(self, where, rule, standard):
-        """The limit that holds instead of `standard`, which is broken; None where the rule does not hold at all."""
-        for item in self._items:
-            if item.where == where and item.rule == rule:
-                item.used = True
-                return item.limit
-        return standard
-
-    def unused(self):
-        """What stands in the file although nothing breaks the rule any more."""
-        return [Diagnostic(self.path, item.line,
-                          f"{item.where} no longer needs its exception from {item.rule}: delete it")
-                for item in self._items if not item.used]
 
 
 class Outcome(NamedTuple):

@@ -6,7 +6,6 @@ from tree import ToolCase
 SOURCE = "src/base/a.cpp"
 HEADER = "include/braid/base/a.hpp"
 TOP = f"// {SOURCE}: a source.\n"
-EXCEPTIONS = "tools/size_exceptions.txt"
 
 
 def lines(count, text="int x;"):
@@ -50,32 +49,6 @@ class CheckSize(ToolCase):
     def test_all_folders_are_covered_and_no_others(self):
         paths = [f"{folder}/a.cpp" for folder in ("include", "src", "rankd", "examples", "tests", "bench")]
         self.refuses({path: "" for path in [*paths, "other/a.cpp"]}, *[f"{path}:1: first line" for path in paths])
-
-    # exceptions
-
-    def test_a_reasoned_exception_raises_the_limit(self):
-        long = {SOURCE: TOP + lines(610)}
-        self.accepts({**long, EXCEPTIONS: f"# why\n{SOURCE} file_lines 700 a table\n"})
-        self.refuses({EXCEPTIONS: f"{SOURCE} file_lines 605 a table\n"},
-                     f"{SOURCE}:1: 611 lines; the limit is 605")
-
-    def test_an_exception_needs_a_reason(self):
-        self.refuses({SOURCE: "int x;\n", EXCEPTIONS: f"\n{SOURCE} first_line -\n"}, f"{EXCEPTIONS}:2: gives no reason")
-
-    def test_an_exception_that_is_no_longer_needed_is_refused(self):
-        self.refuses({SOURCE: TOP, EXCEPTIONS: f"{SOURCE} file_lines 700 a table\n"}, f"{EXCEPTIONS}:1: delete it")
-
-    def test_an_exception_has_the_right_form(self):
-        for line in ("only two", f"{SOURCE} file_lines", f"{SOURCE} wrong_rule 3 reason", f"{SOURCE} file_lines many reason",
-                     f"{SOURCE} file_lines - reason",
-                     f"{SOURCE} pragma_once 1 reason"):
-            with self.subTest(line):
-                self.refuses({SOURCE: TOP, EXCEPTIONS: line + "\n"}, f"{EXCEPTIONS}:1: write `path[:function] rule limit reason`, where rule and limit are one of "
-                             "file_lines NUMBER, first_line -, pragma_once -")
-
-    def test_rules_without_a_number_can_be_excepted(self):
-        self.accepts({HEADER: "int x;\n",
-                      EXCEPTIONS: f"{HEADER} first_line - generated\n{HEADER} pragma_once - included twice\n"})
 
 
 if __name__ == "__main__":
