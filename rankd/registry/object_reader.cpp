@@ -24,6 +24,14 @@ auto problem(std::string_view code, std::string message) -> std::unexpected<brai
       .code = std::string(code), .pointer = {}, .message = std::move(message), .hint = {}, .node = {}, .source = {}});
 }
 
+/// Returns a scalar as it was written. A model file may contain numbers that JSON cannot express, such as NaN.
+auto written(const json& value) -> std::string {
+  const double number = value.is_number_float() ? value.get<double>() : 0;
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  return value.dump();
+}
+
 auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<braid::diagnostic> {
   return problem("wrong_type", "must be " + std::string(wanted) + ", not " + described(value));
 }
@@ -36,7 +44,7 @@ auto is_beyond_integers(const json& value) -> bool {
 
 auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnostic> {
   if (is_beyond_integers(value))
-    return problem("out_of_range", "must be an integer of 64 bits, not `" + value.dump() + "`");
+    return problem("out_of_range", "must be an integer of 64 bits, not `" + written(value) + "`");
   if (!value.is_number_integer()) return wrong_type("an integer", value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
     return problem("out_of_range", "must be at most " + std::to_string(std::numeric_limits<std::int64_t>::max()) +
@@ -58,7 +66,8 @@ auto double_from(const json& value) -> std::expected<scalar, braid::diagnostic> 
   if (!value.is_number()) return wrong_type("a number", value);
   if (value.is_number_unsigned()) return equal_float(value.get<std::uint64_t>());
   if (value.is_number_integer()) return equal_float(value.get<std::int64_t>());
-  if (!std::isfinite(value.get<double>())) return problem("non_finite_number", "must be finite");
+  if (!std::isfinite(value.get<double>()))
+    return problem("non_finite_number", "must be finite, not `" + written(value) + "`");
   return scalar(value.get<double>());
 }
 
@@ -138,7 +147,7 @@ auto object_reader::integer(std::string_view field, presence need, int_range ran
   }
   report(field, "out_of_range",
          quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max) +
-             ", not `" + found->dump() + "`");
+             ", not `" + written(*found) + "`");
   return std::nullopt;
 }
 
@@ -217,6 +226,7 @@ auto kind_of(const json& value) -> std::string_view {
   if (value.is_string()) return "a string";
   if (value.is_boolean()) return "a boolean";
   if (value.is_number_integer()) return "an integer";
+  if (!std::isfinite(value.get<double>())) return "a number that is not finite";
   if (is_beyond_integers(value)) return "a number beyond 64 bits";
   return "a fraction";
 }
@@ -225,7 +235,7 @@ auto described(const json& value) -> std::string {
   constexpr std::size_t enough = 80;
   const std::string kind(kind_of(value));
   if (value.is_null() || value.is_structured()) return kind;
-  if (!value.is_string()) return kind + ": `" + value.dump() + "`";
+  if (!value.is_string()) return kind + ": `" + written(value) + "`";
   const std::string_view all = value.get_ref<const std::string&>();
   const std::string_view text = all.substr(0, enough);
   return kind + ": `" + json(text.substr(0, utf8_prefix(text))).dump() + (text.size() < all.size() ? "…`" : "`");

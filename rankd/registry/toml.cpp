@@ -4,7 +4,10 @@
 #include <rankd/registry/file.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -44,20 +47,31 @@ class converter {
       case toml::node_type::array: return convert_array(*node.as_array(), pointer);
       case toml::node_type::string: return node.as_string()->get();
       case toml::node_type::integer: return node.as_integer()->get();
-      case toml::node_type::floating_point: return node.as_floating_point()->get();
+      case toml::node_type::floating_point: return convert_float(node.as_floating_point()->get(), pointer);
       case toml::node_type::boolean: return node.as_boolean()->get();
       default: break;
     }
-    problems_.add({.code = "unsupported_value",
+    return refuse_value("unsupported_value", "dates and times are not supported", "write a string", pointer);
+  }
+
+ private:
+  /// Refuses numbers that JSON cannot express. Later checks would only see that a number is missing.
+  auto convert_float(double value, const std::string& pointer) -> json {
+    if (std::isfinite(value)) return value;
+    const std::string_view text = std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+    return refuse_value("non_finite_number", "numbers must be finite, got `" + std::string(text) + "`", "", pointer);
+  }
+
+  auto refuse_value(std::string code, std::string message, std::string hint, const std::string& pointer) -> json {
+    problems_.add({.code = std::move(code),
                    .pointer = pointer,
-                   .message = "dates and times are not supported",
-                   .hint = "write a string",
+                   .message = std::move(message),
+                   .hint = std::move(hint),
                    .node = {},
                    .source = {}});
     return nullptr;
   }
 
- private:
   auto convert_table(const toml::table& table, const std::string& pointer) -> json {
     json out = json::object();
     for (const auto& [key, value] : table) {

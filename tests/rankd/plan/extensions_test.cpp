@@ -154,7 +154,7 @@ payload_schema = { const = 2020-01-01 }
   folder.write("capabilities.toml", R"([[capability]]
 id = "cap.rfc.0001.a.v1"
 name = "a"
-payload_schema = { type = "object", properties = { x = { minimun = 1 } }, pattern = "(", minimum = nan }
+payload_schema = { type = "object", properties = { x = { minimun = 1 } }, pattern = "(", minimum = "1" }
 )");
   const auto again = registries::load(folder.path(), "test");
   REQUIRE_FALSE(again);

@@ -2,6 +2,7 @@
 #include <rankd/registry/object_reader.hpp>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -139,6 +140,27 @@ TEST_CASE("a diagnostic about a value shows the value, and of a long one its beg
                          "`count` must lie between 1 and 10, not `0`", "`name` must be a string, not an integer: `3`",
                          "`ratio` must be a number, not a string: `\"0.5\"`",
                          "`large` must be at most 9223372036854775807, not `18446744073709551615`"}));
+}
+
+TEST_CASE("a diagnostic shows numbers that JSON cannot express as the file has them") {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CHECK(described(json(std::nan(""))) == "a number that is not finite: `NaN`");
+  CHECK(described(json(-infinite)) == "a number that is not finite: `-Infinity`");
+  CHECK(described(json(-0.0)) == "a fraction: `-0.0`");
+  CHECK(described(json(1e22)) == "a number beyond 64 bits: `1e+22`");
+  const json value = {{"count", infinite}, {"depth", std::nan("")}, {"weight", -infinite}, {"whole", -infinite}};
+  braid::diagnostics problems;
+  object_reader in(value, "", problems);
+  in.integer("count", presence::required, {.min = 1, .max = 10});
+  in.integer("depth", presence::required);
+  in.typed("weight", presence::required, value_type::floating);
+  in.typed("whole", presence::required, value_type::integer);
+  std::vector<std::string> messages;
+  for (const auto& each : problems) messages.push_back(each.message);
+  CHECK((messages == std::vector<std::string>{"`count` must lie between 1 and 10, not `Infinity`",
+                                              "`depth` must be an integer, not a number that is not finite: `NaN`",
+                                              "`weight` must be finite, not `-Infinity`",
+                                              "`whole` must be an integer of 64 bits, not `-Infinity`"}));
 }
 
 TEST_CASE("a scalar is read by its type and nothing is rounded") {

@@ -2,6 +2,7 @@
 #include <rankd/registry/toml.hpp>
 
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -55,6 +56,20 @@ TEST_CASE("dates are refused where they stand, all of them") {
   REQUIRE(refused.error().size() == 2);
   CHECK(refused.error().begin()[0].pointer == "/a");
   CHECK(refused.error().begin()[1].pointer == "/b/c/0");
+}
+
+TEST_CASE("numbers that are not finite are refused with their value, all of them") {
+  const auto refused = parse_toml("a = nan\nb = 1e308\nc = -0.0\n[d]\ne = [0.5, -inf]\nf = { g = +inf }\n", "x.toml");
+  REQUIRE_FALSE(refused);
+  std::vector<std::string> found;
+  for (const auto& each : refused.error()) found.push_back(each.code + " " + each.pointer + ": " + each.message);
+  CHECK((found == std::vector<std::string>{"non_finite_number /a: numbers must be finite, got `nan`",
+                                           "non_finite_number /d/e/1: numbers must be finite, got `-inf`",
+                                           "non_finite_number /d/f/g: numbers must be finite, got `inf`"}));
+  CHECK(refused.error().front().source == "x.toml");
+  const auto large = parse_toml("a = 1e400\n", "x.toml");
+  REQUIRE_FALSE(large);
+  CHECK(large.error().front().message.contains("1e400"));
 }
 
 TEST_CASE("dots that belong to no key are not counted") {
