@@ -283,12 +283,15 @@ void add_dump(CLI::App& app, action& chosen) {
 }
 
 void add_validate(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("validate", "Print all errors of plans");
+  auto* command =
+      app.add_subcommand("validate", "Print all errors of plans, and of the project files that `serve` reads");
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
   command->add_flag("--strict", options->strict, "Exit with status 1 on warnings, too");
-  command->add_option("plan", options->plans, "Names or files; default: all plans of the project")
+  command
+      ->add_option("plan", options->plans,
+                   "Names or files; default: all plans. The other files of the project are checked in any case")
       ->check(check_not_empty)
       ->type_name("PLAN");
   command->callback([options, &chosen] { chosen = [options] { return validate_command(*options); }; });

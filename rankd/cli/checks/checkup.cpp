@@ -1,6 +1,7 @@
 // rankd/cli/checks/checkup.cpp: checks the project for rankd doctor, and prints all findings.
 #include <rankd/cli/checks/checkup.hpp>
 
+#include <rankd/cli/checks/project_files.hpp>
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/op/operator_library.hpp>
@@ -112,11 +113,15 @@ void check_events(const workspace& workspace, checkup& checkup) {
   checkup.ok("events", counted(rules->types().size(), "event type") + ", " + count_rules(*rules));
 }
 
+/// Checks the settings in rankd.toml that name plans or params. Adds nothing if they are fine.
+void check_settings(const workspace& workspace, const std::vector<std::string>& names, checkup& checkup) {
+  for (const file_problems& each : find_file_problems(workspace, names))
+    if (each.file == project_file) checkup.fail("project", each.problems, "correct rankd.toml");
+}
+
 /// Checks the experiments. Does nothing if the project has no experiments.toml.
-void check_experiments(const workspace& workspace, const std::vector<artifact>& artifacts, checkup& checkup) {
+void check_experiments(const workspace& workspace, const std::vector<std::string>& names, checkup& checkup) {
   if (workspace.experiments.digest().empty()) return;
-  std::vector<std::string> names;
-  for (const artifact& each : artifacts) names.push_back(each.name);
   if (const auto strangers = workspace.experiments.strangers(names); !strangers.empty())
     return checkup.fail("experiments", strangers, "build the plans, or correct the file");
   checkup.ok("experiments", counted(workspace.experiments.experiments().size(), "experiment"));
@@ -128,7 +133,10 @@ void check_plans(const workspace& workspace, checkup& checkup) {
   check_events(workspace, checkup);
   const auto artifacts = list_artifacts(workspace.where.plans);
   if (!artifacts) return checkup.fail("plans", artifacts.error(), "build the plans");
-  check_experiments(workspace, *artifacts, checkup);
+  std::vector<std::string> names;
+  for (const artifact& each : *artifacts) names.push_back(each.name);
+  check_settings(workspace, names, checkup);
+  check_experiments(workspace, names, checkup);
   if (artifacts->empty())
     return checkup.fail("plans", "there are none in " + workspace.where.plans.string(), "build the plans with dslc");
   std::size_t right = 0;

@@ -1,5 +1,6 @@
 // rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: check and list plans and operators.
 #include <rankd/cli/commands/commands.hpp>
+#include <rankd/cli/checks/project_files.hpp>
 #include <rankd/cli/output/plan_graph_text.hpp>
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
@@ -11,7 +12,7 @@
 #include <rankd/op/operator_list.hpp>
 #include <rankd/op/describe.hpp>
 #include <rankd/op/operator_library.hpp>
-#include <rankd/server/events/event_rules.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 
 #include <algorithm>
 #include <string>
@@ -33,6 +34,20 @@ void print_verdicts(const std::vector<plan_verdict>& all) {
     }
     print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "diagnostic") + ")\n");
     print(printable(each.bound.error()));
+  }
+}
+
+/// Adds a verdict for each other file of the project that a server would refuse. It replaces a verdict about the same
+/// file. The checked plans count as plans of the project, even if their artifacts are elsewhere.
+void add_file_verdicts(const workspace& workspace, std::vector<plan_verdict>& all) {
+  std::vector<std::string> plans;
+  if (const auto artifacts = list_artifacts(workspace.where.plans))
+    for (const artifact& each : *artifacts) plans.push_back(each.name);
+  for (const plan_verdict& each : all)
+    if (each.bound) plans.push_back(each.bound->name);
+  for (file_problems& each : find_file_problems(workspace, plans)) {
+    std::erase_if(all, [&each](const plan_verdict& verdict) { return verdict.plan == each.file; });
+    all.push_back({std::move(each.file), std::unexpected(std::move(each.problems))});
   }
 }
 
@@ -105,9 +120,7 @@ auto validate_command(const validate_options& options) -> exit_status {
   if (!in) return report(in.error(), options.form);
   auto all = validate_plans(*in, options.plans);
   if (!all) return report(all.error(), options.form);
-  if (options.plans.empty())
-    if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
-      all->push_back({find_event_rules(in->where.registry)->filename().string(), std::unexpected(rules.error())});
+  add_file_verdicts(*in, *all);
   if (options.form == output_form::programs)
     print(to_json(*all));
   else

@@ -1,6 +1,7 @@
 // tests/rankd/cli/checkup_test.cpp: what the doctor finds of projects and machines that are right or wrong.
 #include <rankd/cli/checks/checkup.hpp>
 
+#include <rankd/registry/file.hpp>
 #include <rankd/store/load_store.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -126,6 +127,17 @@ TEST_CASE("rules for events are told, and what serve would refuse of them is a f
   CHECK(has(find(examined(project.path()), "events", health::fail).found, "[toml_syntax]"));
   project.write("registry/events.toml", right + "by = 1\n");
   CHECK(has(find(examined(project.path()), "events", health::fail).found, "events.toml: `by` must be a string"));
+}
+
+TEST_CASE("a setting of rankd.toml that serve would refuse is a failure") {
+  const project_copy project;
+  fill(project);
+  const std::string settings = rankd::read_text_file(project.path() / "rankd.toml").value();
+  project.write("rankd.toml", settings + "[budget.plan.nothing]\nrows = 1\n[audit]\nredact = [\"contex\"]\n");
+  const checkup all = examined(project.path());
+  CHECK(all.count(health::fail) == 2);
+  CHECK(has(find(all, "project", health::fail).found, "no plan is called `nothing` [unknown_plan]"));
+  CHECK(has(find(all, "plans", health::ok).found, "2 plans can be run"));
 }
 
 TEST_CASE("a store that is missing, broken, empty or older than its data is told") {

@@ -1,10 +1,12 @@
 // tests/rankd/cli/validate_command_test.cpp: what is wrong with plans, and what most likely is, for people and
 // programs.
 #include <rankd/cli/commands/commands.hpp>
+#include <rankd/registry/file.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,14 @@ using nlohmann::json;
 using rankd::testing::has;
 using rankd::testing::project_copy;
 using rankd::testing::rankd_in;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+auto read_file(const std::filesystem::path& file) -> std::string { return rankd::read_text_file(file).value(); }
+
+}  // namespace
 
 TEST_CASE("validate tells every diagnostic about every plan that it is given") {
   const project_copy project;
@@ -72,7 +82,7 @@ TEST_CASE("validate warns of a key that no node writes, and with --strict that i
   CHECK(plans[0].at("warnings")[0].at("code") == "column_missing");
 }
 
-TEST_CASE("validate reads counters.toml as serve does, where it is not asked about single plans") {
+TEST_CASE("validate reads counters.toml as serve does, also if it is asked about single plans") {
   const project_copy project;
   CHECK_FALSE(has(rankd_in(project.path(), {"validate"}).out, "counters"));
   const std::string right =
@@ -80,14 +90,51 @@ TEST_CASE("validate reads counters.toml as serve does, where it is not asked abo
   project.write("registry/counters.toml", right);
   CHECK(rankd_in(project.path(), {"validate"}).status == 0);
   project.write("registry/counters.toml", right + "windov_s = 60\n");
-  const process_end wrong = rankd_in(project.path(), {"validate"});
-  CHECK(wrong.status == 1);
-  CHECK(has(wrong.out, "WRONG counters.toml (1 diagnostic)\n"));
-  CHECK(has(wrong.out,
-            "registry/counters.toml#/counter/0/windov_s: there is no field `windov_s` here [unknown_field]; "
-            "did you mean `window_s`?"));
-  CHECK(rankd_in(project.path(), {"validate", "concat_plan"}).status == 0);
+  for (const std::vector<std::string>& arguments : {lines{"validate"}, lines{"validate", "concat_plan"}}) {
+    const process_end wrong = rankd_in(project.path(), arguments);
+    CHECK(wrong.status == 1);
+    CHECK(has(wrong.out, "ok    concat_plan"));
+    CHECK(has(wrong.out, "WRONG counters.toml (1 diagnostic)\n"));
+    CHECK(has(wrong.out,
+              "registry/counters.toml#/counter/0/windov_s: there is no field `windov_s` here [unknown_field]; "
+              "did you mean `window_s`?"));
+  }
   const json plans = json::parse(rankd_in(project.path(), {"validate", "--json"}).out).at("plans");
   CHECK(plans.back().at("plan") == "counters.toml");
   CHECK(plans.back().at("diagnostics")[0].at("code") == "unknown_field");
+}
+
+TEST_CASE("validate reports every setting of rankd.toml and every experiment that serve would refuse") {
+  const project_copy project;
+  const std::string settings = read_file(project.path() / "rankd.toml");
+  const auto write = [&](const std::string& more) { project.write("rankd.toml", settings + more); };
+  write(
+      "[budget.plan.concat_plam]\nrows = 1\n[shadow.reels_plan_a]\nplan = \"next\"\n"
+      "[audit]\nredact = [\"contex\"]\n");
+  project.write("registry/events.toml",
+                "[[list]]\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"l:{item_id}\"\n"
+                "value = \"item_id\"\nmax_items = nan\n");
+  for (const std::vector<std::string>& arguments : {lines{"validate"}, lines{"validate", "reels_plan_a"}}) {
+    const process_end wrong = rankd_in(project.path(), arguments);
+    CHECK(wrong.status == 1);
+    CHECK(has(wrong.out, "WRONG rankd.toml (3 diagnostics)\n"));
+    for (const char* place : {"rankd.toml#/budget/plan/concat_plam: no plan is called `concat_plam` [unknown_plan]",
+                              "rankd.toml#/shadow/reels_plan_a/plan: no plan is called `next` [unknown_plan]",
+                              "rankd.toml#/audit/redact/0: `contex` is neither a param nor a field of the audit",
+                              "events.toml#/list/0/max_items: numbers must be finite, got `nan` [non_finite_number]"})
+      CHECK(has(wrong.out, place));
+  }
+  const process_end served = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0"});
+  CHECK(served.status == 1);
+  CHECK(has(served.err, "`contex` is neither a param"));
+
+  write("");
+  project.write("registry/events.toml", "");
+  CHECK(rankd_in(project.path(), {"validate"}).status == 0);
+  const std::string draft =
+      project.write("draft.json", R"({"schema_version":1,"plan_name":"draft","outputs":["s"],"nodes":[
+    {"node_id":"s","op":"test::fixed_source","inputs":[]}]})");
+  write("[budget.plan.draft]\nrows = 1\n");
+  CHECK(rankd_in(project.path(), {"validate"}).status == 1);
+  CHECK(rankd_in(project.path(), {"validate", draft}).status == 0);  // the plan exists, but is not built yet
 }
