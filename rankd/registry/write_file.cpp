@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rankd {
@@ -16,9 +17,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using status = struct ::stat;
+
 auto sync_descriptor(const braid::descriptor& handle) -> braid::result<void> {
   if (!handle || ::fsync(handle.number()) != 0) return braid::fail(braid::last_system_error());
   return {};
+}
+
+/// Opens without blocking: if the path is a pipe, the call does not wait for a reader.
+auto open_empty(const fs::path& file) -> braid::result<braid::descriptor> {
+  braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0640));
+  if (!handle) return braid::fail(braid::last_system_error());
+  return handle;
+}
+
+/// Gives a new file the mode of the file that it will replace, and its owner and group if this is permitted. Does
+/// nothing if there is no such file.
+auto keep_access(const braid::descriptor& fresh, const fs::path& replaced) -> braid::result<void> {
+  constexpr ::mode_t permissions = 0777;
+  status before{};
+  if (::lstat(replaced.c_str(), &before) != 0 || !S_ISREG(before.st_mode)) return {};
+  static_cast<void>(::fchown(fresh.number(), before.st_uid, before.st_gid));  // mostly reserved for root
+  if (::fchmod(fresh.number(), before.st_mode & permissions) != 0) return braid::fail(braid::last_system_error());
+  return {};
+}
+
+auto write_and_sync(const braid::descriptor& handle, std::string_view bytes) -> braid::result<void> {
+  if (auto done = write_all(handle.number(), bytes); !done) return done;
+  return sync_descriptor(handle);
 }
 
 }  // namespace
@@ -34,11 +60,9 @@ auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
 }
 
 auto write_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
-  // Opens without blocking: if the path is a pipe, the call does not wait for a reader.
-  const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0640));
-  if (!handle) return braid::fail(braid::last_system_error());
-  if (auto done = write_all(handle.number(), bytes); !done) return done;
-  return sync_descriptor(handle);
+  const auto handle = open_empty(file);
+  if (!handle) return braid::fail(handle.error());
+  return write_and_sync(*handle, bytes);
 }
 
 auto sync_folder(const fs::path& folder) -> braid::result<void> {
@@ -66,12 +90,14 @@ auto create_durable_folder(const fs::path& folder) -> braid::result<bool> {
 
 auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
   const fs::path fresh = file.string() + ".new";
-  if (auto done = write_file(fresh, bytes); !done) {
-    ::unlink(fresh.c_str());  // a disk that is full has no room for half of a file
-    return done;
-  }
-  if (::rename(fresh.c_str(), file.c_str()) != 0) return braid::fail(braid::last_system_error());
-  return sync_parent_folder(file);
+  const auto handle = open_empty(fresh);
+  if (!handle) return braid::fail(handle.error());
+  auto done = keep_access(*handle, file);
+  if (done) done = write_and_sync(*handle, bytes);
+  if (done && ::rename(fresh.c_str(), file.c_str()) != 0) done = braid::fail(braid::last_system_error());
+  if (done) return sync_parent_folder(file);
+  ::unlink(fresh.c_str());  // a disk that is full has no room for half of a file
+  return done;
 }
 
 }  // namespace rankd

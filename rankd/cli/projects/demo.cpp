@@ -162,7 +162,11 @@ auto demo_writer::write_mark(atomic_file& mark, const detail::demo_file& file) -
       options_.kind == project_kind::empty ? named_mark(file.text, folder_) : std::string(file.text);
   ++report_.files;
   report_.bytes += text.size();
-  if (mark.write(text) && mark.finish()) return true;
+  // It is a source like the other files, so it gets their mode.
+  std::error_code error;
+  const fs::path part = folder_ / (std::string(project_file) + std::string(atomic_file::default_suffix));
+  fs::permissions(part, fs::status(folder_ / "README.md", error).permissions(), error);
+  if (!error && mark.write(text) && mark.finish()) return true;
   failed_ = file.path;
   return false;
 }

@@ -8,6 +8,7 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/umask.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -214,6 +216,18 @@ TEST_CASE("two processes cannot write a demo into one folder") {
   options.progress = [&](const demo_progress&) { inner = code_of(write_demo_project(folder.path(), small)); };
   CHECK(write_demo_project(folder.path(), options).has_value());
   CHECK(inner == "demo_busy");
+}
+
+TEST_CASE("the files of a project are for everybody whom the umask permits") {
+  for (const auto& [mask, mode] : {std::pair<::mode_t, ::mode_t>{0022, 0644}, {0077, 0600}}) {
+    const scratch_folder folder;
+    const braid::testing::umask_for made_under(mask);
+    REQUIRE(write_demo_project(folder.path() / "a", {.kind = project_kind::empty, .size = {}}).has_value());
+    for (const auto& [name, text] : find_files(folder.path() / "a")) {
+      CAPTURE(name);
+      CHECK(braid::testing::mode_of(folder.path() / "a" / name) == mode);
+    }
+  }
 }
 
 TEST_CASE("progress counts every line") {

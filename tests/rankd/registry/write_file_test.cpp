@@ -81,12 +81,30 @@ TEST_CASE("a file that is made is for its owner and group at most, or as the uma
   }
 }
 
+TEST_CASE("a file that is replaced keeps its mode, whatever the umask says and a crash has left") {
+  const scratch_folder folder;
+  const braid::testing::umask_for made_under(0077);
+  for (const ::mode_t mode : {0644, 0600, 0664}) {
+    CAPTURE(mode);
+    const fs::path file = folder.write("state", "before");
+    folder.write("state.new", "what a crash has left");
+    REQUIRE(::chmod(file.c_str(), mode) == 0);
+    CHECK(replace_file(file, "after"));
+    CHECK(read_text_file(file) == "after");
+    CHECK(braid::testing::mode_of(file) == mode);
+  }
+  CHECK(files_in(folder.path()) == 1);
+}
+
 TEST_CASE("a file that cannot be replaced stays as it was") {
   const scratch_folder folder;
   const fs::path file = folder.write("state", "before");
   REQUIRE(::mkfifo((folder.path() / "state.new").c_str(), 0600) == 0);
   CHECK(replace_file(file, "after").error() == std::errc::no_such_device_or_address);
   CHECK(read_text_file(file) == "before");
+  fs::create_directory(folder.path() / "folder");
+  CHECK(replace_file(folder.path() / "folder", "x").error() == std::errc::is_a_directory);
+  CHECK_FALSE(fs::exists(folder.path() / "folder.new"));
   CHECK(replace_file(folder.path() / "absent/state", "x").error() == std::errc::no_such_file_or_directory);
 }
 

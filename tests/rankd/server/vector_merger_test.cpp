@@ -9,6 +9,7 @@
 #include <tests/rankd/server/merging_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/http_caller.hpp>
+#include <tests/support/umask.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +22,7 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 using namespace rankd;
 using namespace rankd::testing;
@@ -70,6 +72,7 @@ TEST_CASE("a list with enough ids goes into the file, and requests find the same
   merging_process* self = nullptr;
   merging_process process(project, log.log, [&](merge_step) { found += self->find() + ";"; });
   self = &process;
+  REQUIRE(::chmod(project.file().c_str(), 0644) == 0);
   process.look();
   CHECK(process.find() == "4 3 2 1");
   project.change(three_changes);
@@ -78,6 +81,7 @@ TEST_CASE("a list with enough ids goes into the file, and requests find the same
   CHECK(process.find() == "3 5 4 2");
   CHECK(project.listed().empty());
   CHECK(project.merged() == "2 3 4 5");
+  CHECK(braid::testing::mode_of(project.file()) == 0644);  // so that servers of other users can read it
   const merge_counts counts = process.counts();
   CHECK(counts.generation == 2);
   CHECK(counts.merges == 1);
