@@ -189,9 +189,12 @@ void prepare_reports() {
   kernel(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"), reinterpret_cast<long>(program.data()),
          static_cast<long>(program.size() - 1));
   own_map = find_map(reinterpret_cast<const void*>(&prepare_reports));
-  std::array<void*, 2> frames{};
-  ::backtrace(frames.data(), frames.size());  // the first call loads a library
   install_handlers(&answer_or_report);
+}
+
+void prepare_stacks() {
+  std::array<void*, 2> frames{};
+  ::backtrace(frames.data(), frames.size());
 }
 
 }  // namespace sim

@@ -56,6 +56,7 @@ struct run_state {
   std::uint64_t lowest = base_priority;              // the next lowered thread gets this priority minus one
   std::uint32_t last_id = 0;
   bool descriptors_changed = false;
+  bool keeps_stacks = false;  // from when the library that unwinds stacks is loaded
   std::int32_t dying = 0;  // the ended thread that has passed the token, and must no longer exist before the next step
   nanoseconds alarm = never;
   nanoseconds alarm_interval = 0;
@@ -88,7 +89,7 @@ void keep_last(const record& what) {
   last_switch& place = last_switches[page->switches.load(std::memory_order_relaxed) % last_switch_count];
   place.what = what;
   place.frame_count = 0;
-  if (page->wanted.keeps_stacks == 0) return;
+  if (!run.keeps_stacks) return;
   const inside guard;
   place.frame_count = ::backtrace(place.frames.data(), max_frames);
 }
@@ -297,6 +298,13 @@ auto map_file() -> bool {
   return true;
 }
 
+/// Makes the program's allocator ready. With its first call, an allocator such as jemalloc reads the number of CPUs and
+/// the clock. So this must be a call of the program: the simulator's own calls see the real machine.
+void begin_allocator() {
+  void* volatile first = std::malloc(1);
+  std::free(first);
+}
+
 void begin() {
   run.now = run_state::phase::off;
   if (!map_file()) return;
@@ -315,15 +323,22 @@ void begin() {
   page->runner.store(main->kernel_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
   run.now = run_state::phase::on;
   self = main;
+  {
+    const inside guard;
+    auto* bytes = reinterpret_cast<unsigned char*>(::getauxval(AT_RANDOM));
+    if (bytes != nullptr) fill_with_entropy(bytes, 16);
+    prepare_reports();
+    page->started.store(1, std::memory_order_relaxed);
+    if (in_world()) {
+      run.time = to_local(page->wanted.start_ns, page->wanted.clock_drift_ppm);
+      collect();
+      visit_world();
+    }
+  }
+  begin_allocator();
   const inside guard;
-  auto* bytes = reinterpret_cast<unsigned char*>(::getauxval(AT_RANDOM));
-  if (bytes != nullptr) fill_with_entropy(bytes, 16);
-  prepare_reports();
-  page->started.store(1, std::memory_order_relaxed);
-  if (!in_world()) return;
-  run.time = to_local(page->wanted.start_ns, page->wanted.clock_drift_ppm);
-  collect();
-  visit_world();
+  prepare_stacks();
+  run.keeps_stacks = page->wanted.keeps_stacks != 0;
 }
 
 __attribute__((constructor)) void begin_early() { static_cast<void>(on()); }

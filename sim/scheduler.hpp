@@ -147,6 +147,8 @@ void report_and_exit(const char* sentence);
 void write_report(const char* sentence);
 void refuse(const char* call_name, const char* reason);
 void prepare_reports();
+/// Loads the library that unwinds stacks. This allocates memory of the program.
+void prepare_stacks();
 
 struct live_threads {
   std::array<thread*, max_threads> all;

@@ -1,6 +1,7 @@
 """tests/sim/test_programs.py: braid-sim with small programs that have a fault, or end badly, and its command line.
 
 BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."""
+import ctypes.util
 import os
 import re
 import struct
@@ -103,6 +104,16 @@ class Programs(unittest.TestCase):
         self.assertRegex(first, r"^[0-9a-f]{32}\n$")
         self.assertEqual(first, second)
         self.assertNotEqual(first, other)
+
+    def test_an_allocator_sees_the_simulated_machine_when_it_begins(self):
+        for stacks in ("on", "off"):
+            status, output, errors = run("begins", options=("--twice", "--cpus", "7", "--stacks", stacks))
+            self.assertEqual((status, output), (0, "7 CPUs at 100000000 s\n"), errors)
+
+    @unittest.skipUnless(ctypes.util.find_library("hwy"), "the library of Highway is not installed")
+    def test_the_library_of_highway_does_not_measure_the_cycle_counter(self):
+        status, output, errors = run("begins", "highway")
+        self.assertEqual((status, output), (0, "0 reads\n"), errors)
 
     def test_the_order_depends_on_the_seed(self):
         hashes = {hash_in(run("calls", "conditions", options=("--seed", str(seed)))[2]) for seed in range(5)}
