@@ -16,6 +16,7 @@ namespace braid::detail {
 /// which a single worker runs them, so that the worker reads memory sequentially.
 class static_layout {
  public:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::uint32_t max_successors = 16;
 
   /// Requires that every edge refers to nodes below `nodes`, and that no edge is repeated.

@@ -18,6 +18,7 @@
 
 namespace braid::detail {
 
+// docs/design/constants.md says what these values rest on.
 inline constexpr std::size_t http2_read_size = 16 * 1024;
 inline constexpr std::size_t http2_write_size = 64 * 1024;    // bytes that are sent together
 inline constexpr std::size_t http2_max_head_sizes = 8;        // a larger head, in units of the limit, is abuse
@@ -34,6 +35,7 @@ class http2_account {
   void add() noexcept { saved_ = std::min(saved_ + gain_per_answer, max_saved); }
 
  private:
+  // docs/design/constants.md says what these values rest on.
   static constexpr std::int64_t max_saved = 400;
   static constexpr std::int64_t gain_per_second = 100;
   static constexpr std::int64_t gain_per_answer = 4;  // gRPC sends up to two updates of windows and a ping for each

@@ -37,6 +37,7 @@ class served_connection : public list_hook {
 };
 
 /// The maximum time until a stream of events, or a WebSocket, notices that its server stops.
+/// docs/design/constants.md says what this value rests on.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
 /// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not take a

@@ -70,6 +70,7 @@ class http_workspaces {
   }
 
  private:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t max_free = 256;
 
   const http_limits& limits_;

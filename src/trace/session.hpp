@@ -44,6 +44,7 @@ struct ring_state {
 
 /// The ring of records of one thread, and the name of the thread's track.
 struct thread_ring {
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t capacity = std::size_t{1} << 16U;  // the number of records; they need a megabyte
 
   record_ring<trace_record, capacity> records;

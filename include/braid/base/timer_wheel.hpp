@@ -73,6 +73,7 @@ inline void timer::drop() noexcept {
 /// arming a timer takes O(n). Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
 class BRAID_API timer_wheel {
  public:
+  // docs/design/constants.md says what these values rest on.
   static constexpr unsigned tick_bits = 14;  ///< a tick is 2^14 ns
   static constexpr unsigned max_few = 8;     ///< the number of timers that need no slots
 
@@ -100,6 +101,7 @@ class BRAID_API timer_wheel {
   [[nodiscard]] auto empty() const noexcept -> bool { return few_count_ == 0 && used_levels_ == 0 && overdue_.empty(); }
 
  private:
+  // docs/design/constants.md says what this value rests on.
   static constexpr unsigned level_bits = 6;
   static constexpr unsigned slots_per_level = 1U << level_bits;
   static constexpr unsigned levels = 9;  // 2^(14 + 6·9) ns: every time_point has a slot

@@ -133,6 +133,7 @@ namespace detail {
 
 /// The number of consecutive jobs of priority `high` after which a worker takes a job of another priority, if it finds
 /// one.
+/// docs/design/constants.md says what these values rest on.
 inline constexpr std::uint32_t max_consecutive_high = 16;
 /// The number of searches for work in which a worker takes a job of priority `low` once.
 inline constexpr std::uint32_t polls_between_low = 256;

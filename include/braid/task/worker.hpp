@@ -136,6 +136,7 @@ struct worker_fairness {
 
 /// The state of a worker's search for work, and of its duties to other workers. Threads: the worker.
 struct worker_idle {
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
   std::uint32_t since_look = 0;            ///< the number of posted jobs that it has run since its last poll
@@ -189,6 +190,7 @@ struct alignas(cache_line) worker {
   const std::shared_ptr<detail::inbox<>::producer>
       own_producer;  ///< its own producer into its inbox, for callables that it takes from other inboxes
 
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t first_forks = 256;  ///< the initial number of forks for which the deque has room
   static constexpr std::size_t max_forks = detail::split_deque<detail::fork_record>::capacity_limit;
   detail::split_deque<detail::fork_record> forks;  ///< forked by the job that runs

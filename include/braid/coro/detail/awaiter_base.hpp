@@ -152,7 +152,8 @@ BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t n
 /// Appends the time left, such as "3.2 s left", to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
 
-/// The poll budget: the maximum number of successive awaits that may complete at once within one step of a home.
+/// The maximum number of successive awaits of available results within one step of a home.
+/// docs/design/constants.md says what this value rests on.
 inline constexpr int ready_awaits_in_succession = 128;
 
 }  // namespace braid::detail

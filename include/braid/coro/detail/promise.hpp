@@ -118,6 +118,7 @@ class BRAID_API promise_base : private job {
  private:
   friend class task_walk;
   friend struct debug_layout;
+  // docs/design/constants.md says what this value rests on.
   static constexpr unsigned max_nested = 64;
 
   static void came_home(job& self, action action);

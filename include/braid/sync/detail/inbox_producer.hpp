@@ -86,7 +86,8 @@ class inbox_producer : public inbox_producer_base {
  public:
   using segment = inbox_segment<SegmentSize>;
 
-  /// The maximum number of callables that a thief moves at a time.
+  /// The maximum number of callables that a thief moves.
+  /// docs/design/constants.md says what these values rest on.
   static constexpr std::size_t max_moved = 128;
 
   /// The number of empty segments that are kept for the producer.
@@ -224,6 +225,7 @@ class inbox_producer : public inbox_producer_base {
   static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
   static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
 
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t fetched_ahead = 256;
 
   /// Returns the callable at this position. If the segment ends at this position, returns the first callable of the

@@ -58,6 +58,7 @@ class common_queue {
 
   /// Removes `wanted` if it is among the oldest 64 jobs. Returns whether the job was removed.
   [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
+    // docs/design/constants.md says what this value rests on.
     constexpr std::size_t max_looked_at = 64;
     if (empty()) return false;
     const brief_guard inside(taken_.lock);

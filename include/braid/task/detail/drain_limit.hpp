@@ -17,6 +17,7 @@ namespace braid::detail {
 /// read the clock. Threads: the thread that drains.
 class drain_limit {
  public:
+  // docs/design/constants.md says what these values rest on.
   static constexpr std::size_t max_consecutive = 64;  // jobs
   static constexpr duration max_time = 100us;         // about: jobs are not interrupted, and not all are measured
 
@@ -41,7 +42,8 @@ class drain_limit {
   }
 
  private:
-  // The number of jobs that run before the clock is read for the first time, if earlier jobs were short.
+  // The number of jobs before the first reading of the clock, if earlier jobs were short.
+  // docs/design/constants.md says what these values rest on.
   static constexpr std::size_t short_jobs = 16;
   static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
 

@@ -38,6 +38,7 @@ class fork_patience {
   [[nodiscard]] auto is_used_up() const noexcept -> bool { return left_ == 0; }
 
  private:
+  // docs/design/constants.md says what these values rest on.
   static constexpr duration first_pause = 50us;
   static constexpr duration max_pause = 1ms;
 

@@ -40,8 +40,9 @@ struct free_list {
   }
 };
 
-// The size classes. Most blocks are frames and states of tasks, so the sizes of small classes are only 32 bytes apart.
-// Each size is 8 more than a multiple of 16, because glibc adds 8 bytes and then rounds up to a multiple of 16.
+// The size classes. Most blocks are frames and states of tasks, so small classes are 32 bytes apart. Each size is 8
+// more than a multiple of 16, because glibc adds 8 bytes and then rounds up to a multiple of 16.
+// docs/design/constants.md says what these values rest on.
 inline constexpr std::size_t small_block_step = 32;  ///< the distance between the sizes of small blocks
 inline constexpr std::size_t large_block_step = 64;  ///< the distance between the sizes of larger blocks
 inline constexpr std::size_t small_list_count = 16;  ///< the number of lists for small blocks

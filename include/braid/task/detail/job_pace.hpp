@@ -86,6 +86,7 @@ class job_pace {
   }
 
  private:
+  // docs/design/constants.md says what these values rest on.
   static constexpr std::uint32_t max_in_batch = 64;
   static constexpr std::int64_t batch_ns = 10'000;
   static constexpr std::int64_t long_job_ns = 100'000;

@@ -16,6 +16,7 @@ namespace braid::detail {
 
 /// The minimum backlog for which another worker is woken. It is about twice the time from a wake to the first job of
 /// the woken worker. A shorter backlog would be finished before that worker could help.
+/// docs/design/constants.md says what these values rest on.
 inline constexpr duration worth_a_wake = 20us;
 
 /// The approximate time of moving a batch of jobs from one worker context to another.
@@ -52,6 +53,7 @@ class BRAID_API local_queues {
   /// Returns one of the worker's own jobs. It tries the most recently posted job first, at most a few times in a row,
   /// then the queue, then the inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
+    // docs/design/constants.md says what this value rests on.
     constexpr std::uint32_t max_consecutive = 3;
     if (self.fairness.consecutive_next < max_consecutive) {
       if (job* const next = self.queue.pop_next(); next != nullptr) {

@@ -61,6 +61,7 @@ struct blocks {
  private:
   static auto size_for(std::size_t elements, parallel_options options) noexcept -> std::size_t {
     constexpr std::size_t unit = 64;
+    // docs/design/constants.md says what this value rests on.
     constexpr std::size_t usual_size = 2048;
     constexpr std::size_t max_blocks = 1024;  // so that the data of each block is small
     const std::size_t wanted = options.grain != 0 ? options.grain : std::max(usual_size, elements / max_blocks);

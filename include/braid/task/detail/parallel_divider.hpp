@@ -130,6 +130,7 @@ struct pivot {
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
                 parallel_options options) -> bool {
+  // docs/design/constants.md says what this value rests on.
   constexpr std::ptrdiff_t few = 1 << 14;  // up to this number, one worker does all
   sorting<Stop, Compare, Proj> all{stop, compare, proj, few};
   const auto less = [&](auto&& a, auto&& b) {

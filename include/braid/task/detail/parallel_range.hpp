@@ -22,6 +22,7 @@ namespace braid::detail {
 /// Returns the number of elements in a chunk. The result depends only on the number of elements of the loop, so that
 /// the results of algorithms do not depend on the machine.
 constexpr auto choose_grain(std::size_t count, parallel_options options) noexcept -> std::size_t {
+  // docs/design/constants.md says what these values rest on.
   constexpr std::size_t chunks = 128;
   constexpr std::size_t max_count = 512;
   return options.grain != 0 ? options.grain : std::clamp<std::size_t>(count / chunks, 1, max_count);

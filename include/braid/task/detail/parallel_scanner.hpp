@@ -45,6 +45,7 @@ inline constexpr std::size_t scan_lanes =
 /// part, which has the remaining elements.
 template <std::size_t Lanes>
 struct scan_parts {
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t min_part = 16;  // fewer have no time to gain
 
   explicit scan_parts(std::size_t count) noexcept
@@ -151,6 +152,7 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
 template <typename T, typename Combine>
 class scan_blocks {
  public:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t min_groups = 17;  // fewer groups form one block
 
   scan_blocks(const std::optional<T>& init, std::size_t groups, Combine& combine)
@@ -221,6 +223,7 @@ class scan_blocks {
 
 /// Returns the number of elements in a group.
 inline auto scan_grain(std::size_t count, const parallel_options& options) noexcept -> std::size_t {
+  // docs/design/constants.md says what these values rest on.
   constexpr std::size_t usual_grain = 4096;
   constexpr std::size_t max_groups = 256;
   const std::size_t wanted =

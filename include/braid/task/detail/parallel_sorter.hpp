@@ -54,6 +54,7 @@ void fork_both(Left left, Right right) {
 /// unordered ranges cost little. All workers check the other indexes until a worker finds a mismatch.
 template <typename Follows>
 auto follow_all(std::size_t count, const Follows& follows) -> bool {
+  // docs/design/constants.md says what this value rests on.
   constexpr std::size_t alone = 4096;
   for (std::size_t i = 1; i < std::min(count, alone); ++i)
     if (!follows(i)) return false;
@@ -92,6 +93,7 @@ struct quick_sorter {
   }
 
  private:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
 
   /// A part of a range that must be sorted. Unless it is the first part of the range, its elements are not less than
@@ -220,6 +222,7 @@ struct merge_sorter {
   }
 
  private:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::ptrdiff_t few = 24;
 
   template <typename Iterator, typename Sorting>
@@ -284,6 +287,7 @@ struct merge_sorter {
 template <typename Stop, typename Sorter, typename Range, typename Compare, typename Proj>
 auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options options)
     -> unless_stopped<Stop, void> {
+  // docs/design/constants.md says what these values rest on.
   constexpr std::size_t usual_grain = 2048;
   constexpr std::size_t min_grain = 16;  // a partition examines nine elements
   const std::size_t count = std::ranges::size(range);

@@ -59,6 +59,7 @@ class reduction {
   }
 
  private:
+  // docs/design/constants.md says what this value rests on.
   static constexpr std::size_t max_children = 16;
 
   [[nodiscard]] auto choose_step(std::size_t count) const noexcept -> std::size_t {
