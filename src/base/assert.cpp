@@ -14,8 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// Prints one line for each frame, with the name of its function. If there is no memory for the symbol tables, prints
-/// the address of the frame instead.
+/// Prints one line for each frame, with the name of the function. If there is not enough memory for the symbol tables,
+/// prints addresses instead of names.
 void print_stack(std::span<void* const> frames) noexcept {
   try {
     symbol_table symbols;

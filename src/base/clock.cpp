@@ -1,4 +1,4 @@
-// src/base/clock.cpp: the system's monotonic clock.
+// src/base/clock.cpp: implements the default clock source, which reads the system's monotonic clock.
 #include <braid/base/clock.hpp>
 
 namespace braid {

@@ -1,4 +1,5 @@
-// src/base/diagnostics.cpp: collecting diagnostics, and suggesting the nearest known name by edit distance.
+// src/base/diagnostics.cpp: collects diagnostics, and suggests the known name that is nearest to a given name by edit
+// distance.
 #include <braid/base/error.hpp>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace braid {
 namespace {
 
-/// Returns the Levenshtein distance of two texts. Computes the matrix row by row and stores one row only.
+/// Returns the Levenshtein distance of two texts. Computes the distance matrix row by row, and stores only one row.
 auto edit_distance(std::string_view a, std::string_view b) -> std::size_t {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,5 @@
-// src/base/error.cpp: the messages of the error codes, and the `std::errc` conditions that they are equivalent to.
+// src/base/error.cpp: defines the messages of the error codes, and the `std::errc` condition that each code is
+// equivalent to.
 #include <braid/base/error.hpp>
 
 #include "../platform/system.hpp"

@@ -15,8 +15,8 @@ namespace braid {
 // move down a level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the
 // other slots.
 //
-// Before the slots exist, all timers that are later than elapsed_ are in `few_`, by tick. They move to the slots
-// together.
+// Before the slots exist, all timers that are later than elapsed_ are in the list `few_`, sorted by tick. When the
+// slots are created, all of these timers move to the slots.
 
 auto timer_wheel::tick_before(time_point time) noexcept -> std::uint64_t {
   const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);
@@ -58,8 +58,8 @@ void timer_wheel::insert_among_few(timer& item) noexcept {
   ++few_count_;
 }
 
-/// Creates the slots if one more timer would be too many for the list, and moves the timers of the list to them.
-/// Returns false if there are no slots: the list suffices, or there is no memory.
+/// Creates the slots if the list has no room for one more timer, and moves the timers from the list to the slots.
+/// Returns false if there are no slots, because the list suffices or the allocation has failed.
 [[gnu::noinline]] auto timer_wheel::make_slots() noexcept -> bool {
   if (few_count_ < max_few) return false;
   slots_.reset(new (std::nothrow) wheel_slots);

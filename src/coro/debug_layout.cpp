@@ -1,4 +1,4 @@
-// src/coro/debug_layout.cpp: the table of member offsets that debugger scripts read, computed by the compiler.
+// src/coro/debug_layout.cpp: defines the table of member offsets that debugger scripts read. The compiler computes it.
 #include <braid/coro/detail/debug_layout.hpp>
 
 #include "home_part.hpp"
@@ -24,8 +24,8 @@ namespace braid::detail {
 
 constinit const void* first_home_part = nullptr;
 
-// The types are not standard-layout types, so `offsetof` is a compiler extension here. The table must match this
-// compiler anyway.
+// The types are not standard-layout types, so `offsetof` is a compiler extension here. This is acceptable, because the
+// table describes only what this compiler generates.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 

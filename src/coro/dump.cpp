@@ -24,7 +24,7 @@
 namespace braid::detail {
 
 /// The answers of the home executors. The caller and its questions share this object, because an answer may arrive
-/// late.
+/// after the caller has stopped waiting.
 struct dump_answers {
   std::mutex lock;  // guards all members below
   std::vector<std::optional<seen_home>> given;

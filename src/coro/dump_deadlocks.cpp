@@ -92,7 +92,7 @@ class wait_graph {
       } else if (made.around != seen_scope::none) {
         made.owner = scopes_[made.around].owner;
       }
-      // If the walk through a home executor was cut short, each of its scopes counts one unknown task.
+      // If the walk through a home executor was cut short, one unknown task is added to each of its scopes.
       if (!home.is_whole) ++made.all;
     }
     for (const seen_task& each : home.tasks) {
@@ -138,9 +138,9 @@ class wait_graph {
     free_all(scopes_[at].wanted_by);
   }
 
-  /// Returns one of the waits that this wait depends on; each of them is stuck as well. The task that holds a lock may
-  /// have several waits. A wait for the task's own children is returned only if there is no other wait, because it is
-  /// less informative.
+  /// Returns one of the waits that this wait depends on. All of those waits are stuck as well. The task that holds a
+  /// lock may have several waits. A wait for the task's own children is returned only if there is no other wait,
+  /// because it is less informative.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

@@ -19,9 +19,9 @@ struct seen_deadlock {
   auto operator==(const seen_deadlock&) const -> bool = default;
 };
 
-/// Returns the cycles that no task of these home executors can end. Each wait of a cycle is for the next task: for a
-/// lock that it holds, for its value or for its end. Running tasks and tasks on other executors were not seen, and may
-/// end any wait.
+/// Returns the cycles that no task of these home executors can end. In a cycle, each task waits for the next task: for
+/// a lock that the next task holds, for its value or for its end. Running tasks and tasks on other executors were not
+/// seen, and may end any wait.
 /// Errors: std::bad_alloc. Cost: linear in tasks and scopes.
 [[nodiscard]] auto find_deadlocks(std::span<const seen_home* const> homes) -> std::vector<seen_deadlock>;
 

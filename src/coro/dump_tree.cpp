@@ -40,7 +40,7 @@ class relations {
     }
   }
 
-  /// Returns the number of tasks of a scope that the dump did not see: they run, or they wait on another executor.
+  /// Returns how many tasks of a scope the dump did not see, because they run or wait on another executor.
   [[nodiscard]] auto others(std::size_t scope) const noexcept -> std::size_t {
     const std::size_t all = seen_->scopes[scope].tasks;
     return all - std::min(all, in[scope].known);
@@ -83,7 +83,7 @@ auto dump_tree::function_at(const void* code) -> const known_function& {
   return found->second;
 }
 
-/// Returns the file name and line of a place in the source, without folders.
+/// Returns the file name, without folders, and the line of a source location.
 auto dump_tree::find_place(const await_place& place) -> const std::string& {
   const auto [found, is_new] = places_[place.file_name()].try_emplace(place.line());
   if (is_new && place.line() != 0) {

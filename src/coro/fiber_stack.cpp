@@ -19,7 +19,7 @@
 namespace braid::detail {
 namespace {
 
-/// A link of a free list. It is stored at the end of the unused stack itself, in a page that is already mapped.
+/// A list link that is stored at the end of each unused stack in a free list, in a page that is already mapped.
 struct kept_stack {
   kept_stack* next;
   fiber_stack self;

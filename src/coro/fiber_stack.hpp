@@ -1,4 +1,5 @@
-// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with guard pages below each stack.
+// src/coro/fiber_stack.hpp: declares the functions that allocate and free the stacks of fibers, with guard pages below
+// each stack.
 #pragma once
 
 #include <cstddef>

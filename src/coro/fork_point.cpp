@@ -1,5 +1,5 @@
-// src/coro/fork_point.cpp: the slow paths of coroutines that fork: stolen continuations, failures, and starting on a
-// pool.
+// src/coro/fork_point.cpp: implements the slow paths of coroutines that fork: stolen continuations, failures, and
+// starting on a pool.
 #include <braid/coro/detail/fork_point.hpp>
 
 #include <braid/coro/detail/fork_root.hpp>

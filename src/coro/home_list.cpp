@@ -1,4 +1,5 @@
-// src/coro/home_list.cpp: the list of the process's home executors, split into parts with a lock each.
+// src/coro/home_list.cpp: implements the list of the process's home executors, which is split into parts, each with its
+// own lock.
 #include <braid/coro/detail/home_list.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>

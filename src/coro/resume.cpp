@@ -26,7 +26,7 @@ void leave_for_resume(std::coroutine_handle<> next) noexcept { next_to_resume = 
 
 namespace {
 
-/// Resumes coroutines one after the other, as long as each leaves a next coroutine when it suspends.
+/// Resumes coroutines one after the other, as long as each of them names a coroutine to resume next when it suspends.
 void resume_left() noexcept {
   while (const auto at = std::exchange(next_to_resume, nullptr)) at.resume();
 }

@@ -35,8 +35,8 @@ void scope::sends(detail::departure& way) noexcept {
   link(way);
 }
 
-/// Marks the job that moved a task as used. The calling thread must not change the list of callbacks, so the object
-/// stays in the list until `free_sent`.
+/// Marks a job that has moved a task to another executor as used up. The calling thread must not change the list of
+/// callbacks, so the object stays in the list until `free_sent`.
 void scope::has_sent(detail::departure& way) noexcept {
   detail::departure* seen = sent_.load(relaxed);
   do {
@@ -75,8 +75,8 @@ auto scope::root_left() noexcept -> std::coroutine_handle<> {
   return idle_continuation();
 }
 
-/// Returns whether the scope has no task and no pending stop. A stop that another thread has posted points to the scope
-/// until it has arrived.
+/// Returns whether the scope has no task and no pending stop. The job of a stop that another thread has posted points
+/// to the scope until the job has run.
 auto scope::is_idle() const noexcept -> bool {
   const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe, the stopping thread has left the scope
   return tasks_ == 0 && (remote == remote_stop::none || remote == remote_stop::arrived);

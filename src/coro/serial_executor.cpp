@@ -1,4 +1,4 @@
-// src/coro/serial_executor.cpp: a serial executor on top of another executor: its drains, its timer and its
+// src/coro/serial_executor.cpp: implements a serial executor on top of another executor: its drains, its timer and its
 // destruction.
 #include <braid/coro/serial_executor.hpp>
 
@@ -60,7 +60,8 @@ serial_executor::timer_state::timer_state(serial_executor& h, detail::shared_tim
       service(timers),
       wheel(timers != nullptr ? timers->now() : h.now()) {}
 
-/// The last job of a home of many tasks. It is on the stack of the destructor, which waits for it.
+/// The last job of a home with many tasks. The job is on the stack of the destructor, which waits until the job has
+/// run.
 struct serial_executor::last_step : job {
   explicit last_step(serial_executor& h) noexcept : job(&run), home_(&h) {}
 
@@ -94,7 +95,7 @@ serial_executor::~serial_executor() {
   await_idle();
 }
 
-/// Waits for the last drain. No other thread uses the serial executor afterwards.
+/// Waits for the last drain. After that, no other thread uses the serial executor.
 void serial_executor::await_idle() noexcept {
   // edge serial_executor.ended: observe, all writes of the tasks are seen
   detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, executor_);
@@ -109,7 +110,7 @@ auto serial_executor::run_alone(executor& executor, task<void> first) -> bool {
   return post(executor, std::move(begin)).has_value();
 }
 
-/// The first step of a home of one task.
+/// Runs the first step of a home that was created for one task.
 struct serial_executor::first_step : job {
   first_step(serial_executor& h, begin_fn begin, void* context) noexcept
       : job(&run), home_(&h), begin_(begin), context_(context) {}
@@ -139,15 +140,16 @@ void serial_executor::run_task_here(executor& executor, begin_fn begin, void* co
   run_first(executor, purpose::own_task, begin, context);
 }
 
-/// Ends the home once its root scope has no task either.
+/// Ends the home when its only task has ended. If the home also has a root scope, waits until the scope has no tasks.
 void serial_executor::task_has_left() noexcept {
   if (root_ != nullptr) return root_->when_idle(&no_task_left, this);
   static_cast<void>(no_task_left(this));
 }
 
-/// Returns the root scope of a home whose only task has a scope of its own. Hardly any program asks for it, so it is
-/// created by the first call. Without memory for it, the scope of the task serves as root scope: then the task
-/// does not end before the tasks in it, and a stop of the task stops them as well.
+/// Returns the root scope of a home whose only task has a scope of its own. Hardly any program needs this root scope,
+/// so it is created by the first call. If the allocation fails, the task's own scope serves as the root scope. The task
+/// then does not end before the tasks that are spawned in the root scope, and a stop of the task stops those tasks as
+/// well.
 auto serial_executor::root_beside_task() noexcept -> scope& {
   if (root_ == nullptr) {
     root_.reset(new (std::nothrow) scope(*this));
@@ -292,7 +294,8 @@ auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle
   return {};
 }
 
-/// Finds the timer service of the process. Returns false if there is neither memory nor a thread for it.
+/// Finds the timer service of the process. Returns false if memory for the service cannot be allocated or its thread
+/// cannot be started.
 auto serial_executor::has_service() noexcept -> bool {
   try {
     if (timer_state_->service == nullptr) timer_state_->service = &detail::timers_of_process();
@@ -323,7 +326,7 @@ void serial_executor::disarm(timer& item) noexcept {
   if (timer_state_ != nullptr) timer_state_->wheel.disarm(item);
 }
 
-/// Arms one timer of the process's timer service for the earliest timer of this serial executor.
+/// Arms one timer of the process's timer service. It fires when the earliest timer of this serial executor is due.
 void serial_executor::arm_wake_timer() noexcept {
   const auto next = timer_state_->wheel.next_event();
   if (!next || *next >= timer_state_->armed_until) return;

@@ -28,15 +28,15 @@
 
 namespace braid::detail {
 
-/// The address sanitizer's data about a stack: its address range, and its saved state.
+/// The data that the address sanitizer needs about a stack: the stack's address range, and the sanitizer's saved state.
 struct stack_note {
   const void* lowest = nullptr;
   std::size_t bytes = 0;
   void* put_aside = nullptr;
 };
 
-/// Announces a switch from one stack to another. Called directly before the switch. `from` is null if no thread returns
-/// to that stack.
+/// Announces a switch from one stack to another. Called directly before the switch. `from` is null if no thread will
+/// return to the old stack.
 inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] const stack_note& to) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(from != nullptr ? &from->put_aside : nullptr, to.lowest, to.bytes);

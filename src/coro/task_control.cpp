@@ -27,8 +27,9 @@ task_control::task_control(std::string&& name)
     info_.name = task_name(std::move(name));
 }
 
-/// Stops the task. Calls the scope without the lock, because the stop may run steps of the task here if an executor has
-/// refused the task's home executor. If the task awaits the end of this call, its scope exists until `last` has run.
+/// Stops the task. Calls the scope without holding the lock, because the stop may run steps of the task on this thread
+/// if an executor has refused the drain of the task's home executor. If the task awaits the end of this call, its scope
+/// exists until `last` has run.
 void task_control::request_stop(errc reason, job& last) noexcept {
   scope* running = nullptr;
   {

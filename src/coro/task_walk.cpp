@@ -44,9 +44,9 @@ void task_walk::enter(scope& found, std::size_t around) {
   found_.push_back(&found);
 }
 
-/// Visits the waits and nested scopes of a scope. Both are registered as stop callbacks, and the function of the
-/// callback shows which of them it is. Callbacks with other functions belong to the program. A scope without a parent
-/// is shown here, but not inside this scope.
+/// Visits the waits and nested scopes of a scope. Waits and scopes are registered as stop callbacks, and the function
+/// of a callback shows whether it is a wait or a scope. Callbacks with other functions belong to the program. A scope
+/// without a parent is shown here, but not inside this scope.
 void task_walk::visit(scope& at, std::size_t place) {
   const auto look = [&](stop_callback& each) {
     if (each.code() == &scope::parent_stopped) {

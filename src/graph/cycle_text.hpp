@@ -1,4 +1,4 @@
-// src/graph/cycle_text.hpp: the error sentence about a cycle, with the names of the nodes.
+// src/graph/cycle_text.hpp: formats the error message about a cycle, with the names of the nodes.
 #pragma once
 
 #include <braid/graph/shape.hpp>

@@ -1,4 +1,5 @@
-// src/graph/flow_builder.cpp: checks the edges of a flow, and assigns its values places in a block of memory.
+// src/graph/flow_builder.cpp: checks the edges of a flow, and assigns each of its values an offset in a block of
+// memory.
 #include <braid/graph/flow.hpp>
 #include <braid/sync/atomic.hpp>
 

@@ -1,4 +1,5 @@
-// src/graph/flow_state.cpp: the memory of one run of a flow: its values, times, and the arrays of the graph runner.
+// src/graph/flow_state.cpp: lays out the memory of one run of a flow: its values, its times, and the arrays of the
+// graph runner.
 #include <braid/graph/detail/flow_state.hpp>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace {
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
-    // An estimate for the arrays of a `graph_run`, with their alignment. If it is too small, the arena allocates more.
+    // An estimate of the size of the arrays of a `graph_run`, including alignment. If it is too small, the arena
+    // allocates more.
     constexpr std::size_t bytes_each = 24;
     constexpr std::size_t alignments = 64;
     rest = times + (clock != nullptr ? plan.nodes.size() * sizeof(node_times) : 0);
@@ -58,7 +60,8 @@ flow_state::~flow_state() {
   }
 }
 
-/// Returns how to run a node. Called on the home executor when all inputs of the node are available.
+/// Returns the function or task that runs a node. Called on the home executor when all inputs of the node are
+/// available.
 auto flow_state::mode(node_index node) noexcept -> node_mode {
   if (clock_ != nullptr) {
     time_point ready = begin_;

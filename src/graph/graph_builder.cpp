@@ -1,4 +1,4 @@
-// src/graph/graph_builder.cpp: checks the edges of a graph, and builds the graph if they are valid.
+// src/graph/graph_builder.cpp: checks the edges of a graph, and builds the graph if its edges are valid.
 #include "cycle_text.hpp"
 #include "static_block.hpp"
 #include "static_layout.hpp"

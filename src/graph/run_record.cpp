@@ -3,7 +3,7 @@
 
 namespace braid::detail {
 
-/// Reserves all memory at the start, so that the end of a node cannot fail.
+/// Reserves all memory at the start, so that recording the end of a node cannot fail.
 run_record::run_record(const graph_shape& shape, const graph_run_options& options)
     : shape_(&shape),
       clock_(options.clock),

@@ -1,4 +1,4 @@
-// src/graph/static_block.hpp: the nodes of a static graph in one block of memory.
+// src/graph/static_block.hpp: stores the nodes of a static graph in one block of memory.
 #pragma once
 
 #include "static_layout.hpp"
@@ -38,8 +38,8 @@ struct alignas(64) static_node final : fork_record {
   countdown waiting_for;             // used if the node has several predecessors
   const std::uint32_t predecessors;  // the initial value of the countdown
   const node_index place;            // the index in the block
-  // The places of up to two successors, or `none`. With more successors, `first` is the index at which their list
-  // begins, and `second` is `many` plus the length of the list.
+  // The indexes of up to two successors in the block, or `none`. With more successors, `first` is the index at which
+  // their list begins, and `second` is `many` plus the length of the list.
   std::uint32_t first = none;
   std::uint32_t second = none;
   node_call what;

@@ -1,4 +1,4 @@
-// src/graph/static_graph.cpp: how threads execute the nodes of a static graph (docs/design/static_graph.md).
+// src/graph/static_graph.cpp: executes the nodes of a static graph on several threads (docs/design/static_graph.md).
 #include <braid/graph/static_graph.hpp>
 
 #include "static_block.hpp"
@@ -41,7 +41,7 @@ class static_run {
 
   [[nodiscard]] auto has_left_out() const noexcept -> bool { return mode_.load(relaxed) == mode::halted; }
 
-  /// Counts one more walk through the graph, in addition to the first.
+  /// Adds one to the number of walks through the graph. The first walk is counted from the start.
   void has_one_more_walk() noexcept {
     walks.begin();
     if (!has_several_walks()) several_.store(true, relaxed);
@@ -207,7 +207,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return ready;
 }
 
-/// Returns whether this is the only walk, because none of the entries that it pushed is or was visible to thieves.
+/// Returns whether this is the only walk: no entry that it has pushed is visible to thieves now or was visible earlier.
 /// Requires that the deque is pinned and that this is the run's first walk.
 [[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
   const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
@@ -216,7 +216,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
   if (self_ == nullptr) return spare(ready);
-  // While a node waited, this worker may have run entries that are older than this walk's first entry.
+  // While a node waited, this worker may have run other entries of its deque, older than this walk's first entry.
   if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
     base_ = position;
   if (!self_->forks.try_push_privately(ready)) [[unlikely]]

@@ -69,7 +69,7 @@ auto static_layout::add_hidden(list successors) -> node_index {
   return static_cast<node_index>(lists_.size() - 1);
 }
 
-/// Replaces a list of too many successors by a short list of hidden relay nodes, each of which has a part of the
+/// Replaces a successor list that is too long by a short list of hidden relay nodes, each of which has a part of the
 /// successors.
 auto static_layout::narrowed(list wide) -> list {
   while (wide.count > max_successors) {
@@ -98,8 +98,8 @@ auto static_layout::find_entry() -> node_index {
   return entry;
 }
 
-/// Computes the order of the nodes as `walk::go` in static_graph.cpp runs them: the first ready successor is next, then
-/// the newest of the other ready nodes.
+/// Computes the order of the nodes as `walk::go` in static_graph.cpp runs them: the first ready successor runs next; if
+/// no successor is ready, the newest of the other ready nodes runs next.
 void static_layout::put_in_order(node_index entry) {
   order_.reserve(lists_.size());
   std::vector<std::uint32_t> waiting_for = predecessors_;

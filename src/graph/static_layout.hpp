@@ -1,4 +1,4 @@
-// src/graph/static_layout.hpp: the order of a static graph's nodes in memory, and the split of nodes with many
+// src/graph/static_layout.hpp: declares the order of a static graph's nodes in memory, and splits nodes with many
 // successors.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// The nodes of a graph, followed by hidden nodes that call nothing. Hidden relays ensure that no node has more than
-/// `max_successors` successors; a hidden entry ensures that a run begins at one node. Nodes are stored in the order in
-/// which a single worker runs them, so that the worker reads memory sequentially.
+/// The layout of a graph: its nodes, followed by hidden nodes that call nothing. Hidden relays ensure that no node has
+/// more than `max_successors` successors; a hidden entry ensures that a run begins at one node. Nodes are stored in the
+/// order in which a single worker runs them, so that the worker reads memory sequentially.
 class static_layout {
  public:
   // docs/design/constants.md says what this value rests on.

@@ -23,7 +23,7 @@ struct backend_type {
   auto (*make)() -> result<std::unique_ptr<io_backend>>;
 };
 
-/// The backends in the order of preference.
+/// The backends, in the order in which they are tried.
 constexpr std::array types{
     backend_type{.kind = io_backend::kind::uring, .name = "uring", .make = &detail::make_uring_backend},
 #if __has_include(<sys/epoll.h>)

@@ -1,4 +1,4 @@
-// src/io/backends.hpp: the functions that create backends, and helpers that the backends share.
+// src/io/backends.hpp: declares the functions that create backends, and helpers that the backends share.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -24,14 +24,14 @@ auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_kqueue_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 
-/// The descriptors of an event. A write of eight bytes at one end makes the other end readable. It is an eventfd, or a
-/// pipe if the system refuses an eventfd.
+/// The two descriptors of an event. A write of eight bytes to one end makes the other end readable. The event is an
+/// eventfd, or a pipe if the system refuses to create an eventfd.
 struct event_ends {
   descriptor read;
   descriptor write;  // not open for an eventfd, which has one descriptor for both
 
   /// Creates an event with non-blocking ends.
-  /// Errors: the system's.
+  /// Errors: those of the system calls.
   [[nodiscard]] static auto create() -> result<event_ends>;
 
   [[nodiscard]] auto writable() const noexcept -> int { return write ? write.number() : read.number(); }
@@ -55,7 +55,7 @@ class wake_signal {
   event_ends ends_;
 };
 
-/// Ends the program because the system refuses `call` with `error`, and will refuse it again. A loop that continued
+/// Ends the program because the system refuses `call` with `error`, and will refuse it again. If the loop continued, it
 /// would use a whole processor and never see an event.
 [[noreturn]] void cannot_wait(const char* call, int error) noexcept;
 

@@ -22,7 +22,7 @@ auto failure_of(int error) -> std::unexpected<std::error_code> {
   return fail(std::error_code(error, std::system_category()));
 }
 
-/// Waits until the process has ended, and returns its exit status or the number of an error.
+/// An operation that waits until the process has ended, and returns its exit status or the number of an error.
 class exit_operation final : public detail::io_operation {
  public:
   exit_operation(detail::open_descriptor* of, pid_t id) noexcept
@@ -77,7 +77,7 @@ class killed_process {
   pid_t id_;
 };
 
-/// Returns whether a word contains a zero byte. The system would read such a word only up to the zero.
+/// Returns whether a word contains a zero byte. The system would read such a word only up to the zero byte.
 auto has_zero(const child_process::options& options) -> bool {
   const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   return holds(options.program) || holds(options.folder) || std::ranges::any_of(options.arguments, holds) ||

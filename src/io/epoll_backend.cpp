@@ -1,4 +1,4 @@
-// src/io/epoll_backend.cpp: the backend for Linux kernels of any version, with epoll(7).
+// src/io/epoll_backend.cpp: implements the backend for Linux kernels of any version, with epoll(7).
 #include "backends.hpp"
 
 #include <braid/io/detail/transfer.hpp>
@@ -124,8 +124,8 @@ class epoll_backend final : public io_backend {
     forget(registration.descriptor(), table_.known(registration.descriptor()));
   }
 
-  /// Registers the wake-up event, and waits once without blocking, to find out if the system permits the calls.
-  /// Errors: the system's, if it refuses a call that the backend needs.
+  /// Registers the wake-up event, and waits once without blocking, to find out whether the system permits the calls.
+  /// Errors: the system's error, if the system refuses a call that the backend needs.
   auto begin() noexcept -> result<void> {
     if (const std::error_code refused = listen_for_wakes(EPOLL_CTL_ADD)) return fail(refused);
     if (poll(duration::zero()) < 0 && errno != EINTR) return fail(last_system_error());
@@ -147,7 +147,7 @@ class epoll_backend final : public io_backend {
     io_interest interest;
   };
 
-  /// The system calls that wait for events, in the order of preference.
+  /// The system calls that wait for events, in the order in which they are tried.
   enum class wait_call : std::uint8_t { pwait2, pwait, wait };
 
   auto listen_for_wakes(int operation) noexcept -> std::error_code {
@@ -158,7 +158,7 @@ class epoll_backend final : public io_backend {
     return listens ? std::error_code() : last_system_error();
   }
 
-  /// Arms the descriptor for one report of the awaited events. It is level-triggered, so events that are already
+  /// Arms the descriptor for one report of the awaited events. The watch is level-triggered, so events that are already
   /// pending are reported as well.
   auto arm(int number, entry& known) noexcept -> std::error_code {
     ++known.armed;
@@ -204,9 +204,9 @@ class epoll_backend final : public io_backend {
     if (std::exchange(known.is_registered, false)) ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, number, nullptr);
   }
 
-  /// Returns whether epoll refused the descriptor because it is a regular file, and then marks the file as ready for
-  /// the next wait. A sandbox may refuse with the same error, so the wake-up event is modified as a test: a sandbox
-  /// refuses that, too.
+  /// Returns whether epoll refused the descriptor because it is a regular file. If so, marks the file as ready for the
+  /// next wait. A sandbox may refuse with the same error, so the function also modifies the registration of the wake-up
+  /// event as a test: a sandbox refuses that, too.
   auto is_file(std::error_code refused, const io_watch& item) noexcept -> bool {
     if (refused != std::errc::operation_not_permitted || listen_for_wakes(EPOLL_CTL_MOD)) return false;
     try {

@@ -1,4 +1,4 @@
-// src/io/file.cpp: file operations, each a job of an executor whose threads may block.
+// src/io/file.cpp: implements file operations; each operation is a job of an executor whose threads may block.
 #include <braid/io/file.hpp>
 
 #include "sockets.hpp"
@@ -48,7 +48,7 @@ auto to_flags(file::mode mode) noexcept -> int {
   return O_RDONLY;
 }
 
-/// Returns false if the path contains a zero byte. The system would read such a path only up to the zero.
+/// Returns false if the path contains a zero byte. The system would read such a path only up to the zero byte.
 auto is_whole(const std::string& path) noexcept -> bool { return path.find('\0') == std::string::npos; }
 
 auto open_with(const std::string& path, int flags) -> result<descriptor> {
@@ -105,7 +105,7 @@ auto size_now(int number) -> result<std::uint64_t> {
 }
 
 /// Reads a whole file of at most `max_bytes` bytes. Files of /proc report the size 0, so the function reads until the
-/// end of the file, and one byte beyond the limit at most.
+/// end of the file, but at most one byte more than the limit.
 auto read_whole(const std::string& path, std::uint64_t max_bytes) -> result<std::string> {
   const auto too_large = [] { return fail(std::make_error_code(std::errc::file_too_large)); };
   const auto opened = open_now(path, file::mode::read);

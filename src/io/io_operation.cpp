@@ -1,4 +1,4 @@
-// src/io/io_operation.cpp: an operation on a descriptor: its attempts, its waits and its stop.
+// src/io/io_operation.cpp: implements an operation on a descriptor: its attempts, its waits and its stop.
 #include <braid/io/detail/io_operation.hpp>
 
 #include "sockets.hpp"
@@ -54,8 +54,8 @@ io_operation::io_operation(io_operation&& other) noexcept
                   answered_normally),
       loop_(other.loop_) {}
 
-// The types are not standard-layout types, so `offsetof` is a compiler extension here. The debugger's table must match
-// this compiler anyway. `next` is the first member of an `awaiter_base`.
+// The types are not standard-layout types, so `offsetof` is a compiler extension here. This is acceptable, because the
+// debugger's table describes only what this compiler generates. `next` is the first member of an `awaiter_base`.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -110,7 +110,7 @@ void io_operation::describe(const awaiter_base& self, std::string& text) {
 }
 
 /// Describes the descriptor of a waiting operation for a task dump. The peer's address is read at the time of the dump;
-/// a socket that is no longer connected has none.
+/// a socket that is no longer connected has no peer address.
 void describe_descriptor(std::string& text, io_interest side, int number) {
   text += side == io_interest::read ? "read of fd " : "write of fd ";
   text += std::to_string(number);

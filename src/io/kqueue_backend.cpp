@@ -1,4 +1,4 @@
-// src/io/kqueue_backend.cpp: the system calls of the backend for macOS, with kqueue(2).
+// src/io/kqueue_backend.cpp: implements the system calls of the backend for macOS, with kqueue(2).
 #include "backends.hpp"
 
 #if __has_include(<sys/event.h>)

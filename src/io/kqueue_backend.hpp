@@ -1,5 +1,5 @@
-// src/io/kqueue_backend.hpp: the backend for systems with kqueue(2), apart from its system calls, so that tests run it
-// on any system.
+// src/io/kqueue_backend.hpp: implements the backend for systems with kqueue(2). It does not contain the system calls,
+// so tests can run it on any system.
 #pragma once
 
 #include "backends.hpp"
@@ -23,7 +23,7 @@ namespace braid::detail {
 
 /// A change of a kqueue, or an event from it. The fields and numbers are those of `struct kevent` on macOS.
 struct kqueue_event {
-  // The filters. A kqueue has at most one entry for each pair of a number and a filter.
+  // The filters. A kqueue has at most one entry for each pair of a descriptor and a filter.
   static constexpr std::int16_t read = -1;
   static constexpr std::int16_t write = -2;
   static constexpr std::int16_t user = -10;
@@ -53,7 +53,7 @@ struct kqueue_event {
 /// The system calls of the backend.
 class kqueue_calls {
  public:
-  /// The largest number of changes, and of events, of one call.
+  /// The maximum number of changes, and also of events, in one call.
   static constexpr std::size_t max_events = 256;
 
   kqueue_calls() = default;
@@ -61,9 +61,9 @@ class kqueue_calls {
   auto operator=(const kqueue_calls&) -> kqueue_calls& = delete;
   virtual ~kqueue_calls() = default;
 
-  /// Applies changes in their order, and then waits for events if there is room for any. Without a timeout it waits for
-  /// ever. If changes fail, it returns only their errors, and does not wait. Returns the number of events, or a
-  /// negative error number.
+  /// Applies changes in their order, and then waits for events if there is room for any. Without a timeout, it waits
+  /// for ever. If changes fail, it does not wait, and reports only the errors of these changes. Returns the number of
+  /// events, or a negative error number.
   /// Threads: any, if there is no room for events.
   virtual auto kevent(std::span<const kqueue_event> changes, std::span<kqueue_event> events,
                       std::optional<duration> timeout) noexcept -> int = 0;
@@ -78,24 +78,25 @@ class kqueue_calls {
   [[noreturn]] virtual void cannot_wait(int error) noexcept = 0;
 };
 
-/// Returns a timeout that each kqueue accepts: at most a year, because macOS refuses more than three, and in whole
-/// microseconds, rounded up, because macOS ignores the rest.
+/// Returns a timeout that every kqueue accepts. It is at most one year, because macOS refuses more than three years. It
+/// is rounded up to whole microseconds, because macOS ignores nanoseconds.
 [[nodiscard]] constexpr auto kqueue_timeout(std::optional<duration> timeout) noexcept -> std::optional<timespec> {
   if (!timeout) return std::nullopt;
   constexpr duration year = std::chrono::hours(24 * 365);
   return as_timespec(std::chrono::ceil<std::chrono::microseconds>(std::min(*timeout, year)));
 }
 
-/// A backend with kqueue(2). The kernel keeps an entry for each side of a descriptor. A watch is an entry that the
-/// kernel removes when it reports it. A descriptor with an `io_registration` has edge-triggered entries, each from its
-/// first wait until the descriptor is closed. Changes are collected, and cost no system call of their own: the next
-/// wait passes them to the kernel. If an entry is refused, its watch is ready, and its transfer ends with the error.
+/// A backend with kqueue(2). The kernel keeps an entry for each side of a descriptor. The entry of a watch is removed
+/// by the kernel when its event is reported. A descriptor with an `io_registration` has edge-triggered entries; each
+/// exists from the first wait for its side until the descriptor is closed. Changes are collected and cost no system
+/// call of their own: the next wait passes them to the kernel. If the kernel refuses an entry, a watch is reported as
+/// ready, and a transfer ends with the error.
 class kqueue_backend final : public io_backend {
  public:
   explicit kqueue_backend(std::unique_ptr<kqueue_calls> calls) noexcept : calls_(std::move(calls)) {}
 
   /// Adds the entry for wake-ups.
-  /// Errors: the system's, if it refuses a call that the backend needs.
+  /// Errors: the system's error, if the system refuses a call that the backend needs.
   [[nodiscard]] auto begin() noexcept -> result<void> {
     const kqueue_event wakes{.filter = kqueue_event::user, .flags = kqueue_event::add | kqueue_event::edge};
     const int status = calls_->kevent({&wakes, 1}, {}, duration::zero());
@@ -182,7 +183,7 @@ class kqueue_backend final : public io_backend {
     return true;
   }
 
-  /// Sends no change, because the kernel removes the entries when the descriptor is closed.
+  /// Passes no change to the kernel, because the kernel removes the entries when the descriptor is closed.
   void forget(io_registration& registration) noexcept override {
     if (!registration.is_registered()) return;
     registration.set_registered(false);
@@ -206,7 +207,7 @@ class kqueue_backend final : public io_backend {
   enum class mode : std::uint8_t { none, once, edge };
   static constexpr int nothing = -1;
 
-  /// One side of a descriptor.
+  /// The reading or writing side of a descriptor.
   struct side {
     io_watch* watch = nullptr;
     std::uint32_t times = 0;        // the number of changes: events from before the last one are outdated
@@ -238,8 +239,9 @@ class kqueue_backend final : public io_backend {
     return table_.known(name.number).sides[index_of(name.interest)];
   }
 
-  /// Returns the record of a descriptor. Reserves room in the lists for all sides up to it, because the lists grow in
-  /// functions that cannot report a failed allocation. During a wait, a side can be in `ready_` twice.
+  /// Returns the record of a descriptor. Reserves room in the lists for the sides of all descriptors up to this number,
+  /// because the lists grow in functions that cannot report a failed allocation. During a wait, a side can be in
+  /// `ready_` twice.
   [[nodiscard]] auto find(int number) noexcept -> result<entry*> {
     const result<entry*> known = table_.at(number);
     if (!known) return known;
@@ -254,7 +256,7 @@ class kqueue_backend final : public io_backend {
     return known;
   }
 
-  /// Requests an entry of this kind from the kernel. Events of the entry before it are outdated.
+  /// Requests an entry of this kind from the kernel. Events of the previous entry are outdated.
   void want(side_name name, mode next) noexcept {
     side& place = side_of(name);
     place.become(next);
@@ -285,8 +287,8 @@ class kqueue_backend final : public io_backend {
     return std::span<const kqueue_event>(changes_).first(size);
   }
 
-  /// Records whether the kernel has applied the changes that `collect` returned. Otherwise it may have applied a part
-  /// of them, and they are passed again.
+  /// Records whether the kernel has applied all changes that `collect` returned. If not, the kernel may have applied
+  /// some of them, and all are passed again.
   void note_changes(bool are_applied) noexcept {
     const auto sent = next_changed();
     for (const side_name name : sent) {
@@ -297,9 +299,9 @@ class kqueue_backend final : public io_backend {
     if (are_applied) changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(sent.size()));
   }
 
-  /// Passes the next changes to the kernel, and takes no events. Returns false if that must be repeated later.
+  /// Passes the next changes to the kernel without receiving events. Returns false if the call must be repeated later.
   [[nodiscard]] auto apply() noexcept -> bool {
-    // The kernel answers each change, and so returns without a wait.
+    // The kernel reports a result for each change, so the call returns without waiting.
     const auto changes = collect(kqueue_event::receipt);
     const int answers = changes.empty() ? 0 : ask(changes, duration::zero());
     const bool are_applied = answers == static_cast<int>(changes.size());
@@ -310,8 +312,8 @@ class kqueue_backend final : public io_backend {
     return true;
   }
 
-  /// Returns whether the kernel has refused to add an entry that is still wanted. To remove an entry fails if its
-  /// descriptor was closed or the kernel has just reported it, which is ignored.
+  /// Returns whether the kernel has refused to add an entry that is still needed. An error of a removal is ignored: the
+  /// descriptor was closed, or the kernel has just reported and removed the entry.
   [[nodiscard]] auto is_refusal(const kqueue_event& event) noexcept -> bool {
     return (event.flags & kqueue_event::error) != 0 && event.data != 0 && event.mark == side_of(name_of(event)).times;
   }
@@ -321,7 +323,7 @@ class kqueue_backend final : public io_backend {
             .interest = event.filter == kqueue_event::read ? io_interest::read : io_interest::write};
   }
 
-  /// Returns the number of events, or a negative number after an error that passes.
+  /// Returns the number of events, or a negative number after a temporary error.
   auto ask(std::span<const kqueue_event> changes, std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     const int count = calls_->kevent(changes, events_, timeout);
@@ -329,7 +331,7 @@ class kqueue_backend final : public io_backend {
     return count;
   }
 
-  /// Reports a side at the next wait, without the kernel.
+  /// Reports a side as ready at the next wait, without asking the kernel.
   void report_next_time(side_name name, int error) noexcept {
     side& place = side_of(name);
     place.become(mode::none);
@@ -355,7 +357,7 @@ class kqueue_backend final : public io_backend {
     call(name, is_refused ? static_cast<int>(event.data) : 0);
   }
 
-  /// Calls the watch or the transfer that waits for a side.
+  /// Notifies the watch or the transfer that waits for a side.
   void call(side_name name, int error) noexcept {
     io_registration* const registration = table_.known(name.number).registration;
     if (registration == nullptr) {

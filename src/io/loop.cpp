@@ -1,4 +1,4 @@
-// src/io/loop.cpp: the iterations of an event loop, its start and its stop.
+// src/io/loop.cpp: implements the iterations of an event loop, its start and its stop.
 #include <braid/io/loop.hpp>
 
 #include "../platform/system.hpp"
@@ -250,8 +250,8 @@ auto loop::is_ready() const noexcept -> bool {
   return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
 }
 
-/// Prepares the loop for a wait by an outer event loop, and returns how long it may last. Polls the backend first, so
-/// that an old wake-up does not end the wait at once.
+/// Prepares the loop for a wait by an outer event loop, and returns how long this wait may last. Polls the backend
+/// first, so that an old wake-up does not end the wait at once.
 auto loop::prepare_sleep() noexcept -> std::optional<duration> {
   BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the epoll backend");
   backend_->wait(duration::zero());
@@ -318,8 +318,8 @@ void loop::stop() noexcept {
   }
 }
 
-/// Wakes the backend after the caller has queued work. The loop may have run the work already, and may even have
-/// stopped.
+/// Wakes the backend after the caller has queued work. By then the loop may have run the work already, and may even
+/// have stopped.
 void loop::wake() noexcept {
   backend_->wake();
   // edge loop.woken: publish, the destructor waits until this thread is done with the backend
@@ -400,8 +400,8 @@ void loop::arm(timer& item, time_point time) noexcept {
     wake_outer_loop();
 }
 
-/// Disarms a timer. If the loop has stopped, the thread that destroys the timer's owner may call this, because no other
-/// thread uses the loop.
+/// Disarms a timer. Called on the loop's thread. If the loop has stopped, the thread that destroys the timer's owner
+/// may call this as well, because no other thread uses the loop then.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers must be disarmed on the loop's own thread");
   if (item.is_armed()) detail::take_from_count(armed_);

@@ -43,7 +43,8 @@ void loop_driver::await_end() noexcept {
   while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
-/// Returns true if the worker had a permit. Otherwise marks the worker as asleep, alone or in its loop as `how` states.
+/// Returns true if the worker had a permit. Otherwise marks the worker as asleep; `how` says whether it sleeps alone or
+/// in its loop.
 auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
   std::uint32_t seen = none;
   if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;
@@ -67,8 +68,8 @@ void loop_driver::unpark() noexcept {
   if (before == alone) futex_wake(permit_, 1);
 }
 
-/// Sleeps in the loop until there is a permit, work or the deadline. A wake-up without a permit and without work is
-/// late, so the worker continues to sleep.
+/// Sleeps in the loop until there is a permit, work or the deadline. A wake-up without a permit and without work was
+/// meant for an earlier sleep, so the worker continues to sleep.
 auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
   if (has_ended_) return driver::sleep_until(deadline);
   while (true) {

@@ -1,4 +1,5 @@
-// src/io/openssl_engine.hpp: OpenSSL's state of one connection, which reads from and writes to memory buffers.
+// src/io/openssl_engine.hpp: implements a TLS engine with OpenSSL, whose state of the connection reads from and writes
+// to memory buffers.
 #pragma once
 
 #include "openssl_owners.hpp"

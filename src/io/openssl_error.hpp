@@ -1,4 +1,4 @@
-// src/io/openssl_error.hpp: OpenSSL's errors as error codes, and their messages.
+// src/io/openssl_error.hpp: declares functions that convert OpenSSL's errors to error codes and messages.
 #pragma once
 
 #include <string>

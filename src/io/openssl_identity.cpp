@@ -1,4 +1,5 @@
-// src/io/openssl_identity.cpp: parses certificates and keys in PEM; all of a text is parsed before any of it is used.
+// src/io/openssl_identity.cpp: parses certificates and keys in PEM format. The whole text is parsed before any part of
+// it is used.
 #include "openssl_identity.hpp"
 
 #include "openssl_error.hpp"
@@ -29,7 +30,7 @@ auto make_reader(const std::string& text) -> bio_ptr {
   return bio_ptr(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-/// Returns no password. Without this function, OpenSSL would request a password at the terminal.
+/// Answers OpenSSL's request for a password with no password. Without this function, OpenSSL would ask at the terminal.
 auto no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) noexcept -> int { return -1; }
 
 auto certificates_in(const tls_context::pem& pem) -> result<std::vector<certificate_ptr>> {

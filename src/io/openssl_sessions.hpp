@@ -1,4 +1,4 @@
-// src/io/openssl_sessions.hpp: the last TLS session with each host, so that a client can resume it.
+// src/io/openssl_sessions.hpp: stores the last TLS session with each host, so that a client can resume it.
 #pragma once
 
 #include <cstddef>

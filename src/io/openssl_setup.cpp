@@ -86,7 +86,7 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
   SSL_CTX* const context = context_.get();
   verifies_ = options.verification == tls_context::verification::peer;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-  // The client's sessions are stored in `openssl_sessions`; OpenSSL calls a function with each new session.
+  // The client's sessions are stored in `openssl_sessions`: OpenSSL passes each new session to the callback below.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   ::SSL_CTX_sess_set_new_cb(context, &openssl_setup::keep_session);
   SSL_CTX_set_app_data(context, this);
@@ -102,8 +102,8 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
 
 auto openssl_setup::set_up_server(const tls_context::server_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
-  // A ticket contains the whole session, encrypted with a key of this context. So the server stores no sessions and
-  // shares none.
+  // A ticket contains the whole session, encrypted with a key of this context. So the server neither stores sessions
+  // nor shares them between threads.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   if (!options.resumption) {
     ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

@@ -1,4 +1,4 @@
-// src/io/openssl_setup.hpp: OpenSSL's configuration and state for all connections of a TLS context.
+// src/io/openssl_setup.hpp: holds OpenSSL's configuration and state for all connections of a TLS context.
 #pragma once
 
 #include "openssl_owners.hpp"

@@ -1,4 +1,4 @@
-// src/io/poll_backend.cpp: the backend for any Unix, with poll(2).
+// src/io/poll_backend.cpp: implements the backend for any Unix, with poll(2).
 #include "backends.hpp"
 
 #include "../platform/descriptors.hpp"
@@ -67,8 +67,8 @@ class poll_backend final : public io_backend {
 
   void forget(io_registration& /*port*/) noexcept override {}
 
-  /// Polls once without blocking, to find out if the system permits the call.
-  /// Errors: the system's, if it refuses all forms of the call.
+  /// Polls once without blocking, to find out whether the system permits the call.
+  /// Errors: the system's error, if the system refuses all forms of the call.
   [[nodiscard]] auto try_wait() noexcept -> result<void> {
     if (ask(duration::zero()) < 0 && !passes(errno)) return fail(last_system_error());
     return {};
@@ -142,7 +142,7 @@ class poll_backend final : public io_backend {
     ready_.reserve(count);  // the last one, so that its capacity implies the capacity of the others
   }
 
-  /// Removes an entry from the list, and moves the last entry to its place.
+  /// Removes an entry from the list, and moves the last entry to its index.
   auto taken(std::size_t at) noexcept -> asker {
     const asker item = items_[at];
     const pollfd question = asked_[at];

@@ -36,8 +36,8 @@
 #endif
 
 #if defined(BRAID_CLONE)
-/// Another name of `clone`. The thread sanitizer takes a call of `clone` for a fork and forgets all other threads, but
-/// here the child shares their memory.
+/// Another name of `clone`. The thread sanitizer would interpret a call of `clone` as a fork and forget all other
+/// threads, but here the child shares the memory of these threads.
 extern "C" auto __clone(int (*fn)(void*), void* stack, int flags, void* context, ...) -> int;
 #else
 #define BRAID_CLONE ::clone
@@ -136,7 +136,7 @@ class signals_blocked {
 };
 
 /// Duplicates the descriptor if its number is 0, 1 or 2. A pipe gets such a number if a standard stream of this process
-/// is closed, and would be mistaken for the stream.
+/// is closed; the child would mistake the pipe for that stream.
 auto above_streams(descriptor end) -> result<descriptor> {
   if (end.number() > STDERR_FILENO) return end;
   descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -158,7 +158,7 @@ auto status_of(int status) noexcept -> child_process::exit_status {
   return {.code = 0, .signal = WTERMSIG(status)};
 }
 
-/// Checks a child process as `look_at` does, but by its number instead of its pidfd.
+/// Does the same as `look_at`, but finds the child process by its number instead of its pidfd.
 auto look_by_number(pid_t id, int flags) noexcept -> child_look {
   int status = 0;
   pid_t found = 0;

@@ -17,7 +17,7 @@
 
 namespace braid::detail {
 
-/// A child process, named by a pidfd, and by its number for systems that refuse calls with a pidfd.
+/// Identifies a child process by a pidfd, and also by its number for systems that refuse calls with a pidfd.
 struct child_name {
   int process;  // the pidfd of the process
   pid_t id;
@@ -37,7 +37,7 @@ struct child_look {
 void reap(child_name child) noexcept;
 
 /// Sends a signal to a child process by its pidfd, or with kill(2) if the system refuses that.
-/// Errors: no_such_process if the child was reaped; the system's.
+/// Errors: no_such_process if the child was reaped, or another error of the system.
 [[nodiscard]] auto send_signal(child_name child, int signal) noexcept -> result<void>;
 
 /// A running program. If the object still owns the descriptor, its destructor kills the process and reaps it.
@@ -68,7 +68,7 @@ class program_start {
   [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
 
   /// Starts the program.
-  /// Errors: the system's. If it fails, no child process remains.
+  /// Errors: those of the system calls. If the start fails, no child process remains.
   [[nodiscard]] auto run() -> result<running_program>;
 
   /// The data that the child reads. It contains only pointers and numbers, so that reading it calls no functions.

@@ -40,7 +40,7 @@ auto with_port(const result<socket_address::list>& found, std::uint16_t port) ->
   return all;
 }
 
-/// Concurrent attempts to connect to several addresses of one host. Only tasks of the same loop use it.
+/// Concurrent attempts to connect to several addresses of one host. Only tasks of one loop use the object.
 struct tries {
   loop* on;
   stream_socket::options options;

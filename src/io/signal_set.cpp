@@ -26,8 +26,8 @@ namespace {
 
 constexpr int signal_count = 65;
 
-/// The data of one `signal_set`. It is written under `changes`. The signal handler reads it, at any time and on any
-/// thread.
+/// The slot of one `signal_set` in the table `places`. Writers hold the lock `changes`. The signal handler reads the
+/// slot at any time and on any thread.
 struct place {
   atomic<std::uint64_t> signals{0};  // a bit for each signal of the set; 0: a free place
   atomic<std::uint64_t> pending{0};  // the signals that have arrived: set by handlers, cleared by `next`
@@ -42,8 +42,8 @@ std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 std::uint64_t generation = 0;  // the number of forks since the first process
 
-/// The number of bits of a ticket that hold the index of the set's place. The other bits count forks, because in the
-/// child of a fork the place may belong to another set.
+/// The number of bits of a ticket that hold the index of the set in `places`. The other bits count forks, because in
+/// the child of a fork this index may belong to another set.
 constexpr unsigned place_bits = 8;
 static_assert(signal_set::max_sets <= std::size_t{1} << place_bits);
 constexpr auto find_place(std::size_t ticket) noexcept -> std::size_t {
@@ -106,8 +106,8 @@ void close_owned(place& of) noexcept {
   if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
 }
 
-/// Frees a set's place. Returns once no handler uses the set's descriptor any more. In the child of a fork, sets of the
-/// parent have no place, and nothing is freed.
+/// Frees a set's slot in `places`. Returns once no handler uses the set's descriptor any more. In the child of a fork,
+/// the sets of the parent have no slot, so nothing is freed.
 void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
@@ -155,8 +155,8 @@ void forget_sets_in_child() noexcept {
 [[maybe_unused]] const int set_fork_handlers =
     ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
 
-/// Adds a set of signals to the table and returns its ticket. `read` is the number of the stream that `ends.read` was
-/// moved to.
+/// Adds a set of signals to the table and returns its ticket. `read` is the descriptor of the stream that `ends.read`
+/// was moved to.
 auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, int read) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;

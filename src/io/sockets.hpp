@@ -1,4 +1,4 @@
-// src/io/sockets.hpp: system calls that all kinds of sockets need.
+// src/io/sockets.hpp: declares system calls that all kinds of sockets need.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -53,7 +53,7 @@ auto own_folder() -> std::filesystem::path {
 }
 
 /// Loads the library by its full path. The loader's search path may not contain the folder, and a sanitizer's `dlopen`
-/// hides which library calls it.
+/// does not know which library calls it.
 auto load() -> const tls_backend* {
   void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;

@@ -1,4 +1,5 @@
-// src/io/tls_backend.hpp: the table of functions that use OpenSSL; it is loaded when TLS is used for the first time.
+// src/io/tls_backend.hpp: declares the table of functions that call OpenSSL. The table is loaded when TLS is used for
+// the first time.
 #pragma once
 
 #include "tls_setup.hpp"
@@ -12,8 +13,8 @@
 
 namespace braid::detail {
 
-/// The functions that call OpenSSL; src/io/openssl_* implements them. In a shared build they are in a separate library,
-/// libbraid_tls, so that programs without TLS do not load OpenSSL.
+/// The functions that call OpenSSL; the files src/io/openssl_* implement them. In a shared build, these functions are
+/// in a separate library, libbraid_tls, so that programs without TLS do not load OpenSSL.
 struct tls_backend {
   auto (*client)(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
   auto (*server)(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;

@@ -110,8 +110,8 @@ auto tls_connection::read_some(std::span<std::byte> buffer) -> task<result<std::
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
     if (!got) co_return fail(got.error());
     if (got->step == tls_step::done) co_return got->bytes;
-    // A peer that makes us send replies must read them, or it is not served. The output of writes does not count,
-    // because it may wait for the peer to read.
+    // A peer that causes replies must read them; otherwise its connection makes no progress. The output of writes does
+    // not count, because a write may wait until the peer reads.
     if (engine_->replies() > max_replies)
       if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
     if (const auto received = co_await receive(); !received) co_return fail(received.error());

@@ -1,4 +1,5 @@
-// src/io/tls_connection.hpp: a TLS connection: an engine, a socket, and a lock that only one sending task holds.
+// src/io/tls_connection.hpp: implements a TLS connection: an engine, a socket, and a lock that only one sending task
+// holds at a time.
 #pragma once
 
 #include "tls_engine.hpp"

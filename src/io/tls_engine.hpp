@@ -1,5 +1,5 @@
-// src/io/tls_engine.hpp: the interface of a TLS engine: it encrypts and decrypts between memory buffers, without
-// sockets.
+// src/io/tls_engine.hpp: declares the interface of a TLS engine, which encrypts and decrypts between memory buffers,
+// without sockets.
 #pragma once
 
 #include "tls_setup.hpp"
@@ -24,7 +24,7 @@ enum class tls_step : std::uint8_t {
 
 /// The TLS state of one connection. Store received bytes in `room` and call `received`; send the bytes of `output` and
 /// call `sent`. Owners of the buffers: docs/design/tls.md
-/// Threads: one at a time, for all calls.
+/// Threads: only one thread at a time may call any of the functions.
 class BRAID_API tls_engine {
  public:
   tls_engine() = default;
@@ -51,8 +51,8 @@ class BRAID_API tls_engine {
   /// Returns the free space for received bytes. The space does not move until `received` is called.
   [[nodiscard]] virtual auto room() -> std::span<std::byte> = 0;
   virtual void received(std::size_t bytes) noexcept = 0;
-  /// Returns whether a step would make progress, because a complete record or something that is not a record was
-  /// received and not processed.
+  /// Returns whether a step would make progress, because unprocessed input exists: a complete record, or bytes that are
+  /// not a record.
   [[nodiscard]] virtual auto is_worth_a_step() const noexcept -> bool = 0;
 
   /// Returns whether all received bytes have been read and the connection is still open and has not failed.
@@ -70,7 +70,7 @@ class BRAID_API tls_engine {
 
   [[nodiscard]] virtual auto setup() const noexcept -> const tls_setup& = 0;
 
-  // Results of the handshake, as in `tls_stream`.
+  // The functions below return results of the handshake, like those of `tls_stream`.
   [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
   [[nodiscard]] virtual auto version() const noexcept -> tls_context::version = 0;
   [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;

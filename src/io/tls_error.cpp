@@ -1,4 +1,4 @@
-// src/io/tls_error.cpp: the messages of TLS errors, most of which come from OpenSSL.
+// src/io/tls_error.cpp: defines the messages of TLS errors, most of which come from OpenSSL.
 #include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"

@@ -1,4 +1,4 @@
-// src/io/tls_setup.hpp: the interface of a TLS context's implementation.
+// src/io/tls_setup.hpp: declares the interface of a TLS context's implementation.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -33,7 +33,7 @@ class BRAID_API tls_setup {
   [[nodiscard]] auto side() const noexcept -> tls_side { return side_; }
   [[nodiscard]] auto handshakes() const noexcept -> executor* { return handshakes_; }
   [[nodiscard]] auto handshake_timeout() const noexcept -> duration { return handshake_timeout_; }
-  /// Returns the names of the protocols for ALPN, each after its length in one byte.
+  /// Returns the names of the protocols for ALPN. One byte with the length precedes each name.
   [[nodiscard]] auto protocols() const noexcept -> std::string_view { return protocols_; }
 
  protected:

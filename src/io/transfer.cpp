@@ -1,4 +1,5 @@
-// src/io/transfer.cpp: the system calls that read and write, and what their results tell about the next call.
+// src/io/transfer.cpp: makes the system calls that read and write, and derives from their results whether the next call
+// can succeed.
 #include <braid/io/detail/transfer.hpp>
 
 #include "../platform/descriptors.hpp"

@@ -1,5 +1,5 @@
-// src/io/uring_backend.cpp: the backend for newer Linux kernels, with io_uring: requests are queued, and need no system
-// call of their own.
+// src/io/uring_backend.cpp: implements the backend for newer Linux kernels, with io_uring. Requests are queued, and
+// need no system call of their own.
 #include "backends.hpp"
 
 #include <braid/io/detail/transfer.hpp>
@@ -44,7 +44,7 @@ class uring_backend final : public io_backend {
   }
 
   /// Creates the ring.
-  /// Errors: the system's; not_supported if the kernel is too old for a wait with a timeout.
+  /// Errors: the error of the system call, or not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
     // With these flags the kernel processes completions only when the thread that uses the ring requests them, without
     // interrupts. Another thread creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
@@ -226,7 +226,7 @@ class uring_backend final : public io_backend {
     return {};
   }
 
-  /// Returns true if the kernel itself transfers the bytes, and false if it only reports readiness.
+  /// Returns whether the kernel itself transfers the bytes. Otherwise the kernel only reports readiness.
   [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
     return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }

@@ -16,10 +16,12 @@ namespace braid::detail {
 /// The first bytes that a client sends on an HTTP/2 connection. Source: RFC 9113, section 3.4.
 inline constexpr std::string_view http2_preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Whether a connection begins with the preface of HTTP/2; `more` if too few bytes have arrived to decide.
+/// Says whether a connection begins with the preface of HTTP/2. The value is `more` if too few bytes have arrived to
+/// decide.
 enum class http2_guess : std::uint8_t { no, yes, more };
 
-/// Returns whether the first bytes of a connection are the preface; `more` if they are only a part of it.
+/// Returns whether the first bytes of a connection are the preface, or `more` if they are only the beginning of the
+/// preface.
 [[nodiscard]] auto guess_http2(std::string_view input) noexcept -> http2_guess;
 
 /// Returns whether connections of a server may use HTTP/2: the option is enabled, and libnghttp2 can be loaded.

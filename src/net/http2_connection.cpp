@@ -161,7 +161,7 @@ void http2_connection::open_session() {
   }
 }
 
-// Functions for frames that arrive or are sent.
+// The functions below handle frames that arrive or are sent.
 
 auto http2_connection::parse(std::string_view bytes) -> bool {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -174,7 +174,7 @@ auto http2_connection::parse(std::string_view bytes) -> bool {
   return false;
 }
 
-/// Called if libnghttp2 reads no more frames: after an error of the client, or if one side has sent GOAWAY and all
+/// Called if libnghttp2 will read no more frames: after an error of the client, or if one side has sent GOAWAY and all
 /// requests are answered.
 void http2_connection::session_ends() noexcept {
   if (!has_said_goodbye_ && !has_left_ && !std::exchange(is_refused_, true)) add_to_count(service_->counts.refused);
@@ -227,8 +227,8 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
 
 void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (is_refused_) return;
-  // Streams that the client has reset count until their handlers end. When an answer was sent, the client may begin
-  // another stream, although the handler of the answer may still run.
+  // A stream that the client has reset counts until its handler ends. Once an answer was sent, the client may begin
+  // another stream, although the handler that wrote the answer may still run.
   const std::size_t limit = service_->options.http2.streams;
   if (running_ - answered_ >= limit || running_ / 2 >= limit) {
     charge();
@@ -241,7 +241,7 @@ void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (service_->stopping && !is_retired_) retire();
 }
 
-/// Serves a stream. The stream ends with this task, which owns it.
+/// Serves a stream. The task owns the stream, and destroys it when it ends.
 auto http2_connection::serve(std::unique_ptr<http2_stream> stream) -> task<void> {
   auto serving = stream->serve();
   co_await std::move(serving);
@@ -293,7 +293,7 @@ void http2_connection::collect_output() {
   }
 }
 
-// Functions for the deadlines and the end of a connection.
+// The functions below handle the deadlines and the end of a connection.
 
 void http2_connection::rest() noexcept {
   if (running_ > 0 || is_linked()) return;

@@ -1,5 +1,5 @@
-// src/net/http2_connection.hpp: an HTTP/2 connection: its streams, its deadlines, and an account that limits what a
-// client may cost.
+// src/net/http2_connection.hpp: declares an HTTP/2 connection: its streams, its deadlines, and an account that limits
+// how much useless work a client may cause.
 #pragma once
 
 #include "http2_stream.hpp"
@@ -29,7 +29,7 @@ namespace braid::detail {
 /// The numbers of the streams that a client has opened last.
 class http2_stream_numbers {
  public:
-  /// Records a stream. Returns false if its number is lower than that of a later stream, and was not used before.
+  /// Records a stream. Returns false if its number is new although a higher number was already used.
   [[nodiscard]] auto add(std::uint32_t id) noexcept -> bool;
   /// Records that the client has reset a stream.
   void reset(std::uint32_t id) noexcept { reset_[id / 2 % kept] = is_kept(id); }
@@ -58,12 +58,12 @@ class http2_connection : public served_connection {
   void close_idle() noexcept override;
   void retire() noexcept override;
 
-  // Functions for streams.
+  // Streams call the functions below.
   [[nodiscard]] auto service() const noexcept -> http_service& { return *service_; }
   [[nodiscard]] auto calls() const noexcept -> const nghttp2_calls& { return *calls_; }
   [[nodiscard]] auto session() const noexcept -> nghttp2_session* { return session_; }
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return *socket_; }
-  /// Wakes the task that writes.
+  /// Wakes the task that writes to the connection.
   void wake() noexcept { output_waits_.notify(); }
   void pace() noexcept { is_paced_ = true; }
   [[nodiscard]] auto find(std::int32_t id) const noexcept -> http2_stream*;
@@ -87,7 +87,7 @@ class http2_connection : public served_connection {
   void collect_output();
   /// Called before the connection waits for frames. A connection without requests then counts as idle.
   void rest() noexcept;
-  /// Called if the wait for bytes was ended by this side. Returns false if the connection ends.
+  /// Called if this side has ended the wait for bytes. Returns false if the connection ends.
   [[nodiscard]] auto continues_to_read() noexcept -> bool;
   void input_ends() noexcept;
   void lose_streams() noexcept;
@@ -95,7 +95,7 @@ class http2_connection : public served_connection {
   void wait_for_write() noexcept;
   void stop_waiting_for_write() noexcept { write_deadline_ = time_point::max(); }
   void cut_after(duration span) noexcept;
-  /// Called after a read has ended, so that its deadline does not cut the connection.
+  /// Called after a read has ended, so that the deadline of the read does not cut the connection.
   void read_ended() noexcept {
     cut_at_.reset();
     now_ = service_->on.now();

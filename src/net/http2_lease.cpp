@@ -16,7 +16,7 @@
 namespace braid::detail {
 namespace {
 
-/// Returns whether a field of HTTP/1.1 has no place in HTTP/2. Source: RFC 9113, section 8.2.2.
+/// Returns whether HTTP/2 forbids this field of HTTP/1.1. Source: RFC 9113, section 8.2.2.
 auto is_left_out(std::string_view name, std::string_view value) noexcept -> bool {
   return name == "transfer-encoding" || is_of_connections(name) || (name == "te" && value != "trailers");
 }
@@ -55,7 +55,7 @@ http2_lease::~http2_lease() {
   if (!has_ended_) connection.ping();
 }
 
-// The call.
+// The functions below send the call.
 
 auto http2_lease::converse(const http_url& url, std::string_view head_and_body, const http_client::call& call)
     -> task<result<void>> {
@@ -122,7 +122,7 @@ auto http2_lease::is_opened() const noexcept -> bool {
   return has_head_ && (is_sent_ || static_cast<int>(head_.status) >= first_refusing);
 }
 
-/// Waits until the head of the answer has arrived, and the call is sent or not wanted any more.
+/// Waits until the head of the answer has arrived, and the call is sent or the server does not need the rest of it.
 auto http2_lease::opened() -> task<void> {
   while (!is_opened()) {
     auto waiting = input_waits_.until(time_point::max());
@@ -182,7 +182,7 @@ void http2_lease::reset(std::uint32_t code) noexcept {
   line().wake();
 }
 
-// The answer.
+// The functions below receive the answer.
 
 void http2_lease::received_fields(const http2_answer_fields& fields, bool is_last) {
   if (error_) return;
@@ -229,7 +229,8 @@ void http2_lease::received(std::string_view data) {
   }
   input_ += data;
   kept_ += data.size();
-  // While the call is sent, no one reads the answer. If the server then waited for a window, both might wait for ever.
+  // While the call is sent, no one reads the answer. If the server then waited for a larger window, both sides might
+  // wait for ever.
   if (is_opening_ && !is_sent_) give_back();
   input_waits_.notify();
 }
@@ -242,7 +243,7 @@ void http2_lease::input_ends() noexcept {
   input_waits_.notify();
 }
 
-/// Ends the call because of a fault in its answer.
+/// Ends the call because its answer is invalid.
 void http2_lease::fail_call(std::error_code error) noexcept {
   if (error_ || has_ended_) return;
   error_ = error;

@@ -1,4 +1,4 @@
-// src/net/http2_lease.hpp: one call on a stream of HTTP/2.
+// src/net/http2_lease.hpp: declares one call of a client on a stream of an HTTP/2 connection.
 #pragma once
 
 #include "http2_line.hpp"
@@ -20,7 +20,7 @@
 
 namespace braid::detail {
 
-/// A call on a stream of HTTP/2. States: docs/design/http.md
+/// A client's call on a stream of an HTTP/2 connection. States: docs/design/http.md
 class http2_lease final : public http_lease, public list_hook {
  public:
   http2_lease(http2_slot slot, std::shared_ptr<http_host> host);
@@ -34,7 +34,7 @@ class http2_lease final : public http_lease, public list_hook {
   [[nodiscard]] auto may_repeat(const http_client::call& call) const noexcept -> bool override;
   [[nodiscard]] auto take_permit() noexcept -> std::optional<async_semaphore::permit> override { return {}; }
 
-  // Called by the connection.
+  // The connection calls the functions below.
   void received_fields(const http2_answer_fields& fields, bool is_last);
   void received(std::string_view data);
   void input_ends() noexcept;
@@ -47,7 +47,8 @@ class http2_lease final : public http_lease, public list_hook {
   [[nodiscard]] auto is_output_over() const noexcept -> bool { return is_whole_ && piece_.empty(); }
 
  private:
-  /// A guard that forgets the piece that is being sent, because its owner is destroyed.
+  /// A guard that clears the reference to the piece that is being sent, because the owner of the piece may be destroyed
+  /// afterwards.
   class sending;
 
   void submit(const http_url& url, std::string_view head, const http_client::call& call, std::string_view body);

@@ -1,4 +1,5 @@
-// src/net/http2_line.cpp: reads and writes a client's connection of HTTP/2, and passes frames to its calls.
+// src/net/http2_line.cpp: reads and writes a client's HTTP/2 connection, and passes frames to the calls that use the
+// connection.
 #include "http2_line.hpp"
 
 #include "http2_lease.hpp"
@@ -41,7 +42,7 @@ class at_end {
 
 }  // namespace
 
-// Places.
+// The functions below count the calls that use the connection.
 
 http2_slot::http2_slot(std::shared_ptr<http2_line> line) noexcept : line_(std::move(line)), is_counted_(true) {
   line_->slot_used();
@@ -65,7 +66,7 @@ void http2_line::slot_freed() noexcept {
   if (host_ != nullptr) host_->serve_waiting();
 }
 
-// The fields of answers.
+// The functions below collect the fields of answers.
 
 void http2_answer_fields::reset() noexcept {
   status_.clear();
@@ -177,7 +178,7 @@ void http2_line::callbacks::receive(http2_line& self, const nghttp2_frame& frame
   if (lease != nullptr) lease->input_ends();
 }
 
-// Reading and writing.
+// The functions below read from and write to the connection.
 
 http2_line::http2_line(loop& on, const http_client::options& options, http_host& host, async_semaphore::permit permit,
                        std::variant<stream_socket, tls_stream> stream)
@@ -319,8 +320,8 @@ auto http2_line::write_all(const Stream& stream) -> task<void> {
   }
 }
 
-/// Returns whether the server answers by HTTP/1, which its first bytes show. They may arrive one at a time; libnghttp2
-/// refuses them only when there are more than these.
+/// Returns whether the server answers with HTTP/1, which its first bytes show. These bytes may arrive one at a time;
+/// libnghttp2 refuses them only after more bytes have arrived.
 auto http2_line::is_http1(std::string_view bytes) noexcept -> bool {
   constexpr std::string_view beginning = "HTTP/1.";
   if (has_settings_) return false;
@@ -343,7 +344,8 @@ auto http2_line::parse(std::string_view bytes) -> bool {
   return !is_refused_ && calls_->session_want_read(session_) != 0;
 }
 
-/// Ends the wait for bytes if libnghttp2 reads no more frames: after an error of the server, or if all is over.
+/// Ends the wait for bytes if libnghttp2 reads no more frames: after an error of the server, or after the last frame of
+/// a connection that is closing.
 void http2_line::check_end() noexcept {
   if (calls_->session_want_read(session_) != 0) return;
   is_refused_ |= !is_draining_;
@@ -361,7 +363,7 @@ void http2_line::collect_output() {
   }
 }
 
-// The end of a connection.
+// The functions below end a connection.
 
 /// Fails all calls. Only the first reason counts.
 void http2_line::lose(std::error_code reason) noexcept {
@@ -396,7 +398,7 @@ void http2_line::give_up() noexcept {
   if (around_ != nullptr) around_->request_stop();
 }
 
-/// Lets no further call use the connection, which ends after the last call.
+/// Refuses further calls on the connection, and ends it after the last call.
 void http2_line::drain() noexcept {
   is_draining_ = true;
   if (used_ == 0) end_reads();
@@ -421,7 +423,7 @@ auto http2_line::socket() const noexcept -> const stream_socket& {
   return secure != nullptr ? secure->socket() : *std::get_if<stream_socket>(&stream_);
 }
 
-// What a server may cost.
+// The functions below limit how much useless work a server may cause.
 
 void http2_line::charge() noexcept {
   if (!account_.charge(loop_->now())) refuse_server(NGHTTP2_ENHANCE_YOUR_CALM);
@@ -455,7 +457,7 @@ auto http2_line::find(std::int32_t id) const noexcept -> http2_lease* {
   return static_cast<http2_lease*>(calls_->session_get_stream_user_data(session_, id));
 }
 
-// Deadlines.
+// The functions below handle deadlines.
 
 void http2_line::ping() noexcept {
   if (pinged_at_ || is_draining_) return;
@@ -472,7 +474,7 @@ auto http2_line::next_deadline() const noexcept -> time_point {
   return after(idle_since_, idle_timeout_);
 }
 
-/// Arms the timer for the next deadline, unless it fires earlier anyway.
+/// Arms the timer for the next deadline, unless the timer is already armed for an earlier time.
 void http2_line::arm() noexcept {
   const time_point next = next_deadline();
   if (next == time_point::max() || (timer_.is_armed() && armed_for_ <= next)) return;

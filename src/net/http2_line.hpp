@@ -1,4 +1,4 @@
-// src/net/http2_line.hpp: a connection of a client to a server that speaks HTTP/2, which many calls share.
+// src/net/http2_line.hpp: declares a client's HTTP/2 connection to a server, which many calls share.
 #pragma once
 
 #include "http2_parts.hpp"
@@ -36,7 +36,7 @@ struct nghttp2_calls;
 class http2_lease;
 class http2_line;
 
-/// The place of one call among the streams of a connection.
+/// A permit for one call on an HTTP/2 connection. The connection counts these permits, and limits their number.
 class http2_slot {
  public:
   http2_slot() = default;
@@ -50,7 +50,7 @@ class http2_slot {
   }
   ~http2_slot() { free(); }
 
-  /// Gives the place to another call. The connection stays accessible.
+  /// Releases the permit, so that another call may use it. The connection stays accessible through this object.
   void free() noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return line_ != nullptr; }
   [[nodiscard]] auto line() const noexcept -> http2_line& { return *line_; }
@@ -60,17 +60,17 @@ class http2_slot {
   bool is_counted_ = false;
 };
 
-/// The fields of the head of an answer, or of trailers, in the format of HTTP/1.1. The HTTP/1.1 parser then applies the
-/// same rules and limits.
+/// Collects the fields of an answer's head or trailers, and formats them as in HTTP/1.1. The HTTP/1.1 parser then
+/// applies the same rules and limits to them.
 class http2_answer_fields {
  public:
   void reset() noexcept;
   void add(std::string_view name, std::string_view value, const http_limits& limits);
 
   [[nodiscard]] auto head() const -> std::string { return "HTTP/1.1 " + status_ + " \r\n" + fields_ + "\r\n"; }
-  /// Returns the fields of trailers as the end of a chunked body.
+  /// Returns the trailers in the format of the end of a chunked body.
   [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
-  /// Returns an error that the formatted fields do not show.
+  /// Returns an error that the HTTP/1.1 parser cannot find in the formatted fields.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
   /// Returns the size of all fields, including those that were dropped because there were too many.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
@@ -82,9 +82,9 @@ class http2_answer_fields {
   std::optional<http_errc> error_;
 };
 
-/// A connection of HTTP/2 from the client's side. One task reads and one writes; calls wait for what these tasks note.
-/// libnghttp2 parses and formats the frames. States: docs/design/http.md
-/// Threads: those of the loop.
+/// The client's side of an HTTP/2 connection. One task reads and another task writes; calls wait for what these two
+/// tasks report. libnghttp2 parses and formats the frames. States: docs/design/http.md
+/// Threads: only the loop's thread.
 class http2_line {
  public:
   http2_line(loop& on, const http_client::options& options, http_host& host, async_semaphore::permit permit,
@@ -93,17 +93,17 @@ class http2_line {
   auto operator=(const http2_line&) -> http2_line& = delete;
   ~http2_line();
 
-  /// Begins to speak HTTP/2 on a connection, adds it to the host, and returns its first place for a call.
+  /// Starts HTTP/2 on a connected stream, adds the connection to the host, and returns the permit for its first call.
   [[nodiscard]] static auto open(loop& on, const http_client::options& options, http_host& host,
                                  async_semaphore::permit permit, std::variant<stream_socket, tls_stream> stream)
       -> http2_slot;
-  /// Returns the call that uses a place.
+  /// Returns a call that uses this permit.
   [[nodiscard]] static auto lease(http2_slot slot, std::shared_ptr<http_host> host) -> std::unique_ptr<http_lease>;
 
   /// Returns whether one more call may use the connection.
   [[nodiscard]] auto has_room() const noexcept -> bool { return !is_draining_ && used_ < max_used_; }
   [[nodiscard]] auto is_idle() const noexcept -> bool { return !is_draining_ && used_ == 0; }
-  /// Closes the connection, because its client is destroyed.
+  /// Closes the connection. Called if the client is destroyed.
   void give_up() noexcept;
 
  private:
@@ -133,10 +133,10 @@ class http2_line {
   void lose(std::error_code reason) noexcept;
   void has_ended() noexcept;
 
-  /// Wakes the task that writes.
+  /// Wakes the task that writes to the connection.
   void wake() noexcept { output_waits_.notify(); }
 #if defined(BRAID_NGHTTP2)
-  /// Begins the stream of a call. Returns 0 if all numbers of streams are used.
+  /// Begins the stream of a call, and returns the stream's number, or 0 if all stream numbers are used.
   [[nodiscard]] auto submit(http2_lease& lease, std::span<const nghttp2_nv> fields, bool has_output) -> std::int32_t;
 #endif
   [[nodiscard]] auto find(std::int32_t id) const noexcept -> http2_lease*;
@@ -146,7 +146,7 @@ class http2_line {
   void drain() noexcept;
   void charge() noexcept;
   void refuse_server(std::uint32_t code) noexcept;
-  /// Asks the server for a sign of life, if no such question is open.
+  /// Sends a ping to find out whether the server still answers, unless an earlier ping is unanswered.
   void ping() noexcept;
   [[nodiscard]] auto next_deadline() const noexcept -> time_point;
   void arm() noexcept;

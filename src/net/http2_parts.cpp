@@ -1,5 +1,5 @@
-// src/net/http2_parts.cpp: what both sides of an HTTP/2 connection use: waits, fields, and an account of useless
-// frames.
+// src/net/http2_parts.cpp: implements what both sides of an HTTP/2 connection use: waits, fields, and an account of
+// useless frames.
 #include "http2_parts.hpp"
 
 #include <braid/net/detail/http_text.hpp>

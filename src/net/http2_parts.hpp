@@ -1,5 +1,5 @@
-// src/net/http2_parts.hpp: what both sides of an HTTP/2 connection use: waits, fields, and an account of useless
-// frames.
+// src/net/http2_parts.hpp: declares what both sides of an HTTP/2 connection use: waits, fields, and an account of
+// useless frames.
 #pragma once
 
 #include "nghttp2_calls.hpp"
@@ -24,8 +24,8 @@ inline constexpr std::size_t http2_write_size = 64 * 1024;    // bytes that are 
 inline constexpr std::size_t http2_max_head_sizes = 8;        // a larger head, in units of the limit, is abuse
 inline constexpr std::int32_t http2_min_window_update = 256;  // smaller ones are charged
 
-/// Counts the frames of a peer that cost time but request and answer nothing. Each such frame is charged to the
-/// account; time and answered requests refill the account.
+/// Counts the frames of a peer that cost time but neither request anything nor answer a request. Each such frame is
+/// charged to the account; time and answered requests refill the account.
 class http2_account {
  public:
   explicit http2_account(time_point now) noexcept : refilled_(now) {}
@@ -44,7 +44,7 @@ class http2_account {
   time_point refilled_;
 };
 
-/// The wait of a task of a stream, with a deadline.
+/// A wait with a deadline. One task waits until `notify` is called or the deadline has passed.
 class http2_wait {
  public:
   explicit http2_wait(loop& on) noexcept : loop_(&on) {}
@@ -80,10 +80,10 @@ class http2_wait {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// Returns a field that libnghttp2 copies when it is submitted.
+/// Returns a field in the form that libnghttp2 expects. libnghttp2 copies the field when it is submitted.
 [[nodiscard]] auto make_field(std::string_view name, std::string_view value) noexcept -> nghttp2_nv;
 
-/// Returns whether a frame costs time for nothing: a frame of data without data that does not end its stream.
+/// Returns whether a frame is useless: a DATA frame without data that does not end its stream.
 [[nodiscard]] inline auto is_empty_data(const nghttp2_frame& frame) noexcept -> bool {
   const bool ends_stream = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
   return frame.hd.type == NGHTTP2_DATA && !ends_stream && frame.hd.length <= frame.data.padlen;

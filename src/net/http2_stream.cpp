@@ -1,4 +1,4 @@
-// src/net/http2_stream.cpp: the head, body and answer of one HTTP/2 request.
+// src/net/http2_stream.cpp: handles the head, body and answer of one HTTP/2 request.
 #include "http2_stream.hpp"
 
 #include "http2_connection.hpp"
@@ -46,7 +46,7 @@ auto is_sendable(http_status status, std::string_view type) -> bool {
 
 }  // namespace
 
-// Functions for the heads of requests.
+// The functions below collect the heads of requests.
 
 void http2_head::reset() noexcept {
   for (std::string* const each : {&method_, &target_, &authority_, &host_, &cookie_, &content_type_, &fields_})
@@ -101,7 +101,7 @@ auto http2_head::text(bool has_body) const -> std::string {
   return out += "\r\n";
 }
 
-// A stream, from its request to the end of its answer.
+// The functions below handle a stream from its request to the end of its answer.
 
 http2_stream::http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body)
     : http_call(connection.service()),
@@ -235,7 +235,7 @@ void http2_stream::answer_sent() noexcept {
 
 auto http2_stream::peer() const -> result<socket_address> { return connection_->socket().peer_address(); }
 
-// Functions for the body of the request.
+// The functions below receive the body of the request.
 
 void http2_stream::received(std::string_view data) {
   received_ += data.size();
@@ -330,7 +330,7 @@ auto http2_stream::read_body() -> task<result<std::string_view>> {
   }
 }
 
-// Functions for the answer.
+// The functions below send the answer.
 
 class http2_stream::sending {
  public:

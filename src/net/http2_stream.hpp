@@ -1,4 +1,4 @@
-// src/net/http2_stream.hpp: one request of an HTTP/2 connection, with its body and its answer.
+// src/net/http2_stream.hpp: declares one request of an HTTP/2 connection, with its body and its answer.
 #pragma once
 
 #include "http2_parts.hpp"
@@ -31,11 +31,11 @@ class http2_head {
 
   /// Returns the head. If `has_body`, the client will send a body.
   [[nodiscard]] auto text(bool has_body) const -> std::string;
-  /// Returns the fields of trailers as the end of a chunked body.
+  /// Returns the trailers in the format of the end of a chunked body.
   [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
-  /// Returns the first field content-type, even if it was dropped because there were too many fields.
+  /// Returns the first `content-type` field, even if it was dropped because there were too many fields.
   [[nodiscard]] auto content_type() const noexcept -> std::string_view { return content_type_; }
-  /// Returns an error that the formatted head does not show.
+  /// Returns an error that the HTTP/1.1 parser cannot find in the formatted head.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
   /// Returns the size of all fields, including those that were dropped because there were too many.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
@@ -55,8 +55,8 @@ class http2_head {
   std::optional<http_errc> error_;
 };
 
-/// A request, from its head until its answer was sent. The task that serves the request owns this object. States:
-/// docs/design/http.md
+/// A request. The object exists from the arrival of the request's head until its answer was sent. The task that serves
+/// the request owns this object. States: docs/design/http.md
 class http2_stream final : public http_call, public list_hook {
  public:
   http2_stream(http2_connection& connection, std::int32_t id, const http2_head& head, bool has_body);
@@ -78,7 +78,7 @@ class http2_stream final : public http_call, public list_hook {
   [[nodiscard]] auto is_sent() const noexcept -> bool { return is_sent_; }
   [[nodiscard]] auto id() const noexcept -> std::int32_t { return id_; }
 
-  // Functions for `http_exchange`.
+  // The functions below implement `http_exchange`.
   [[nodiscard]] auto peer() const -> result<socket_address> override;
   [[nodiscard]] auto has_whole_body() const noexcept -> bool override { return has_ended_ || ignores_input_; }
   auto read_body_now() -> std::optional<std::string_view> override;
@@ -95,9 +95,9 @@ class http2_stream final : public http_call, public list_hook {
   [[nodiscard]] auto is_output_over() const noexcept -> bool {
     return answer_ == answer::whole && output_at_ == work_->output.size() && piece_.empty();
   }
-  /// Returns whether fields follow the body.
+  /// Returns whether trailers follow the body.
   [[nodiscard]] auto has_trailers() const noexcept -> bool { return !work_->own_trailers.empty(); }
-  /// Sends the fields that follow the body. Errors: std::bad_alloc.
+  /// Sends the trailers. Errors: std::bad_alloc.
   void submit_trailers() const;
 
  private:

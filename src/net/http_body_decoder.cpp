@@ -1,4 +1,5 @@
-// src/net/http_body_decoder.cpp: decodes HTTP bodies. It parses the framing of chunks by characters, not their data.
+// src/net/http_body_decoder.cpp: decodes HTTP bodies. It parses the framing of chunks character by character, and skips
+// over their data.
 #include <braid/net/detail/http_body_decoder.hpp>
 
 #include <braid/net/detail/http_text.hpp>
@@ -14,7 +15,8 @@ namespace {
 using namespace detail;
 
 constexpr std::uint8_t max_digits = 16;
-/// The limit for chunk extensions. They have no meaning here, so a client that sends many is treated as an attacker.
+/// The size limit for chunk extensions. The decoder ignores them, so a client that sends more is treated as an
+/// attacker.
 constexpr std::size_t max_extension_bytes = 4096;
 
 auto digit_value(char digit) -> std::uint64_t {
@@ -105,7 +107,7 @@ auto http_body_decoder::next(std::string_view input) -> std::expected<piece, htt
   return piece{at, {}};
 }
 
-/// Returns the next piece of data, which begins at `at`. The bytes before `at` are framing.
+/// Returns the next piece of the body's data, which begins at `at`. The bytes before `at` are framing.
 auto http_body_decoder::take_data(std::string_view input, std::size_t at) noexcept -> piece {
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size() - at));
   left_ -= size;
@@ -194,8 +196,8 @@ auto http_body_decoder::end_of_size() noexcept -> std::optional<http_errc> {
   return std::nullopt;
 }
 
-/// Copies trailers until the empty line has arrived. The copy is acceptable, because trailers are rare. If memory is
-/// short, it throws, and may be called again with the same input.
+/// Copies trailers until the empty line has arrived. The copy is acceptable, because trailers are rare. If an
+/// allocation fails, the function throws, and may be called again with the same input.
 auto http_body_decoder::take_trailers(std::string_view input) -> std::expected<std::size_t, http_errc> {
   const std::size_t before = trailer_text_.size();
   const std::size_t room = limits_.head_bytes - before;

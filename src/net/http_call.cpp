@@ -16,8 +16,8 @@
 
 namespace braid::detail {
 
-/// Returns the maximum size of this request's body. Looks up no route if the request has no body, which is the usual
-/// case.
+/// Returns the maximum size of this request's body. Does not look up the route if the request has no body, which is the
+/// usual case.
 auto http_call::max_body() const noexcept -> std::uint64_t {
   const std::uint64_t usual = service_->options.limits.body_bytes;
   if (head().body.how == http_framing::kind::none) return usual;
@@ -81,7 +81,7 @@ auto http_call::route() const noexcept -> std::string_view {
   return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
 }
 
-/// Runs the handler, and stops it at the deadline of its route.
+/// Runs the handler, and stops it at the deadline of the route.
 auto http_call::limited(task<void> handler, duration deadline) -> task<void> {
   task<result<void>> within = with_timeout(deadline, std::move(handler));
   if (const result<void> ended = co_await std::move(within); !ended) {

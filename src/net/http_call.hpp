@@ -1,4 +1,4 @@
-// src/net/http_call.hpp: one request and its answer, for all versions of HTTP.
+// src/net/http_call.hpp: declares one request and its answer, for all versions of HTTP.
 #pragma once
 
 #include "http_service.hpp"
@@ -18,19 +18,20 @@
 
 namespace braid::detail {
 
-/// Returns whether an answer may have this status. After an informational one, a client waits for another answer.
+/// Returns whether an answer may have this status. An informational status (1xx) is not allowed, because the client
+/// would wait for another answer.
 [[nodiscard]] constexpr auto is_final(http_status status) noexcept -> bool {
   return !is_informational(status) && static_cast<int>(status) <= 999;
 }
 
-/// The implementation of `http_exchange`. It routes a request, calls the handler, and writes the answers of the server
-/// itself. The derived classes read and write the bytes of one version of HTTP.
+/// The implementation of `http_exchange`. It routes a request, calls the handler, and writes the answers that the
+/// server itself sends, such as errors. The derived classes read and write the bytes of one version of HTTP.
 class http_call {
  public:
   http_call(const http_call&) = delete;
   auto operator=(const http_call&) -> http_call& = delete;
 
-  // Functions for `http_exchange`.
+  // `http_exchange` calls the functions below.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return work_->parser.head(); }
   [[nodiscard]] auto match() const noexcept -> const http_router::match& { return work_->match; }
   /// Returns the name of the route, or its pattern if it has no name. Returns an empty text if no route matches the
@@ -52,12 +53,12 @@ class http_call {
   virtual void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) = 0;
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
-  // Functions for event streams and WebSockets.
+  // Event streams and WebSockets call the functions below.
   [[nodiscard]] auto counts() noexcept -> http_server::totals& { return service_->counts; }
   [[nodiscard]] auto is_server_stopping() const noexcept -> bool { return service_->stopping; }
   [[nodiscard]] auto linger_timeout() const noexcept -> duration { return service_->options.linger_timeout; }
-  /// Answers with status 101, these fields and the fields of `set_field`. Afterwards `read_body` and `write` pass bytes
-  /// unchanged. Requires HTTP/1.1, and that the whole body of the request has arrived.
+  /// Answers with status 101, with these fields and the fields that `set_field` has added. Afterwards `read_body` and
+  /// `write` pass bytes unchanged. Requires HTTP/1.1, and that the whole body of the request has arrived.
   virtual void switch_protocol(std::string_view fields) = 0;
   void restart_body_timeout() noexcept { work_->body_deadline.reset(); }
 
@@ -91,9 +92,10 @@ class http_call {
   [[nodiscard]] auto shown() const noexcept -> trace::activity;
   auto call_handler(http_exchange& exchange) -> called;
   void finish_answer(const outcome<void>& ended);
-  /// Ends an answer whose pieces have all been written.
+  /// Ends an answer that was written in pieces. Called after the last piece.
   virtual void end_pieces() = 0;
-  /// Returns the field Content-Type of a request that is refused before it is routed; empty if it is unknown.
+  /// Returns the Content-Type field of a request that is refused before it is routed, or an empty text if it is
+  /// unknown.
   [[nodiscard]] virtual auto refused_type() const noexcept -> std::string_view { return {}; }
   void refuse(http_errc error);
   void say(http_status status, std::error_code error = {});

@@ -17,8 +17,8 @@ namespace {
 
 constexpr unsigned max_attempts = 5;
 
-/// Returns how long to wait before an attempt to send a call. A server that has refused a call twice is likely to have
-/// no room: it may still run the handlers of calls that were stopped.
+/// Returns how long to wait before an attempt to send a call. A server that has refused a call twice probably has no
+/// capacity, because it may still run the handlers of calls that were stopped.
 constexpr auto pause_before(unsigned attempt) noexcept -> duration {
   switch (attempt) {
     case 1:
@@ -31,7 +31,7 @@ constexpr auto pause_before(unsigned attempt) noexcept -> duration {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns whether the call has its own field `traceparent` or `tracestate`. One of them suffices, because the two
+/// Returns whether the call has its own field `traceparent` or `tracestate`. One of the two suffices, because the two
 /// fields belong together.
 auto has_trace(const http_client::call& call) -> bool {
   return std::ranges::any_of(call.fields, [](const auto& field) {

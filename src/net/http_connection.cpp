@@ -1,4 +1,4 @@
-// src/net/http_connection.cpp: the parts of a server's connection that plain sockets and TLS share.
+// src/net/http_connection.cpp: implements the parts of a server's connection that plain sockets and TLS share.
 #include "http_connection.hpp"
 
 #include "http2.hpp"
@@ -20,7 +20,7 @@ constexpr duration min_before_cut = std::chrono::seconds(1);
 
 }  // namespace
 
-// Functions for the deadlines of a connection.
+// The functions below handle the deadlines of a connection.
 
 http_connection::http_connection(http_service& service, bool may_be_http2)
     : http_call(service), may_be_http2_(may_be_http2 && service.options.http2.enabled), now_(service.on.now()) {
@@ -78,15 +78,15 @@ void http_connection::fired(timer& self) noexcept {
     late.end_read();
 }
 
-/// Ends the wait for bytes; bytes that have already arrived are still read. A TLS read may itself be sending to a
-/// client that does not read, so the connection is also cut after a while.
+/// Ends the wait for bytes; bytes that have already arrived are still read. The connection is also cut after a while,
+/// because a TLS read may itself be sending to a client that does not read.
 void http_connection::end_read() noexcept {
   socket_->end_read_waits();
   cut_at_ = after(service_->on.now(), std::max(service_->options.linger_timeout, min_before_cut));
   cut();
 }
 
-/// Shuts the socket down if it is time for that; otherwise arms the timer.
+/// Shuts the socket down if the time to cut the connection has come. Otherwise arms the timer for that time.
 void http_connection::cut() noexcept {
   if (service_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
   arm_for(*cut_at_);
@@ -103,11 +103,11 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
   return !got && got.error() == std::errc::operation_canceled;
 }
 
-// Functions for the states of a connection, from its first byte to its end.
+// The functions below change the state of a connection, from its first byte to its end.
 
 void http_connection::received(std::size_t bytes) {
-  // This connection was about to be closed to make room, but a request has arrived on it. Another idle connection is
-  // closed instead.
+  // This connection was about to be closed to make room for others, but a request has arrived on it. So another idle
+  // connection is closed instead.
   if (close_requested_ && !work_ && service_->wants_room && !service_->idle.empty())
     service_->idle.front().close_idle();
   input_.received(bytes);
@@ -203,7 +203,7 @@ auto http_connection::after_request() -> bool {
 }
 
 /// Charges the pacer for refused requests. Returns true if the connection must wait before it is read again. The
-/// charged time began when the last bytes arrived, or when the last handler that waited has ended.
+/// charged time began when the last bytes arrived, or when the last handler that had to wait ended.
 auto http_connection::is_held_back() noexcept -> bool {
   if (!std::exchange(paced_, false)) return false;
   const time_point sent = service_->on.now();
@@ -216,7 +216,7 @@ auto http_connection::wait_for_pacer() -> task<void> {
   now_ = service_->on.now();
 }
 
-// Functions for the bodies of requests.
+// The functions below handle the bodies of requests.
 
 auto http_connection::read_body_now() -> std::optional<std::string_view> {
   if (work_->body_error || !has_whole_body()) return std::nullopt;
@@ -244,7 +244,7 @@ void http_connection::clear(std::string& output) noexcept {
     output.clear();
 }
 
-// Functions for the answers to requests.
+// The functions below write the answers to requests.
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
   if (service_->stopping || !work_->body.finished()) keep_ = false;
@@ -266,7 +266,7 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
   return false;
 }
 
-/// Appends the end of a body in chunks, with the trailers.
+/// Appends the end of a chunked body, with the trailers.
 void http_connection::append_end() {
   work_->fields.clear();
   for (const auto& [name, value] : work_->own_trailers) work_->fields.push_back({name, value});

@@ -1,5 +1,5 @@
-// src/net/http_connection.hpp: one connection of a server, its requests, which are served one after the other, and
-// their deadlines.
+// src/net/http_connection.hpp: declares a server's HTTP/1.1 connection, which serves requests one after the other and
+// has deadlines.
 #pragma once
 
 #include "http_call.hpp"
@@ -40,8 +40,8 @@ class http_connection : public served_connection, public http_call {
   auto operator=(const http_connection&) -> http_connection& = delete;
 
   void close_idle() noexcept override;
-  /// Does nothing: the list of busy connections contains HTTP/2 connections only, and the next HTTP/1.1 answer says
-  /// that it is the last one.
+  /// Does nothing. It is called only for busy HTTP/2 connections; an HTTP/1.1 connection ends with its next answer,
+  /// which says that it is the last one.
   void retire() noexcept override {}
 
   [[nodiscard]] auto peer() const -> result<socket_address> override { return socket_->peer_address(); }
@@ -88,7 +88,7 @@ class http_connection : public served_connection, public http_call {
   http_connection(http_service& service, bool may_be_http2);
   ~http_connection();
 
-  /// Sets the socket of the transport. The socket exists as long as the connection.
+  /// Sets the socket of the transport. The socket must exist as long as the connection.
   void go_through(const stream_socket& socket) noexcept { socket_ = &socket; }
 
   static void fired(timer& self) noexcept;

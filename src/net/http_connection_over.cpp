@@ -137,7 +137,8 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
   co_return sent;
 }
 
-/// Sends the close notice of TLS when an idle connection is closed, so that the client does not take the end for a cut.
+/// Sends the close notice of TLS when an idle connection is closed, so that the client does not mistake the regular end
+/// for a cut.
 template <transport Stream>
 auto http_connection_over<Stream>::announce_end() -> task<void> {
   wait_until(wait::linger, after(service_->on.now(), service_->options.linger_timeout));

@@ -1,4 +1,4 @@
-// src/net/http_connection_over.hpp: a connection of a server, over a plain socket or over TLS.
+// src/net/http_connection_over.hpp: declares a server's connection over a plain socket or over TLS.
 #pragma once
 
 #include "http_connection.hpp"
@@ -20,13 +20,13 @@ class http_connection_over final : public http_connection {
 
   /// Serves requests until either side ends the connection, and returns false. Returns true if the client has begun to
   /// speak HTTP/2.
-  /// Errors: throws if there is no memory; the caller must then call `break_off`.
+  /// Errors: throws if an allocation fails; the caller must then call `break_off`.
   auto run() -> task<bool>;
   /// Returns the bytes that have arrived and were not parsed; `take_stream` returns the stream. Requires that `run` has
   /// returned true.
   auto take_received() -> std::string;
   auto take_stream() noexcept -> Stream { return std::move(stream_); }
-  /// Resets the connection instead of closing it normally, so that the peer does not take a partial answer for a
+  /// Resets the connection instead of closing it normally, so that the peer does not mistake a partial answer for a
   /// complete one.
   void break_off() const noexcept;
 

@@ -18,7 +18,7 @@ constexpr std::size_t max_number_digits = 20;
 constexpr std::size_t max_around = 128;
 
 /// A writer into memory that is already large enough. A head consists of many small pieces, and a string would check
-/// its capacity before each.
+/// its capacity before each piece.
 class head_writer {
  public:
   explicit head_writer(char* at) noexcept : position_(at) {}
@@ -61,7 +61,7 @@ void head_writer::framing(const http_framing& body, http_persistence connection)
   if (connection == http_persistence::keep_alive) text("Connection: keep-alive\r\n");
 }
 
-/// Appends the text that `write(head_writer)` writes, at most `max_count` bytes.
+/// Appends the text that `write(head_writer)` writes, which must not exceed `max_count` bytes.
 template <typename Write>
 void append_written(std::string& out, std::size_t max_count, Write write) {
   const std::size_t before = out.size();

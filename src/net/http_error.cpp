@@ -1,4 +1,4 @@
-// src/net/http_error.cpp: the messages of HTTP errors, and the HTTP status for each error.
+// src/net/http_error.cpp: defines the messages of HTTP errors, and the HTTP status for each error.
 #include <braid/net/http_message.hpp>
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-/// Parses decimal digits. Returns the maximum value for a number that is too large, so that it exceeds every limit.
+/// Parses decimal digits. If the number is too large, returns the largest value of the type, which exceeds every limit.
 auto parse_length(std::string_view text) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_value = std::numeric_limits<std::uint64_t>::max();
   if (!all_http(text, is_digit)) return std::nullopt;
@@ -42,7 +42,7 @@ auto is_port(std::string_view text) -> bool {
 }
 
 /// Returns whether a dot is the first character or follows another dot. A dot at the end is valid; it stands for the
-/// DNS root.
+/// root of the DNS.
 auto has_empty_label(std::string_view name) -> bool { return name.starts_with('.') || name.contains(".."); }
 
 }  // namespace

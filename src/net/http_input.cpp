@@ -1,4 +1,5 @@
-// src/net/http_input.cpp: a contiguous buffer: received bytes are appended at the end and consumed from the front.
+// src/net/http_input.cpp: implements a contiguous buffer. Received bytes are appended at the end and consumed from the
+// front.
 #include "http_input.hpp"
 
 #include <algorithm>

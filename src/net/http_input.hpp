@@ -1,4 +1,4 @@
-// src/net/http_input.hpp: the bytes that one connection has received.
+// src/net/http_input.hpp: declares a buffer for the bytes that one connection has received.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace braid::detail {
 
 /// A contiguous buffer of received bytes that are not consumed yet. The head of the current request may be kept in
-/// front of them, so that it stays readable.
+/// front of these bytes, so that the head stays readable.
 class http_input {
  public:
   [[nodiscard]] auto view() const noexcept -> std::string_view { return {bytes_.get() + begin_, end_ - begin_}; }

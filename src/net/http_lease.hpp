@@ -1,4 +1,4 @@
-// src/net/http_lease.hpp: one call of a client with its answer, for all versions of HTTP.
+// src/net/http_lease.hpp: declares one call of a client with its answer, for all versions of HTTP.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,11 +13,11 @@
 namespace braid::detail {
 
 inline constexpr int max_informational = 8;  // answers before the final one
-/// The first status of answers whose server does not want the rest of the call.
+/// The first status that tells a client not to send the rest of its call.
 inline constexpr int first_refusing = 300;
 
-/// A call on a connection of HTTP/1.1, which it uses alone, or on a stream of HTTP/2. If the object is destroyed before
-/// the end of the answer, the connection is closed, or the stream is reset.
+/// A call, which uses an HTTP/1.1 connection alone or a stream of an HTTP/2 connection. If the object is destroyed
+/// before the end of the answer, the connection is closed, or the stream is reset.
 class http_lease {
  public:
   http_lease() = default;
@@ -27,7 +27,8 @@ class http_lease {
 
   /// Sends the call and receives the head of the answer. A long call is sent while the answer is received, because the
   /// server may answer before it has received the whole call. `head_and_body` is the call in the format of HTTP/1.1.
-  /// Errors: the error of receiving, or of sending if sending failed first; the error of the body's source.
+  /// Errors: the error of receiving, or the error of sending if that came first; or the error of the function that
+  /// produces the body.
   virtual auto converse(const http_url& url, std::string_view head_and_body, const http_client::call& call)
       -> task<result<void>> = 0;
   virtual auto read_some() -> task<result<std::string_view>> = 0;
@@ -37,7 +38,7 @@ class http_lease {
   /// Returns whether a call that has failed can be sent again, because the server has not processed it, or because the
   /// connection was reused and ended before any byte of the answer arrived.
   [[nodiscard]] virtual auto may_repeat(const http_client::call& call) const noexcept -> bool = 0;
-  /// Moves the permit for a connection of HTTP/1.1 to the next attempt.
+  /// Moves the permit for an HTTP/1.1 connection out of this call, for the next attempt.
   [[nodiscard]] virtual auto take_permit() noexcept -> std::optional<async_semaphore::permit> = 0;
 };
 

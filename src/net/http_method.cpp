@@ -1,4 +1,4 @@
-// src/net/http_method.cpp: the names of the HTTP methods.
+// src/net/http_method.cpp: defines the names of the HTTP methods.
 #include <braid/net/http_message.hpp>
 
 #include <array>

@@ -1,4 +1,5 @@
-// src/net/http_pacer.hpp: back pressure: limits the share of a loop's time that is spent on refusing requests.
+// src/net/http_pacer.hpp: implements back pressure, which limits the share of a loop's time that is spent on refusing
+// requests.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,7 +16,7 @@ namespace braid::detail {
 /// An account of time. A fixed share of the elapsed time is added to it, and the time of each refusal is subtracted.
 /// While the account is negative, a connection whose request was refused waits before it is read again. Design:
 /// docs/design/http.md, "Back pressure".
-/// Threads: the loop's own.
+/// Threads: only the loop's thread.
 class http_pacer {
  public:
   class waiter;
@@ -24,7 +25,8 @@ class http_pacer {
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
-  /// Subtracts the time of the refusals that were sent with one write. Returns true if their connection must wait.
+  /// Subtracts the time of the refusals that a connection sent with one write. Returns true if the connection must
+  /// wait.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
   /// Releases all waiting connections, and lets no connection wait from now on.
   void open() noexcept;
@@ -53,7 +55,7 @@ class http_pacer {
   tick_timer tick_{*this};        // armed while a task waits
 };
 
-/// The wait of one connection for its turn.
+/// A connection that waits until it may be read again.
 class http_pacer::waiter : public list_hook {
  public:
   waiter(http_pacer& by, time_point now) noexcept;

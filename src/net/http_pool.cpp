@@ -1,4 +1,4 @@
-// src/net/http_pool.cpp: a client's pool of open connections, and one call on a connection of HTTP/1.1.
+// src/net/http_pool.cpp: implements a client's pool of open connections, and a call on an HTTP/1.1 connection.
 #include "http_pool.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -40,7 +40,7 @@ struct usual_context {
 
 }  // namespace
 
-// The functions of one connection.
+// The functions below implement one connection.
 
 http_line::~http_line() {
   if (const auto* const secure = std::get_if<tls_stream>(&stream_); secure != nullptr && !half_sent)
@@ -84,7 +84,7 @@ auto http_line::is_silent() const noexcept -> bool {
   return ::recv(socket().number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-// The functions of the pool.
+// The functions below implement the pool.
 
 http_pool::~http_pool() {
   if (idle_.is_armed()) loop_.disarm(idle_);
@@ -113,8 +113,8 @@ void http_pool::forget_unused() {
   many_hosts_ = std::max(few, 2 * hosts_.size());
 }
 
-/// Closes connections that were idle for too long. The server may have closed them, which the client does not notice,
-/// and they would keep their descriptors.
+/// Closes connections that were idle for too long. Otherwise they would keep their descriptors, even if the server has
+/// closed them, because the client does not notice that.
 void http_pool::close_idle() noexcept {
   const time_point now = loop_.now();
   while (!free_.empty() && after(free_.front().free_since, options_.idle_timeout) <= now) {
@@ -211,7 +211,7 @@ auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<resu
   co_return connection{.stream = std::move(*stream), .is_http2 = is_http2};
 }
 
-// Places for calls.
+// The functions below find a connection for each call.
 
 auto http_pool::offers_http2() const -> bool {
   return options_.http2.use != http_client::http2_use::never && http_server::has_http2();
@@ -308,7 +308,7 @@ void http_host::fail_waiting(std::error_code error) noexcept {
   }
 }
 
-// The functions of one call.
+// The functions below implement one call.
 
 auto http_line_lease::converse(const http_url& /*url*/, std::string_view head_and_body, const http_client::call& call)
     -> task<result<void>> {

@@ -1,4 +1,5 @@
-// src/net/http_pool.hpp: the open connections of a client, by host, and the calls that wait for one.
+// src/net/http_pool.hpp: declares the open connections of a client, grouped by host, and the calls that wait for a
+// connection.
 #pragma once
 
 #include "http2_line.hpp"
@@ -29,7 +30,7 @@
 
 namespace braid::detail {
 
-/// A connection of HTTP/1.1 to a server, plain or over TLS.
+/// A client's HTTP/1.1 connection to a server, plain or over TLS.
 class http_line : public list_hook {
  public:
   explicit http_line(std::variant<stream_socket, tls_stream> stream) noexcept : stream_(std::move(stream)) {}
@@ -41,9 +42,9 @@ class http_line : public list_hook {
 
   auto write(std::string_view text) -> task<result<void>>;
   /// Appends the next received bytes to `input`. Returns 0 if the server has ended the stream regularly.
-  /// Errors: truncated if a TLS stream ends without a close notice; the stream's.
+  /// Errors: truncated if a TLS stream ends without a close notice, or an error of the stream.
   auto receive() -> task<result<std::size_t>>;
-  /// Ends current and later waits for bytes: see `byte_stream::end_read_waits`.
+  /// Ends the current wait for bytes and all later waits, as `byte_stream::end_read_waits` does.
   void end_waits() const noexcept { socket().end_read_waits(); }
   void allow_waits() const noexcept { socket().allow_read_waits(); }
   /// Returns whether neither bytes nor an end of the stream have arrived. A free connection that is silent can be used
@@ -63,15 +64,15 @@ class http_line : public list_hook {
   std::variant<stream_socket, tls_stream> stream_;
 };
 
-/// The duty to connect to a host that speaks HTTP/2, or may speak it. One call at a time has it, and the others wait
-/// for its connection.
+/// The duty of one call to connect to a host that speaks HTTP/2 or may speak it. Only one call at a time has this duty,
+/// and the others wait for the connection that it makes.
 class http_connecting {
  public:
   http_connecting(http_host& host, async_semaphore::permit permit) noexcept;
   http_connecting(http_connecting&& other) noexcept
       : host_(std::exchange(other.host_, nullptr)), permit_(std::move(other.permit_)) {}
   auto operator=(http_connecting&&) -> http_connecting& = delete;
-  /// Lets another call connect, if calls still wait.
+  /// Passes the duty to another call if calls still wait.
   ~http_connecting();
 
   [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
@@ -81,8 +82,8 @@ class http_connecting {
   async_semaphore::permit permit_;
 };
 
-/// A call that waits for a stream of HTTP/2. Its wait ends with a stream, with the duty to connect, or with an error.
-/// It ends with none of them if the server turns out to speak HTTP/1.1.
+/// A call that waits for an HTTP/2 stream. The wait ends with a stream, with the duty to connect, or with an error. If
+/// the server turns out to speak HTTP/1.1, the wait ends without any of these results.
 struct http_turn : list_hook {
   explicit http_turn(http_host& host) noexcept;
   http_turn(const http_turn&) = delete;
@@ -97,20 +98,20 @@ struct http_turn : list_hook {
   std::error_code error;
 };
 
-/// The connections to one host, and the limit of connections.
+/// The connections to one host, and the limit for their number.
 struct http_host {
   enum class version : std::uint8_t { unknown, http1, http2 };
 
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 
-  /// Gives streams, and the duty to connect, to the calls that have waited longest.
+  /// Assigns free streams, and the duty to connect, to the calls that have waited longest.
   void serve_waiting() noexcept;
-  /// Ends the waits of all calls with the error of an attempt to connect.
+  /// Ends the waits of all calls with this error, because an attempt to connect has failed.
   void fail_waiting(std::error_code error) noexcept;
 
   async_semaphore room;  // for connections that are in use, and for all of HTTP/2
-  // The free connections of HTTP/1.1; the last used one is at the end. Memory is reserved for the maximum number of
-  // connections.
+  // The free HTTP/1.1 connections; the connection that was used last is at the end. Memory is reserved for the maximum
+  // number of connections.
   std::vector<std::unique_ptr<http_line>> free;
   version speaks = version::unknown;  // the version of the connection that was made last
   bool is_connecting = false;         // a call has the duty to connect
@@ -118,7 +119,7 @@ struct http_host {
   intrusive_list<http_turn> waiting;
 };
 
-/// Where a call is sent: a connection of HTTP/1.1 with its permit, or a stream of HTTP/2.
+/// Holds what a call is sent on: an HTTP/1.1 connection with its permit, or an HTTP/2 stream.
 struct http_place {
   std::optional<async_semaphore::permit> permit = {};
   std::unique_ptr<http_line> line = {};
@@ -135,7 +136,7 @@ class http_pool {
   [[nodiscard]] auto on() const noexcept -> loop& { return loop_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
-  /// Finds a place for a call, and connects if necessary. With a permit, always connects.
+  /// Finds a connection or a stream for a call, and connects if necessary. If `permit` has a value, always connects.
   [[nodiscard]] auto find_place(const http_url& url, std::shared_ptr<http_host> host,
                                 std::optional<async_semaphore::permit> permit) -> task<result<http_place>>;
   [[nodiscard]] auto lease(std::shared_ptr<http_host> host, http_place place) -> std::unique_ptr<http_lease>;
@@ -150,7 +151,7 @@ class http_pool {
     http_pool* owner;
   };
 
-  /// A connection before its first call.
+  /// A new connection that no call has used.
   struct connection {
     std::variant<stream_socket, tls_stream> stream;
     bool is_http2 = false;
@@ -179,7 +180,7 @@ class http_pool {
   idle_timer idle_{*this};          // armed for the longest idle connection, or earlier
 };
 
-/// A call on a connection of HTTP/1.1, which no other call uses at the same time.
+/// A call on an HTTP/1.1 connection, which no other call uses at the same time.
 class http_line_lease final : public http_lease {
  public:
   http_line_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit permit,

@@ -23,7 +23,7 @@ auto is_target(std::string_view text) -> bool {
   return true;
 }
 
-/// Returns the minor version, 0 or 1. Other versions are errors.
+/// Returns the minor version, 0 or 1. Any other version is an error.
 auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
   const bool shaped = text.size() == 8 && text.starts_with(version_prefix) && is_http(text[5], is_digit) &&
                       text[6] == '.' && is_http(text[7], is_digit);
@@ -130,8 +130,8 @@ auto detail::http_request_parser::parse_target(std::string_view target) -> std::
 auto detail::http_request_parser::finish(std::string_view input) -> detail::http_progress {
   const http_known_fields& known = reader_.known();
   if (head_.minor_version == 1 && !known.host) return refuse(http_errc::bad_host);
-  // An HTTP/1.0 proxy between client and server would not understand the encoding, and would see a different end of the
-  // body.
+  // An HTTP/1.0 proxy between client and server would not understand this transfer encoding, and would assume a
+  // different end of the body.
   if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
     return refuse(http_errc::bad_encoding);
   const auto body = find_framing(known, limits_);

@@ -46,7 +46,8 @@ constexpr std::string_view rest_mark = "...";
   detail::contract_failed(sentence, "the route is valid");
 }
 
-/// Checks a condition of the route that is being added, as `BRAID_EXPECTS` does, and names the pattern if it fails.
+/// Checks a condition of the route that is being added, as `BRAID_EXPECTS` does. If the check fails, the message
+/// contains the pattern.
 void require(bool holds, std::string_view pattern, std::string_view what) {
   if (!holds) refuse_route(pattern, what);
 }

@@ -19,13 +19,13 @@
 namespace braid {
 namespace {
 
-/// The limits for accepting connections that the kernel accepted before the server's stop: a time, and the reported
-/// number of waiting connections plus a few. Without them, a flood of new connections would prevent the stop.
-/// docs/design/constants.md says what the values rest on.
+/// Two limits for accepting the connections that the kernel accepted before the server's stop: a time, and this number
+/// plus the number of waiting connections that the kernel reports. Without them, a flood of new connections would
+/// prevent the stop.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
-/// The pause after an error of this process, such as a lack of memory, that prevents the server from accepting
+/// The pause after an error, such as a lack of memory in this process, that prevents the server from accepting
 /// connections.
 constexpr auto pause_after_error = 10ms;
 
@@ -52,7 +52,7 @@ class http_server::state : public detail::http_service {
     state* owner;
   };
 
-  /// A connection during its TLS handshake. `where` is the scope of the handshake's task.
+  /// A connection during its TLS handshake. `where` is the scope in which the task of the handshake runs.
   struct handshake : list_hook {
     handshake(state& s, scope& scope) noexcept : of(&s), where(&scope) {
       detail::add_to_count(of->counts.handshakes);
@@ -72,7 +72,7 @@ class http_server::state : public detail::http_service {
     scope* where;
   };
 
-  /// A guard whose destructor ends `serve`, also if the task of `serve` is stopped.
+  /// A guard whose destructor cleans up when `serve` ends, even if the task of `serve` is stopped.
   struct whole_course {
     explicit whole_course(state& s) noexcept : of(&s) {}
     whole_course(const whole_course&) = delete;
@@ -179,7 +179,8 @@ void http_server::state::make_room() noexcept {
     handshakes_.front().give_up();
 }
 
-/// Waits for room, and then starts a task that serves the accepted connection.
+/// Waits until the number of connections permits another one, and then starts a task that serves the accepted
+/// connection.
 auto http_server::state::start_next(scope& scope) -> task<void> {
   auto place = room_.try_acquire();
   if (!place) {
@@ -197,8 +198,8 @@ auto http_server::state::start_next(scope& scope) -> task<void> {
     scope.spawn(serve_one(std::move(socket), std::move(*place)));
 }
 
-/// Accepts the connections that were waiting when the server was stopped, because their clients may have sent a
-/// request.
+/// Accepts the connections that were waiting when the server was stopped, because the clients of these connections may
+/// have sent requests.
 auto http_server::state::accept_last(stream_listener& listener, scope& scope) -> task<void> {
   if (next_) co_await start_next(scope);
   const result<std::size_t> waiting = listener.waiting();

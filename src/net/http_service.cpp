@@ -1,4 +1,4 @@
-// src/net/http_service.cpp: the date, reports and metrics of a server.
+// src/net/http_service.cpp: implements the date, the error reports and the metrics of a server.
 #include "http_service.hpp"
 
 #include <braid/net/detail/http_date.hpp>

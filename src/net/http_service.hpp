@@ -1,4 +1,4 @@
-// src/net/http_service.hpp: the state that the connections of a server share.
+// src/net/http_service.hpp: declares the state that the connections of a server share.
 #pragma once
 
 #include "http_pacer.hpp"
@@ -27,8 +27,8 @@ class served_connection : public list_hook {
   /// Closes an idle connection, unless part of a request has arrived. Requires that the connection is in the list of
   /// idle connections.
   virtual void close_idle() noexcept = 0;
-  /// Refuses new requests, and ends the connection when the requests that have begun are answered. Requires that the
-  /// connection is in the list of busy connections.
+  /// Refuses new requests, and ends the connection when the requests that have already begun are answered. Requires
+  /// that the connection is in the list of busy connections.
   virtual void retire() noexcept = 0;
 
  protected:
@@ -40,12 +40,13 @@ class served_connection : public list_hook {
 /// docs/design/constants.md says what this value rests on.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
-/// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not take a
-/// partial answer for a complete one.
+/// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not mistake
+/// a partial answer for a complete one.
 void reset_on_close(const stream_socket& socket) noexcept;
 
-/// Ends this side of a connection, and drops up to 256 KiB of what the peer still sends, until its end. If a connection
-/// is closed while bytes arrive, TCP resets it, and the peer loses what was sent last.
+/// Ends this side of a connection, and then discards what the peer still sends, until the peer ends its side or has
+/// sent 256 KiB. If a connection were closed while bytes arrive, TCP would reset it, and the peer would lose what was
+/// sent last.
 template <transport Stream>
 auto drop_input(const Stream& stream) -> task<void> {
   static_cast<void>(co_await end_writing(stream));

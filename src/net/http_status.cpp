@@ -1,4 +1,4 @@
-// src/net/http_status.cpp: the reason phrases of the HTTP statuses.
+// src/net/http_status.cpp: defines the reason phrases of the HTTP statuses.
 #include <braid/net/http_message.hpp>
 
 namespace braid {

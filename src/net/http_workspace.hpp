@@ -1,4 +1,4 @@
-// src/net/http_workspace.hpp: the memory that a connection of a server needs only while it has a request.
+// src/net/http_workspace.hpp: declares the memory that a server's connection needs only while it has a request.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -36,7 +36,7 @@ struct http_workspace {
   std::optional<http_errc> body_error;
   std::optional<time_point> body_deadline;
 
-  /// Drops the fields of an answer that is not sent.
+  /// Drops the fields of an answer that will not be sent.
   void drop_fields() noexcept {
     own_fields.clear();
     own_trailers.clear();
@@ -52,7 +52,7 @@ struct http_workspace {
 };
 
 /// A pool of unused workspaces. The workspace that was returned last is reused first, because it is still in the
-/// processor's caches. So many connections that send alternately use the memory of a few.
+/// processor's caches. As a result, many connections that are active in turn use the memory of only a few workspaces.
 class http_workspaces {
  public:
   explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(max_free); }

@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// The file name of the library, for the version of the header that this file was compiled with.
+/// The file name of the library. Its version is that of the header with which this file was compiled.
 constexpr const char* library_name = "libnghttp2.so.14";
 static_assert(NGHTTP2_VERSION_NUM < 0x020000,
               "this library name belongs to nghttp2 1: adapt it to the new major version");

@@ -1,4 +1,5 @@
-// src/net/nghttp2_calls.hpp: the functions of libnghttp2, which is loaded when HTTP/2 is used for the first time.
+// src/net/nghttp2_calls.hpp: declares the functions of libnghttp2, which is loaded when HTTP/2 is used for the first
+// time.
 #pragma once
 
 #if __has_include(<nghttp2/nghttp2.h>)
@@ -8,7 +9,8 @@
 
 namespace braid::detail {
 
-/// Pointers to the functions of the library that are called. The names are those of the library without `nghttp2_`.
+/// Pointers to the functions of libnghttp2 that are called. Their names are those of the library without the prefix
+/// `nghttp2_`.
 struct nghttp2_calls {
   decltype(&::nghttp2_session_callbacks_new) session_callbacks_new = nullptr;
   decltype(&::nghttp2_session_callbacks_del) session_callbacks_del = nullptr;

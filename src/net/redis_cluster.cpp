@@ -1,5 +1,5 @@
-// src/net/redis_cluster.cpp: the calls of a cluster client: encodes commands, sends them to the right nodes, and reads
-// the replies.
+// src/net/redis_cluster.cpp: implements the calls of a cluster client: encodes commands, sends them to the right nodes,
+// and reads the replies.
 #include <braid/net/redis_cluster.hpp>
 
 #include <braid/net/detail/redis_commands.hpp>

@@ -23,7 +23,7 @@ namespace {
 // docs/design/constants.md says what this value rests on.
 constexpr duration moment = std::chrono::milliseconds(1);
 
-/// How well an error explains that the client has no map of slots, in ascending order.
+/// Ranks errors by how well they explain that the client has no map of slots, in ascending order.
 enum class error_detail : std::uint8_t {
   nothing,      ///< no node has answered so far
   unreachable,  ///< the node cannot be reached
@@ -39,7 +39,7 @@ auto to_error_detail(std::error_code error) noexcept -> error_detail {
   return is_soon ? error_detail::soon : error_detail::no;
 }
 
-/// Returns the error that an answer without a map of slots stands for.
+/// Returns the error that describes an answer without a map of slots.
 auto error_in(const resp_value& answer) noexcept -> redis_errc {
   if (answer.is_error()) return parse_redis_error(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
@@ -57,9 +57,9 @@ auto ip_in(std::span<const resp_value> node) -> std::string_view {
   return {};
 }
 
-/// Returns the host of a node in the answer to CLUSTER SLOTS. A server that prefers names calls a node without a name
-/// `?`; its address is in the metadata. A server that does not know its own address sends null or an empty string; its
-/// host is then `answered`, the host that sent the answer.
+/// Returns the host of a node in the answer to CLUSTER SLOTS. If a server prefers names, it sends `?` for a node
+/// without a name, and sends the node's address in the metadata. If a server does not know its own address, it sends
+/// null or an empty string; its host is then `answered`, the host that sent the answer.
 auto find_host(std::span<const resp_value> node, std::string_view answered) -> std::string {
   const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
   if (!host.empty() && host != "?") return std::string(host);
@@ -88,9 +88,9 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
   if (!is_less_specific || asked == redis_access::write) error = now;
 }
 
-/// Returns how long to wait for one node's answer if `nodes` nodes are still to be queried. A silent node must leave
-/// time for the others, but a nearby node must have time to accept a connection. The last node gets more time, in case
-/// all nodes are far away.
+/// Returns how long to wait for one node's answer if `nodes` nodes are still to be queried. Waiting for a silent node
+/// must leave time for the others, but a nearby node must have time to accept a connection. The last node gets more
+/// time, in case all nodes are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
   // docs/design/constants.md says what these values rest on.
   constexpr duration min_time = std::chrono::milliseconds(10);
@@ -152,8 +152,8 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   return true;
 }
 
-/// Returns the nodes from which to request the map, in order. First come the nodes of the current map, beginning with a
-/// different one each time. The configured nodes follow, in case all nodes of the map are gone.
+/// Returns the nodes from which to request the map, in order. The nodes of the current map are first, and each call
+/// begins with a different one of them. The configured nodes follow, in case all nodes of the map are gone.
 auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   std::vector<node_ptr> all(nodes_);
   if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));
@@ -226,8 +226,8 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || loop_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// Requests the map of slots if it is stale. If there is an old map, half of the call's time is reserved for the
-/// command itself. If another task is already requesting the map, waits briefly for its result.
+/// Requests the map of slots if it is stale. If there is an old map, reserves half of the call's time for the command
+/// itself. If another task is already requesting the map, waits briefly for its result.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
   if (is_refreshing_) {

@@ -22,9 +22,9 @@ auto choose_access(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
-/// Returns whether a command of `sent` is still unanswered while a later command of the same slot is answered. Their
-/// writes are then executed in another order. Requires that both lists are in ascending order. `slots` has the slot of
-/// every command.
+/// Returns whether a command of `sent` is still unanswered while a later command of the same slot is answered. Writes
+/// of the two commands would then be executed in another order. Requires that both lists are in ascending order.
+/// `slots` has the slot of every command.
 auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::uint32_t> sent,
                      std::span<const std::uint32_t> open) -> bool {
   std::bitset<redis_slots> has_later;
@@ -43,7 +43,8 @@ constexpr std::string_view asking_command = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
 
-/// A guard around the wait for a node. If a stop interrupts the wait, its destructor notes whether the node was silent.
+/// A guard that exists while a task waits for a node. If a stop interrupts the wait, the destructor records whether the
+/// node was silent.
 class redis_cluster_state::watch {
  public:
   watch(redis_cluster_state& of, const place& asked) noexcept : cluster_(&of), asked_(asked) {}
@@ -85,8 +86,8 @@ auto redis_cluster_state::make_deadline(duration timeout) const noexcept -> time
   return after(loop_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
 
-/// Returns the time until the deadline as a timeout for a call. It is at least one unit, because a timeout of zero
-/// means the default timeout.
+/// Returns the time until the deadline as a timeout for a call. The timeout is at least one unit of time, because a
+/// timeout of zero means the default timeout.
 auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
   return deadline == time_point::max() ? duration::max() : std::max(deadline - loop_->now(), duration(1));
 }
@@ -100,7 +101,7 @@ auto redis_cluster_state::time_for(const place& asked, time_point deadline, time
   return std::min(all, std::max(remaining(limit) / 2, duration(1)));
 }
 
-// Functions for the nodes of the cluster.
+// The functions below manage the nodes of the cluster.
 
 auto redis_cluster_state::find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr {
   const auto same = [&](const auto& each) { return each->port == port && each->host == host; };
@@ -187,8 +188,8 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
   if (replica.is_replica) replica.node->avoided_until = after(loop_->now(), rest);
 }
 
-/// Called if the task that waited for the node `asked` was stopped. Avoids the node, unless it has just answered other
-/// tasks.
+/// Called if the task that waited for the node `asked` was stopped. Avoids the node for a while, unless the node has
+/// just answered other tasks.
 void redis_cluster_state::left(const place& asked) noexcept {
   // docs/design/constants.md says what this value rests on.
   constexpr duration doubtful = std::chrono::milliseconds(20);
@@ -198,7 +199,7 @@ void redis_cluster_state::left(const place& asked) noexcept {
   avoid(asked);
 }
 
-// Functions that send one command.
+// The functions below send one command.
 
 /// Decides from the reply whether a command has ended, is sent again at once, or is sent again after a pause.
 /// Errors: too_many_hops.
@@ -229,7 +230,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 /// pause.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // from the map, before the command was sent
-  // If the memory was exhausted, the command may have been sent, and only its reply was lost. So a write is not
+  // If an allocation has failed, the command may have been sent, and only its reply was lost. So a write is not
   // repeated, even if it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
@@ -290,7 +291,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
   co_return fail(why);
 }
 
-// Functions that send batches.
+// The functions below send batches.
 
 /// The commands of a batch that are sent to the same node.
 struct redis_cluster_state::part {
@@ -359,7 +360,7 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
 }
 
 /// Sends commands to the node that their slot is moving to (ASK redirection). Commands that this node does not answer
-/// start again.
+/// are sent again from the beginning.
 auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
   const place there{.connection = &find_connection(*target), .node = target};

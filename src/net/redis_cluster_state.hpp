@@ -1,4 +1,5 @@
-// src/net/redis_cluster_state.hpp: the nodes of a cluster and the map of its slots; routes commands to nodes.
+// src/net/redis_cluster_state.hpp: declares the nodes of a cluster and the map of its slots, and routes commands to the
+// nodes.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -21,11 +22,11 @@ namespace braid::detail {
 /// Returns whether the error is temporary, so that repeating the command may succeed.
 auto is_transient(redis_errc code) noexcept -> bool;
 
-/// Returns the most useful reason for a missing reply. If the node was unreachable until the deadline, that is the
-/// reason. A node that was given up because it was silent counts as unreachable.
+/// Returns the most useful reason for a missing reply. If the node was unreachable until the deadline, the reason is
+/// why it could not be reached. A node whose connection was closed because it was silent counts as unreachable.
 auto find_reason(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
-/// A node of the cluster. It exists as long as the map of slots contains it, or a call waits for it.
+/// A node of the cluster. The object exists as long as the map of slots contains the node or a call waits for it.
 struct redis_node : std::enable_shared_from_this<redis_node> {
   redis_node(std::string name, std::uint16_t number) : host(std::move(name)), port(number) {}
 
@@ -40,16 +41,16 @@ struct redis_node : std::enable_shared_from_this<redis_node> {
 
 enum class redis_access : std::uint8_t { read, write };
 
-/// Replaces `error` by `now`. Keeps `error` if `now` is only a timeout and `error` is more specific, so that a call
-/// fails with an earlier answer. For writes, `now` always replaces `error`, because a write without a reply may have
-/// been executed.
+/// Replaces `error` by `now`. Keeps `error` if `now` is only a timeout and `error` is more specific, so that the call
+/// fails with the more specific error. For writes, `now` always replaces `error`, because a write without a reply may
+/// have been executed.
 void take_reason(std::error_code& error, std::error_code now, redis_access asked) noexcept;
 
 class redis_cluster_state {
  public:
   redis_cluster_state(loop& loop, redis_cluster::options options);
 
-  /// Sends one encoded command, and follows redirections until there is a reply or `deadline`.
+  /// Sends one encoded command, and follows redirections until there is a reply or `deadline` has passed.
   auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
       -> task<result<resp_value>>;
   auto run(const redis_batch& batch, arena& memory, time_point deadline) -> task<result<std::span<const resp_value>>>;
@@ -113,7 +114,8 @@ class redis_cluster_state {
 
   loop* loop_;
   redis_cluster::options options_;
-  // The nodes of the map, and nodes that later redirections have named. At first these are the configured nodes.
+  // The nodes of the map, and the nodes that later redirections have named. At first, the list contains the configured
+  // nodes.
   std::vector<node_ptr> nodes_;
   std::array<redis_node*, redis_slots> owners_{};
   time_point refreshed_{};

@@ -1,4 +1,5 @@
-// src/net/redis_commands.cpp: which commands a shared connection accepts, and how replies with lists of texts are read.
+// src/net/redis_commands.cpp: decides which commands a shared connection accepts, and reads replies that are lists of
+// texts.
 #include <braid/net/detail/redis_commands.hpp>
 
 #include <algorithm>

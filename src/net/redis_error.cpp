@@ -1,4 +1,5 @@
-// src/net/redis_error.cpp: recognises the errors of Redis by their first word, and contains their messages.
+// src/net/redis_error.cpp: recognises the errors of Redis by their first word, and defines the messages of the error
+// codes.
 #include <braid/net/redis_options.hpp>
 
 #include <braid/base/detail/number_in.hpp>

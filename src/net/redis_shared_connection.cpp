@@ -70,7 +70,7 @@ redis_shared_connection::~redis_shared_connection() {
     delete flush_;
 }
 
-// Functions that queue and encode commands.
+// The functions below queue and encode commands.
 
 auto redis_shared_connection::submit(redis_request& request) noexcept -> std::error_code {
   if (state_ == state::closed) return errc::closed;
@@ -116,8 +116,8 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
   if (same_reads_.is_used() && request.how->is_read) same_reads_.add(begin, out_.size() - begin, place);
 }
 
-/// If the same read was already encoded in this iteration, removes the second one from the buffer. Both requests then
-/// share the reply.
+/// If the same read was already encoded in this iteration, removes the second encoding from the buffer. Both requests
+/// then share the reply.
 auto redis_shared_connection::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
   if (request.how->is_write) same_reads_.clear();  // a read after a write must see the write
   if (!request.how->is_read) return false;
@@ -178,7 +178,7 @@ void redis_shared_connection::fail(redis_request& request, std::error_code error
   request.how->over(request, redis_end::later);
 }
 
-// Functions that write to the socket.
+// The functions below write to the socket.
 
 void redis_shared_connection::flush_job::act(job& self, action /*what*/) {
   auto& posted = static_cast<flush_job&>(self);
@@ -205,8 +205,8 @@ void redis_shared_connection::flush() noexcept {
   if (!out_.empty()) transport_->send();
 }
 
-/// Swaps the encoded commands into `into`. Encodes waiting requests first, for which the buffer had no room before.
-/// Returns false if there is nothing to send.
+/// Swaps the encoded commands into `into`. Before the swap, encodes waiting requests for which the buffer had no room
+/// so far. Returns false if there is nothing to send.
 auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   encode_waiting();
   same_reads_.clear();  // its entries refer to the buffer
@@ -215,7 +215,7 @@ auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   return true;
 }
 
-// Functions that read replies.
+// The functions below read replies.
 
 /// Processes the received replies.
 void redis_shared_connection::read_ready() noexcept {
@@ -392,7 +392,7 @@ void redis_shared_connection::finish(redis_request& request, redis_end end) noex
   request.how->over(request, end);
 }
 
-// Functions for deadlines and silent servers.
+// The functions below handle deadlines and silent servers.
 
 auto redis_shared_connection::iteration_time() noexcept -> time_point {
   if (!std::exchange(now_known_, true)) {
@@ -428,8 +428,8 @@ void redis_shared_connection::expire() noexcept {
   if (next != time_point::max()) loop_->arm(due_timer_, next);
 }
 
-/// Expires requests whose commands were encoded. Returns the deadline of the first request that is left. Requests are
-/// in the order of their deadlines, except for requests that share the reply of an earlier one.
+/// Expires requests whose commands were encoded. Returns the deadline of the first request that has not expired.
+/// Requests are in the order of their deadlines, except that a request may share the reply of an earlier request.
 auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point {
   time_point next = time_point::max();
   window_.for_each([&](redis_request& first) {
@@ -446,16 +446,16 @@ auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point
   return next;
 }
 
-/// Returns the time at which the connection to a silent server is given up. The time is shorter if no request waits for
-/// the next reply. If a request does wait, its command may be slow, and the requests behind it may have timed out for
-/// that reason.
+/// Returns the time at which the connection to a silent server is given up. This time is earlier if no request waits
+/// for the next reply. If a request does wait for it, that request's command may be slow, and this may be why later
+/// requests have timed out.
 auto redis_shared_connection::silence_due() noexcept -> time_point {
   const bool is_left = window_.front().who == nullptr;
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
 }
 
-/// Ends the connection if the server has not sent a byte for too long while replies are missing, even if TCP still
-/// considers it connected. The first check never ends the connection: a loop that was busy for long may not have read
+/// Ends the connection if the server owes replies but has not sent a byte for too long, even if TCP still considers the
+/// connection established. The first check never ends the connection: a loop that was busy for long may not have read
 /// bytes that have arrived.
 void redis_shared_connection::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;

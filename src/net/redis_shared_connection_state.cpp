@@ -138,10 +138,10 @@ void redis_shared_connection::hang_up() noexcept {
   doubted_ = time_point::max();
 }
 
-// Functions that track changed keys.
+// The functions below track changed keys.
 
-/// Returns whether to reconnect without tracking after an error of the greeting. The server may not have HELLO 3 or
-/// CLIENT TRACKING, or may not permit them. If the error has another cause, the second attempt fails with it, too.
+/// Returns whether to reconnect without tracking after an error of the greeting. The server may not support or permit
+/// HELLO 3 or CLIENT TRACKING. If the error has another cause, the second attempt fails with it, too.
 auto redis_shared_connection::may_go_on_untracked(redis_errc code) const noexcept -> bool {
   const bool is_refused = code == redis_errc::refused || code == redis_errc::no_permission;
   return options_.tracker != nullptr && !is_untracked_ && is_refused;
@@ -161,7 +161,7 @@ void redis_shared_connection::begin_tracking() noexcept {
     loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
 }
 
-/// Reports all keys as changed when the connection ends. A connection without tracking does this, too. Otherwise its
+/// Reports all keys as changed when the connection ends. A connection without tracking does the same. Otherwise its
 /// last replies would count as tracked once the connection no longer exists.
 void redis_shared_connection::end_tracking() noexcept {
   has_tracker_ = false;

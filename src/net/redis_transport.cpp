@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t read_size = 64U << 10U;
 constexpr int full_reads_in_succession = 4;
 
-/// A guard that stores the scope of the running tasks, and clears it when they end.
+/// A guard that stores a pointer to the scope of the running tasks, and clears the pointer when the tasks end.
 class scoped_scope {
  public:
   scoped_scope(scope*& place, scope& around) noexcept : place_(&place) { *place_ = &around; }
@@ -92,7 +92,7 @@ auto redis_transport::work(scope& scope) -> task<void> {
   co_await std::move(talking);
 }
 
-// Functions that connect to the server.
+// The functions below connect to the server.
 
 auto redis_transport::dial() -> task<result<void>> {
   auto connecting = connect();
@@ -126,7 +126,7 @@ auto redis_transport::connect() -> task<result<stream_socket>> {
   co_return co_await std::move(connecting);
 }
 
-// Functions that read from and write to the socket.
+// The functions below read from and write to the socket.
 
 template <transport Stream>
 auto redis_transport::talk(const Stream& stream, scope& scope) -> task<void> {

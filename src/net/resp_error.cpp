@@ -1,4 +1,4 @@
-// src/net/resp_error.cpp: the messages of the RESP parser's errors.
+// src/net/resp_error.cpp: defines the messages of the RESP parser's errors.
 #include <braid/net/resp.hpp>
 
 #include <array>

@@ -1,5 +1,5 @@
-// src/net/resp_parser.cpp: parses RESP incrementally. A value is consumed when its first line is complete. The bytes of
-// a counted text are consumed as they arrive. So no byte is examined twice.
+// src/net/resp_parser.cpp: parses RESP incrementally. The beginning of a value is consumed when its first line is
+// complete, and the bytes of a counted text are consumed as they arrive. So no byte is examined twice.
 #include <braid/net/detail/resp_parser.hpp>
 
 #include <braid/base/detail/number_in.hpp>

@@ -1,4 +1,4 @@
-// src/net/resp_writer.cpp: encodes commands whose number of words is only known at the end.
+// src/net/resp_writer.cpp: encodes commands whose number of words is not known before the last word.
 #include <braid/net/resp.hpp>
 
 namespace braid {

@@ -73,7 +73,7 @@ auto is_value(std::string_view text) -> bool {
   return !text.empty() && text.size() <= 256 && std::ranges::all_of(text, fits);
 }
 
-/// Returns whether the text has the form `key=value` of a tracestate member.
+/// Returns whether the text is a valid member of `tracestate`, which has the form `key=value`.
 auto is_member(std::string_view text) -> bool {
   const std::size_t equals = text.find('=');
   return equals != std::string_view::npos && is_key(text.substr(0, equals)) && is_value(text.substr(equals + 1));
@@ -114,7 +114,7 @@ auto shortened(std::vector<std::string_view> members) -> std::string {
   return joined(members);
 }
 
-/// Returns the value of tracestate. Several fields with this name are combined to one list.
+/// Returns the value of tracestate. Combines several fields with this name into one list.
 auto find_state(const http_fields& fields) -> std::string {
   std::string all;
   for (const http_fields::field field : fields) {

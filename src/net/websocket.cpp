@@ -1,4 +1,4 @@
-// src/net/websocket.cpp: the server side of a WebSocket: its handshake, its messages and its end.
+// src/net/websocket.cpp: implements the server side of a WebSocket: its handshake, its messages and its end.
 #include <braid/net/websocket.hpp>
 
 #include "http_call.hpp"

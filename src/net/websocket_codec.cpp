@@ -22,7 +22,8 @@ auto is_control(websocket_opcode opcode) noexcept -> bool { return opcode >= web
 
 auto is_known(unsigned opcode) noexcept -> bool { return opcode <= 2 || (opcode >= 8 && opcode <= 10); }
 
-/// The number of bytes that follow the first byte of a UTF-8 character, and the valid range of the second byte.
+/// Describes the UTF-8 characters that begin with a given byte: how many bytes follow, and the valid range of the
+/// second byte.
 struct utf8_lead {
   unsigned rest = 0;
   unsigned char low = 0x80;

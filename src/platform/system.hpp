@@ -1,5 +1,5 @@
-// src/platform/system.hpp: what the library needs from the operating system and C++ does not provide. Each system has
-// a folder with an implementation.
+// src/platform/system.hpp: declares what the library needs from the operating system and C++ does not provide. Each
+// system has a folder with an implementation.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,14 @@ struct stack_range {
 
 // --- errors ---
 
-/// Returns the error with a number of `errno`. The category differs between systems, because the numbers of
-/// std::system_category() are those of `errno` only on POSIX.
+/// Converts an error number of `errno` to an error code. The category differs between systems, because only on POSIX do
+/// the numbers of std::system_category() equal those of `errno`.
 auto to_error_code(int number) noexcept -> std::error_code;
 
 // --- forks ---
 
-/// Registers functions that are called at each fork of the process: before it, and after it in the parent and in the
-/// child. Null pointers are skipped. Returns 0, or an error number. A system without forks never calls them.
+/// Registers functions that are called at each fork of the process: before the fork, after it in the parent, and after
+/// it in the child. Null pointers are skipped. Returns 0, or an error number. A system without forks never calls them.
 auto call_at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept -> int;
 
 // --- threads ---
@@ -41,15 +41,16 @@ auto own_thread_id() noexcept -> ::pid_t;
 /// Returns the range of the calling thread's stack.
 auto own_stack() noexcept -> stack_range;
 
-/// Copies the name of the calling thread to `text`, with its final zero. Truncates it after `size` bytes.
+/// Copies the name of the calling thread to `text`, with a final zero byte. Truncates the name if it does not fit into
+/// `size` bytes.
 void copy_own_name(char* text, std::size_t size) noexcept;
 
 /// Starts a thread that receives no signals of the process, except the signal `wanted` if it is not 0. Returns 0, or an
 /// error number.
 auto start_without_signals(::pthread_t& thread, void* (*entry)(void*), void* argument, int wanted = 0) noexcept -> int;
 
-/// Requests that the system wakes the calling thread on time. By default, Linux may wake a thread 50 µs late, in order
-/// to combine wake-ups.
+/// Asks the system to wake the calling thread on time. By default, Linux may wake a thread 50 µs late, in order to
+/// combine wake-ups.
 void request_exact_wakeups() noexcept;
 
 // --- the process ---
@@ -58,15 +59,15 @@ void request_exact_wakeups() noexcept;
 /// (a setuid program).
 auto trusted_environment(const char* name) noexcept -> const char*;
 
-/// Returns the CPU time that a job object grants the process, in units of CPUs, or nothing if it grants all. Only
-/// Windows has job objects; Linux has cgroups (cgroup.hpp).
+/// Returns the CPU time that a job object of Windows grants the process, in units of CPUs, or nothing if the time is
+/// not limited. Only Windows has job objects; Linux has cgroups (cgroup.hpp).
 auto job_cpu_quota() noexcept -> std::optional<double>;
 
 /// Returns the time since the machine started, including the time when it was suspended.
 auto time_since_boot() noexcept -> std::chrono::nanoseconds;
 
-/// Installs a handler of the signal by which users request a file (SIGUSR2). `restore_user_signal` installs the handler
-/// that was there before. Does nothing on a system without such a signal.
+/// Installs a handler of SIGUSR2, the signal by which users request a file. `restore_user_signal` restores the previous
+/// handler. Does nothing on a system without such a signal.
 void set_user_signal(void (*handler)(int)) noexcept;
 void restore_user_signal() noexcept;
 
@@ -81,21 +82,21 @@ auto create_file(const char* path, file_access access, bool empties) noexcept ->
 /// Writes all bytes to a file. Returns false if the file accepts only a part of them.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
 
-/// Locks the file until it is closed. Returns false if another process has locked it. A system without locks is no
-/// reason to refuse.
+/// Locks the file until it is closed. Returns false if another process has locked it. Returns true if the system does
+/// not support locks.
 auto lock_file(int file) noexcept -> bool;
 
-/// Maps a part of a file, which is extended if it is shorter, or returns null with `errno`. Disk space is allocated
-/// first, because a store to a page without space on a full disk would end the program.
+/// Maps a part of a file, and returns the address, or null with `errno`. Extends the file if it is too short. Disk
+/// space is allocated first, because a store to a page without space on a full disk would end the program.
 auto map_file(int file, std::size_t offset, std::size_t bytes) noexcept -> void*;
 
-/// Unmaps memory of `map_file`.
+/// Unmaps memory that `map_file` has returned.
 void unmap_file(void* memory, std::size_t bytes) noexcept;
 
 // --- waiting for a word ---
 
-/// Blocks while the 32-bit word at `address` has the value `expected`, until a wake-up or the time `until` of the
-/// monotonic clock. May return earlier. Returns false if the time has passed.
+/// Blocks while the 32-bit word at `address` has the value `expected`, until a wake-up or until the monotonic clock
+/// reaches `until`. May return earlier without a reason. Returns false if `until` has passed.
 auto wait_for_word(const void* address, std::uint32_t expected, std::optional<std::chrono::nanoseconds> until) noexcept
     -> bool;
 
@@ -126,10 +127,10 @@ auto map_memory(std::size_t bytes) noexcept -> void*;
 /// of the page size. The result points to the lowest usable byte.
 auto map_stack(std::size_t guard, std::size_t bytes) noexcept -> std::byte*;
 
-/// Frees memory of `map_memory`.
+/// Frees memory that `map_memory` has returned.
 void unmap_memory(void* memory, std::size_t bytes) noexcept;
 
-/// Frees memory of `map_stack`.
+/// Frees memory that `map_stack` has returned.
 void unmap_stack(std::byte* lowest, std::size_t guard, std::size_t bytes) noexcept;
 
 }  // namespace braid::detail

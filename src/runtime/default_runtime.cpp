@@ -1,5 +1,5 @@
-// src/runtime/default_runtime.cpp: the default runtime of the process: its creation, its end, and its state after a
-// fork.
+// src/runtime/default_runtime.cpp: implements the default runtime of the process: its creation, its end, and its state
+// after a fork.
 #include <braid/runtime/default_runtime.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -59,7 +59,7 @@ void forget_parent() noexcept {
 
 /// Ends the default runtime when the process exits, before static objects that are older than the runtime are
 /// destroyed. If a job of the runtime has called `std::exit`, the runtime cannot wait for that job, and its threads
-/// continue to run. The function is registered twice if a fork happened inside `make`. Only the first call has an
+/// continue to run. If a fork happened inside `make`, the function is registered twice, but only its first call has an
 /// effect.
 void end_with_process() noexcept {
   if (std::exchange(default_one.value.has_ended, true)) return;
@@ -118,8 +118,8 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-/// Returns the pool of the default runtime. Throws if the runtime has ended. Its pool still exists then, but refuses
-/// jobs. Without the exception, a parallel algorithm would run on the calling thread alone, and nobody would notice.
+/// Returns the pool of the default runtime. Throws if the runtime has ended: its pool still exists but refuses jobs.
+/// Without the exception, a parallel algorithm would run on the calling thread alone, and nobody would notice.
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
   if (found == nullptr) return default_runtime().workers();  // throws the reason why there is no runtime
@@ -128,8 +128,8 @@ auto workers_of_default() -> pool& {
   return found->workers();
 }
 
-/// The handler is registered when the library is loaded, because a thread may create the runtime while another thread
-/// forks.
+/// The fork handler is registered when the library is loaded, because a thread may create the runtime while another
+/// thread forks.
 [[maybe_unused]] const detail::default_pool_source earlier_source = detail::set_default_pool(&workers_of_default);
 [[maybe_unused]] const int runtime_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
@@ -159,8 +159,8 @@ auto finalize_by(Fn shut_down) -> result<void> {
 
 }  // namespace
 
-/// Creates the default runtime with the given options. An ended runtime stays until the new one has replaced it. It is
-/// destroyed without the lock, because its destructor waits for threads that are posting to it.
+/// Creates the default runtime with the given options. An ended runtime is kept until the new runtime has replaced it.
+/// The ended runtime is destroyed without the lock, because its destructor waits for threads that are posting to it.
 auto initialize(runtime::options options) -> result<void> {
   if (is_in_start_hook) return fail(errc::would_deadlock);
   process_runtime& state = default_one.value;
@@ -207,7 +207,7 @@ void runtime_list::add(runtime& made) {
 }
 
 namespace {
-/// Updates the number of runtimes with a bounded queue. The caller holds the lock of the list.
+/// Updates the number of runtimes with a bounded queue before `gone` is removed. The caller holds the lock of the list.
 void forget_queue(runtime& gone) noexcept {
   if (gone.queue() != nullptr) default_one.value.bounded.fetch_sub(1, relaxed);
 }

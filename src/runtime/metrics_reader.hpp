@@ -1,4 +1,4 @@
-// src/runtime/metrics_reader.hpp: access to the private counters of pools and loops.
+// src/runtime/metrics_reader.hpp: declares a class with access to the private counters of pools and loops.
 #pragma once
 
 #include <braid/runtime/detail/stall_watch.hpp>

@@ -1,4 +1,5 @@
-// src/runtime/pool_watch.cpp: the list of pools without a runtime, each with a stall watchdog if BRAID_STALL is set.
+// src/runtime/pool_watch.cpp: keeps a list of the pools without a runtime. Each has a stall watchdog if BRAID_STALL is
+// set.
 #include "pool_watch.hpp"
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -47,7 +48,8 @@ auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
   return watch;
 }
 
-/// Adds a pool to the list and starts its watchdog. If there is no memory or thread, the pool works without a watchdog.
+/// Adds a pool to the list and starts its watchdog. If memory cannot be allocated or the watchdog's thread cannot be
+/// started, the pool works without a watchdog.
 void add(pool& made) noexcept {
   if (runtimes_in_the_making != 0) return;
   begin_top_socket();

@@ -1,4 +1,5 @@
-// src/runtime/pool_watch.hpp: metrics and stall watchdogs of pools without a runtime, for BRAID_TOP and BRAID_STALL.
+// src/runtime/pool_watch.hpp: provides metrics and stall watchdogs of pools without a runtime, for BRAID_TOP and
+// BRAID_STALL.
 #pragma once
 
 #include <braid/trace/detail/metric_source.hpp>

@@ -160,14 +160,14 @@ auto runtime::entrance() noexcept -> executor& {
   return *pool_;  // the pool of a merged runtime, or of a runtime that has ended with the process and refuses work
 }
 
-/// Starts a task. Called by a job of the executor that `entrance` returns.
+/// Starts a task. Called by a job on the executor that `entrance` returns.
 void runtime::start(task<void> work) {
   if (shape_ == runtime_shape::separate) return loop_->spawn(std::move(work));
   start_here(std::move(work));
 }
 
-/// Starts a task on this worker's loop, or on a loop with far fewer tasks. The worker that took the job is probably the
-/// least busy one.
+/// Starts a task on this worker's loop, or on another loop if that has far fewer tasks. Prefers this worker, because
+/// the worker that took the job is probably the least busy one.
 void runtime::start_here(task<void> work) {
   const std::size_t here = detail::current_worker()->index;
   if (!loops_[here]->is_current()) return;  // the loop has stopped already, and so has the task
@@ -221,9 +221,9 @@ void runtime::stop_loops() {
   if (loop_thread_.joinable()) loop_thread_.join();
 }
 
-/// Stops the parts in an order that depends on the mode. To drain, the loops end first, because their tasks may wait
-/// for jobs. To drop, the jobs are dropped first, so that waiting tasks fail sooner. The blocking pool ends last,
-/// because workers may wait for its jobs.
+/// Stops the parts in an order that depends on the mode. In a draining shutdown, the loops end first, because their
+/// tasks may wait for jobs. In a dropping shutdown, the jobs are dropped first, so that waiting tasks fail sooner. The
+/// blocking pool ends last, because workers may wait for its jobs.
 auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   if (mode == shutdown_mode::drain) stop_loops();
@@ -245,8 +245,8 @@ auto runtime::stop_loops_until(time_point deadline) -> bool {
   return true;
 }
 
-/// Stops the parts in the order of a draining shutdown. Does not wait for a part that is late; each later part gets the
-/// remaining time.
+/// Stops the parts in the order of a draining shutdown. Stops waiting for a part when the deadline has passed; each
+/// later part gets the remaining time.
 auto runtime::shutdown_for(duration limit) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());

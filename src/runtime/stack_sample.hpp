@@ -15,7 +15,7 @@ namespace braid::detail {
 /// signals. Also returns an empty list if the program has its own handler for SIGURG. Otherwise the first call installs
 /// a handler, which stays installed. If the signal interrupts a system call that cannot be restarted, such as poll(2),
 /// the call ends with EINTR.
-/// Threads: any; one samples at a time. Blocks: until the answer.
+/// Threads: any, but only one thread samples at a time. Blocks: until the sampled thread answers or `limit` has passed.
 [[nodiscard]] auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>;
 
 }  // namespace braid::detail

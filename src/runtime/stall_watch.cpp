@@ -95,7 +95,7 @@ void stall_watch::look() {
   }
 }
 
-/// Reports a stalled worker or loop. If there is no memory, there is no report.
+/// Reports a stalled worker or loop. If an allocation fails, there is no report.
 void stall_watch::report(const stall_target& target) {
   trace_save("a stall");
   try {

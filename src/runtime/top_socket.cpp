@@ -1,4 +1,5 @@
-// src/runtime/top_socket.cpp: a thread that sends the metrics of all runtimes and pools to each client that connects.
+// src/runtime/top_socket.cpp: runs a thread that sends the metrics of all runtimes and pools to each client that
+// connects.
 #include "top_socket.hpp"
 
 #include "metrics_reader.hpp"

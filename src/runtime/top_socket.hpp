@@ -1,4 +1,4 @@
-// src/runtime/top_socket.hpp: the socket that BRAID_TOP=1 opens; `braid-doctor top` reads metrics from it.
+// src/runtime/top_socket.hpp: opens the socket of BRAID_TOP=1, from which `braid-doctor top` reads metrics.
 #pragma once
 
 namespace braid::detail {

@@ -1,4 +1,4 @@
-// src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, with membarrier(2).
+// src/sync/asymmetric_barrier.cpp: implements the heavy side of the asymmetric barrier, with membarrier(2).
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include "../platform/system.hpp"
@@ -23,8 +23,8 @@ namespace braid::detail {
 namespace {
 
 #if defined(BRAID_THREAD_SANITIZER)
-// The thread sanitizer does not know membarrier(2). It understands the ordering of a locked add, so that is used
-// instead.
+// The thread sanitizer does not know membarrier(2). It understands the ordering of a locked add, so the code uses a
+// locked add instead.
 auto try_register() noexcept -> bool { return false; }
 #else
 auto try_register() noexcept -> bool { return register_process_barrier(); }

@@ -1,5 +1,4 @@
-// src/sync/fork_safe_mutex.cpp: the list of mutexes that a handler of forks locks before a fork and unlocks after
-// it.
+// src/sync/fork_safe_mutex.cpp: keeps the list of mutexes that a fork handler locks before a fork and unlocks after it.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include "../platform/system.hpp"
@@ -12,8 +11,8 @@
 namespace braid::detail {
 namespace {
 
-/// The list of all fork-safe mutexes. Its own mutex is also held during a fork, so that no thread can add a mutex that
-/// the fork has not locked.
+/// The list of all fork-safe mutexes. The list's own mutex is also held during a fork, so that no thread can add a
+/// mutex that the fork handler has not locked.
 struct known_locks {
   constant_mutex mutex;
   fork_safe_mutex* first = nullptr;  // the first mutex of the list; under its lock
@@ -28,7 +27,7 @@ struct fork_handlers {
     locks.value.mutex.lock();
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.lock();
   }
-  /// Unlocks all mutexes after a fork, in the parent and in the child. The child's only thread is the one that has
+  /// Unlocks all mutexes after a fork, in the parent and in the child. The child's only thread is the thread that has
   /// locked them.
   static void after() noexcept {
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.unlock();
@@ -45,8 +44,8 @@ namespace {
 
 }  // namespace
 
-/// Adds the mutex to the list if it is not in the list yet. A thread that has not seen the end of an earlier call may
-/// call this again.
+/// Adds the mutex to the list if it is not in the list yet. A thread that has not seen the result of an earlier call
+/// may call this again.
 void fork_safe_mutex::enter_list() {
   {
     const std::lock_guard guard(locks.value.mutex);

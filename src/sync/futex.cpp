@@ -1,4 +1,4 @@
-// src/sync/futex.cpp: waits for words by the calls of the system.
+// src/sync/futex.cpp: waits for changes of 32-bit words with the system's calls.
 #include <braid/sync/detail/futex.hpp>
 
 #include "../platform/system.hpp"
@@ -6,7 +6,8 @@
 namespace braid::detail {
 namespace {
 
-/// Returns the address of the word for the kernel. In the model build, too, the value is the first member of an atomic.
+/// Returns the address of the word for the kernel. This also works in the model build, because the value is the first
+/// member of an atomic there as well.
 auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return &word; }
 
 }  // namespace

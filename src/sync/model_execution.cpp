@@ -1,5 +1,5 @@
-// src/sync/model_execution.cpp: one execution of the model checker. Threads are fibers, and a decision precedes each
-// access.
+// src/sync/model_execution.cpp: implements one execution of the model checker. The threads of the model are fibers, and
+// a decision precedes each access.
 #include <braid/sync/detail/model_execution.hpp>
 
 #include <braid/base/config.hpp>
@@ -252,8 +252,8 @@ auto model_execution::step(const model_access& access) -> std::size_t {
   return memory_.find(access.place, access.initial);
 }
 
-/// Records the source location of an access that is not relaxed. Returns whether this run replaces its memory order by
-/// relaxed.
+/// Records the source location of an access that is not relaxed. Returns whether this run replaces the memory order of
+/// the access by relaxed.
 auto model_execution::weakened(const std::source_location& location) -> bool {
   const model_site site = make_site(location);
   if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);
@@ -299,8 +299,8 @@ auto model_execution::on_compare(const model_access& access, std::memory_order f
   const std::memory_order order = find_order(access);
   if (order != access.order) failure = std::memory_order_relaxed;
 
-  // A compare-exchange may fail because it reads an older write with another value. A weak one may also fail without a
-  // reason.
+  // A compare-exchange may fail because it reads an older write with another value. A weak compare-exchange may also
+  // fail without a reason.
   std::vector<std::size_t> failures;
   if (surprises_ > 0) {
     const std::size_t visible = memory_.visible(atomic, running().view, failure);
@@ -332,8 +332,8 @@ auto model_execution::on_wait(const model_access& word, std::uint32_t expected,
 }
 
 void model_execution::on_wake(const model_access& word, int count) {
-  // The number of the atomic is looked up before the step. After the step another thread may have destroyed the word;
-  // only its address is used, as in the kernel.
+  // The number of the atomic is looked up before the step, because another thread may destroy the word during the step.
+  // Afterwards only the word's address is used, as in the kernel.
   const std::size_t atomic = memory_.find(word.place, word.initial);
   model_location place = word.place;
   step();

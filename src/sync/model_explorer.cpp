@@ -17,8 +17,8 @@ auto text_of(std::vector<std::size_t> decisions) -> std::string {
   return text.empty() ? "0" : text;
 }
 
-/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed. A fixed high rate
-/// would use up their budget early, and leave the ends of long runs unexplored.
+/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed, because their number
+/// is limited. A fixed high rate would reach the limit early, and leave the ends of long runs unexplored.
 class random_decider final : public model_decider {
  public:
   explicit random_decider(std::uint64_t seed)
@@ -45,7 +45,8 @@ class random_decider final : public model_decider {
   std::vector<std::size_t> decisions_;
 };
 
-/// Decides as in the previous run, except that the last decision with an unused alternative takes the next one.
+/// Decides as in the previous run, except that the last decision with an untried alternative takes its next
+/// alternative.
 class depth_first_decider final : public model_decider {
  public:
   auto decide(model_question /*question*/, std::size_t count) -> std::size_t override {

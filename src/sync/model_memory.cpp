@@ -1,4 +1,4 @@
-// src/sync/model_memory.cpp: the rules of the C++ memory model that the explorer supports.
+// src/sync/model_memory.cpp: implements the rules of the C++ memory model that the explorer supports.
 #include <braid/sync/detail/model_memory.hpp>
 
 #include <utility>

@@ -1,4 +1,5 @@
-// src/sync/producer_table.cpp: a thread-local table of the producers through which this thread posts to inboxes.
+// src/sync/producer_table.cpp: implements a thread-local table of the producers through which this thread posts to
+// inboxes.
 #include <braid/sync/detail/producer_table.hpp>
 
 #include <braid/sync/detail/thread_end.hpp>
@@ -76,7 +77,7 @@ auto producers() -> thread_table& {
   return *table_of_thread;
 }
 
-/// Looks a producer up in the table. Not inlined, so that the fast path need not save registers.
+/// Looks a producer up in the table. The function is not inlined, so that the fast path need not save registers.
 [[gnu::noinline]] auto find_in_table(std::uint64_t inbox) noexcept -> known_producer {
   if (table_is_gone || !at_thread_end.can_ask()) return {.known = true, .producer = nullptr};
   if (table_of_thread == nullptr) return {};

@@ -11,9 +11,9 @@ namespace braid::detail {
 namespace {
 
 #if !defined(BRAID_MODEL)
-/// Polls for as long as a critical section may take, then yields, and then sleeps. After the polls, the holder must
-/// have been preempted. If its priority is lower than the waiting thread's, it gets no processor before the waiting
-/// thread sleeps.
+/// Polls for as long as a critical section may take, then yields, and then sleeps. If the lock is still held after the
+/// polls, its holder must have been preempted. If the holder's priority is lower than that of the waiting thread, the
+/// holder may get no processor before the waiting thread sleeps.
 void wait_between(unsigned looks) noexcept {
   // docs/design/constants.md says what these values rest on.
   constexpr unsigned polls = 64;

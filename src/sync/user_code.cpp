@@ -1,4 +1,4 @@
-// src/sync/user_code.cpp: the list of threads that run code of the program, with a marker for each.
+// src/sync/user_code.cpp: keeps a list of the threads that run code of the program, with a marker for each thread.
 #include <braid/sync/detail/user_code.hpp>
 
 #include "../platform/system.hpp"
@@ -57,8 +57,8 @@ struct end_of_thread {
   }
 };
 
-/// Adds the thread to the list. Does nothing while the thread ends, so destructors of thread-local objects may run
-/// unobserved.
+/// Adds the thread to the list. Does nothing if the thread is ending. So destructors of thread-local objects may run
+/// user code that is not counted.
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
@@ -97,8 +97,8 @@ auto threads_in_user_code() -> std::vector<awaited_thread> {
   return found;
 }
 
-/// Removes the threads that have left the section or have ended. An ending thread locks the list, so its last writes
-/// are seen.
+/// Removes the threads that have left the section or have ended. An ending thread locks the list, so the caller sees
+/// that thread's last writes.
 void drop_those_that_left(std::vector<awaited_thread>& awaited) noexcept {
   const std::lock_guard lock(known.value.mutex);
   std::erase_if(awaited, [](const awaited_thread& one) {

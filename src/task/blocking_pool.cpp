@@ -1,4 +1,5 @@
-// src/task/blocking_pool.cpp: a thread pool for jobs that block: threads start on demand and end after an idle time.
+// src/task/blocking_pool.cpp: implements a thread pool for jobs that block: threads start on demand and end after an
+// idle time.
 #include <braid/task/executors.hpp>
 
 #include "../platform/system.hpp"
@@ -59,7 +60,8 @@ auto blocking_pool::try_post(job& work) noexcept -> bool {
   return true;
 }
 
-/// Starts a thread. The caller holds the lock, and the new thread waits for it before it accesses the pool.
+/// Starts a thread. The caller holds the pool's lock, and the new thread waits for this lock before it accesses the
+/// pool.
 void blocking_pool::start_thread() {
   const auto self = running_.emplace(running_.end());
   *self = std::thread([this, self, number = started_] { work(self, number); });

@@ -1,4 +1,4 @@
-// src/platform/absent/symbols.cpp: leaves functions without names on systems whose programs are no ELF files.
+// src/platform/absent/symbols.cpp: finds no names of functions, for systems whose programs are not ELF files.
 #include <braid/base/detail/symbols.hpp>
 
 namespace braid::detail {

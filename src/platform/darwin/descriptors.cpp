@@ -1,6 +1,6 @@
-// src/platform/darwin/descriptors.cpp: implements the calls of descriptors.hpp that are particular to macOS, which sets
-// the modes of a descriptor after it has opened it. A child process that another thread starts in between inherits the
-// descriptor.
+// src/platform/darwin/descriptors.cpp: implements the calls of descriptors.hpp that are specific to macOS. On macOS,
+// the modes of a descriptor can be set only after it was opened. A child process that another thread starts between the
+// two calls inherits the descriptor.
 #include "../descriptors.hpp"
 #include "../posix/broken_pipe.hpp"
 
@@ -41,7 +41,7 @@ auto set_modes(std::array<int, 2>& ends, blocking_mode mode) noexcept -> int {
   return -1;
 }
 
-/// Returns the number if the modes of the descriptor can be set, or -1 with `errno`.
+/// Sets the modes of a descriptor and returns its number. If that fails, returns -1 with `errno`.
 auto prepared(int number) noexcept -> int {
   return number >= 0 && set_modes(number, blocking_mode::non_blocking) ? number : -1;
 }

@@ -1,4 +1,5 @@
-// src/platform/darwin/system.cpp: implements the calls of system.hpp for macOS that posix/system.cpp does not.
+// src/platform/darwin/system.cpp: implements, for macOS, the calls of system.hpp that posix/system.cpp does not
+// implement.
 #include "../system.hpp"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ constexpr std::uint32_t mach_absolute_clock = 32;  // OS_CLOCK_MACH_ABSOLUTE_TIM
 
 }  // namespace
 
-/// The system's id has 64 bits, and is not used again until the machine restarts. Its lower half is unique unless the
-/// machine starts more than 4 billion threads.
+/// The system's id has 64 bits, and is not used again until the machine restarts. The lower half of the id is unique
+/// unless the machine starts more than 4 billion threads.
 auto own_thread_id() noexcept -> ::pid_t {
   std::uint64_t id = 0;
   ::pthread_threadid_np(nullptr, &id);
@@ -45,7 +46,8 @@ auto own_stack() noexcept -> stack_range {
   return {end - ::pthread_get_stacksize_np(self), end};
 }
 
-/// By default, macOS may wake a thread late, in order to combine wake-ups. The first tier of latency is not combined.
+/// By default, macOS may wake a thread late, in order to combine wake-ups. Threads in the first latency tier are woken
+/// without this delay.
 void request_exact_wakeups() noexcept {
   ::thread_latency_qos_policy_data_t wanted{LATENCY_QOS_TIER_0};
   const ::mach_port_t self = ::mach_thread_self();
@@ -102,7 +104,7 @@ void wake_word(const void* address, int count) noexcept {
     static_cast<void>(::os_sync_wake_by_address_all(word, sizeof(std::uint32_t), 0));
 }
 
-/// macOS has no call that runs a fence in all threads, so the library uses a fence at each fork of fork-join.
+/// macOS has no call that runs a fence in all threads, so the library executes a fence at each fork (of fork and join).
 auto register_process_barrier() noexcept -> bool { return false; }
 
 auto run_process_barrier() noexcept -> bool { return false; }

@@ -1,4 +1,5 @@
-// src/platform/darwin/thread_calls.cpp: reads and changes the importance of a thread. macOS binds no thread to CPUs.
+// src/platform/darwin/thread_calls.cpp: reads and changes the importance of a thread. macOS cannot bind a thread to
+// CPUs.
 #include "../../thread/thread_calls.hpp"
 #include "thread_port.hpp"
 
@@ -80,7 +81,7 @@ auto write_nice(::pid_t id, nice_value wanted) -> result<void> {
   return {};
 }
 
-/// No policy that read_scheduling() returns has a priority.
+/// read_scheduling() never returns a policy that has a priority.
 auto read_priority(::pid_t id) -> result<realtime_priority> {
   if (const auto exists = must_exist(id); !exists) return fail(exists.error());
   return fail(errc::invalid_argument);

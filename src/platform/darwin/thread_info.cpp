@@ -1,4 +1,4 @@
-// src/platform/darwin/thread_info.cpp: finds the threads of this process. macOS never uses the id of a thread again.
+// src/platform/darwin/thread_info.cpp: finds the threads of this process. macOS never reuses the id of a thread.
 #include <braid/thread/this_thread.hpp>
 
 #include "../../thread/thread_calls.hpp"
@@ -18,7 +18,8 @@ auto no_such_thread() { return fail(std::make_error_code(std::errc::no_such_proc
 
 }  // namespace
 
-/// The start of a thread is 0, because macOS does not tell it and ids need not be told apart by it.
+/// The start time of a thread is 0 here: macOS does not report it, and it is not needed, because macOS never reuses
+/// ids.
 auto thread_info::of(::pid_t id) -> result<thread_info> {
   if (id <= 0) return no_such_thread();
   if (const auto thread = detail::find_thread_port(id); !thread) return fail(thread.error());
@@ -38,7 +39,7 @@ auto thread_info::name() const -> result<std::string> {
   return std::string(facts.pth_name, ::strnlen(facts.pth_name, sizeof(facts.pth_name)));
 }
 
-/// Names the calling thread. macOS does not name other threads.
+/// Sets the name of the calling thread. macOS cannot set the names of other threads.
 auto thread_info::set_name(std::string_view name) const -> result<void> {
   if (const auto fits = detail::check_name(name); !fits) return fits;
   if (!is_alive()) return no_such_thread();

@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// The right to use the port of a thread. The destructor returns it to the system. The port of a thread that has ended
-/// is never the port of another thread while this object exists.
+/// The right to use the port of a thread. The destructor returns the right to the system. While this object exists, the
+/// system does not reuse the port for another thread, even if the thread has ended.
 class thread_port {
  public:
   explicit thread_port(::thread_t port) noexcept : port_(port) {}
@@ -38,7 +38,7 @@ class thread_port {
   ::thread_t port_;
 };
 
-/// Calls `each(thread_port)` for all threads of this process until it returns true. Errors: not_enough_memory.
+/// Calls `each(thread_port)` for the threads of this process, until a call returns true. Errors: not_enough_memory.
 template <typename Each>
 auto for_each_thread(Each each) -> result<void> {
   ::thread_act_array_t ports = nullptr;
@@ -54,7 +54,8 @@ auto for_each_thread(Each each) -> result<void> {
   return {};
 }
 
-/// Finds a thread of this process; 0 is the calling thread. Errors: no_such_process; not_enough_memory.
+/// Finds a thread of this process by its id; the id 0 means the calling thread. Errors: no_such_process;
+/// not_enough_memory.
 inline auto find_thread_port(::pid_t id) -> result<thread_port> {
   if (id == 0) return thread_port(::mach_thread_self());
   result<thread_port> found = fail(std::make_error_code(std::errc::no_such_process));

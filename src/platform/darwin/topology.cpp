@@ -1,4 +1,5 @@
-// src/platform/darwin/topology.cpp: leaves the topology unknown, because macOS does not name the CPUs of a core.
+// src/platform/darwin/topology.cpp: reports an unknown topology, because macOS does not report which CPUs belong to a
+// core.
 #include <braid/thread/detail/topology_draft.hpp>
 
 auto braid::detail::draft_from_machine() -> topology_draft {

@@ -1,4 +1,5 @@
-// src/platform/darwin/unported.cpp: the functions of io/program.hpp, because child processes are not ported to macOS.
+// src/platform/darwin/unported.cpp: implements the functions of io/program.hpp as stubs, because child processes are
+// not ported to macOS.
 #include "../../io/program.hpp"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// src/platform/linux/descriptors.cpp: implements the calls of descriptors.hpp that are particular to Linux.
+// src/platform/linux/descriptors.cpp: implements the calls of descriptors.hpp that are specific to Linux.
 #include "../descriptors.hpp"
 #include "../posix/broken_pipe.hpp"
 

@@ -1,4 +1,4 @@
-// src/platform/linux/dump_signal.cpp: counts signals by a semaphore.
+// src/platform/linux/dump_signal.cpp: counts signals with a semaphore.
 #include "../posix/signal_count.hpp"
 
 #include <semaphore.h>

@@ -36,7 +36,8 @@ auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   return 0;
 }
 
-/// A callback of dl_iterate_phdr(3): appends the address range of one object, from its first segment to its last.
+/// A callback of dl_iterate_phdr(3): appends the address range of one object, from its first segment to its last
+/// segment.
 auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   symbol_table::loaded made{.path = info->dlpi_name, .base = info->dlpi_addr, .begin = ~std::uint64_t{0}, .end = 0};
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
@@ -50,7 +51,7 @@ auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   return 0;
 }
 
-/// The bytes of an ELF object file. A read beyond the end of the file returns nothing.
+/// The bytes of an ELF object file. The functions return nothing if they would read beyond the end of the file.
 class elf_file {
  public:
   explicit elf_file(const std::string& path) {

@@ -55,7 +55,7 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
     -> bool {
   timespec limit{};
   if (until) {
-    // The kernel refuses a negative time, and the caller would take the error for a wake-up and retry for ever.
+    // The kernel refuses a negative time. The caller would mistake that error for a wake-up, and retry for ever.
     const auto ns = std::max<std::chrono::nanoseconds::rep>(until->count(), 0);
     limit.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
     limit.tv_nsec = static_cast<long>(ns % 1'000'000'000);

@@ -1,5 +1,5 @@
-// src/platform/linux/thread_calls.cpp: reads and changes the affinity, policy, nice value and priority of a thread by
-// system calls.
+// src/platform/linux/thread_calls.cpp: makes the system calls that read and change the affinity, policy, nice value and
+// priority of a thread.
 #include "../../thread/thread_calls.hpp"
 
 #include <array>
@@ -79,7 +79,7 @@ struct writer {
   nice_value nice;
 };
 
-/// Builds a policy from a number, or passes the error on if there is no number.
+/// Builds a policy from a nice value or priority, or returns the error if that number could not be read.
 template <typename Policy, typename Number>
 auto policy_with(result<Number> number) -> result<scheduling> {
   if (!number) return fail(number.error());
@@ -107,7 +107,7 @@ auto read_affinity(::pid_t id) -> result<cpu_set> {
   return cpus;
 }
 
-/// Reads the mask of the first thread, whose id is the id of the process.
+/// Reads the affinity mask of the process's first thread, whose id is the id of the process.
 auto read_process_affinity() -> result<cpu_set> { return read_affinity(::getpid()); }
 
 auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {

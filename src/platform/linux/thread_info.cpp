@@ -36,8 +36,8 @@ auto file_error() -> std::unexpected<std::error_code> {
   return fail(error);
 }
 
-/// The open folder of a thread in /proc. Its files belong to that thread, even if the system reuses the id; after the
-/// thread's end they cannot be read.
+/// The open folder of a thread in /proc. The files of this folder belong to that thread even if the system reuses the
+/// id. After the thread's end, the files cannot be read.
 class thread_folder {
  public:
   static auto open(::pid_t id) -> result<thread_folder> {
@@ -70,15 +70,15 @@ class thread_folder {
   owned_descriptor folder_;
 };
 
-/// Returns a field of the text of `stat`. The state of the thread has the number 0.
-auto stat_field(std::string_view stat, int number) -> std::string_view {
+/// Returns the field with this index of the text `stat`. The field with index 0 is the state of the thread.
+auto field_of(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
 }
 
-/// Parses the start time of a thread from its `stat`, whose second field, the name, may contain any character. Returns
-/// nothing for a thread that has ended or is exiting. A joined thread is still listed for a moment, but is marked as
-/// exiting.
+/// Parses the start time of a thread from the text of its file `stat`. The second field, the thread's name, may contain
+/// any character. Returns nothing for a thread that has ended or is exiting. A joined thread is still listed for a
+/// moment, but is marked as exiting.
 auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   constexpr int flags_field = 6;
   constexpr int start_field = 19;
@@ -109,7 +109,7 @@ auto find_folder(const thread_info& thread) -> result<thread_folder> {
   return folder;
 }
 
-/// Returns `read(id)`. Checks afterwards that the id still belongs to this thread, so the result does, too.
+/// Returns `read(id)`. Checks after the call that the id still belongs to this thread, so that the result does, too.
 template <typename Read>
 auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
   auto value = read(thread.id());

@@ -1,4 +1,5 @@
-// src/platform/posix/broken_pipe.hpp: a call for SIGPIPE that differs between systems of POSIX.
+// src/platform/posix/broken_pipe.hpp: declares a function for SIGPIPE whose implementation differs between POSIX
+// systems.
 #pragma once
 
 namespace braid::detail {

@@ -1,4 +1,4 @@
-// src/platform/posix/descriptors.cpp: the calls of descriptors.hpp that are the same on all systems of POSIX.
+// src/platform/posix/descriptors.cpp: implements the calls of descriptors.hpp that are the same on all POSIX systems.
 #include "../descriptors.hpp"
 #include "broken_pipe.hpp"
 
@@ -15,7 +15,7 @@ namespace braid::detail {
 
 void raise_event(int number) noexcept {
   const std::uint64_t one = 1;
-  // The write fails only if the counter or pipe is full, and then the event is raised already.
+  // The write fails only if the counter or the pipe is full; the event is raised already in that case.
   [[maybe_unused]] const auto written = ::write(number, &one, sizeof(one));
 }
 
@@ -48,8 +48,8 @@ auto open_reserve() noexcept -> int { return ::open("/dev/null", O_RDONLY | O_CL
 
 auto read_parts(int number, const iovec* parts, int count) noexcept -> ssize_t { return ::readv(number, parts, count); }
 
-/// Calls writev(2), and suppresses the SIGPIPE that EPIPE would send to the thread. If SIGPIPE was already pending or
-/// is blocked by the program, it stays pending.
+/// Calls writev(2), and suppresses the SIGPIPE that EPIPE would send to the thread. If SIGPIPE was already pending
+/// before the call, it stays pending.
 auto write_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
   sigset_t pipe;
   sigset_t before;

@@ -1,4 +1,5 @@
-// src/platform/posix/dump_signal.cpp: a thread that writes a dump for each SIGQUIT; the handler only counts the signal.
+// src/platform/posix/dump_signal.cpp: runs a thread that writes a dump for each SIGQUIT. The signal handler only counts
+// the signals.
 #include "../../coro/dump_signal.hpp"
 #include "../../thread/thread_calls.hpp"
 #include "../system.hpp"

@@ -1,4 +1,4 @@
-// src/platform/posix/owned_descriptor.hpp: an owner of a file descriptor.
+// src/platform/posix/owned_descriptor.hpp: declares an owner of a file descriptor.
 #pragma once
 
 #include <utility>

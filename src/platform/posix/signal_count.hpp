@@ -3,13 +3,13 @@
 
 namespace braid::detail {
 
-/// Prepares the count, before it is used. Returns false if the system has no descriptors left.
+/// Prepares the count. Must be called before the functions below. Returns false if the system has no descriptors left.
 auto begin_signal_count() noexcept -> bool;
 
-/// Counts a signal. Can be called by a handler of signals; changes `errno`.
+/// Adds a signal to the count. Can be called by a signal handler; may change `errno`.
 void count_signal() noexcept;
 
-/// Blocks until a signal was counted, and takes it from the count.
+/// Blocks until a signal was counted, and then subtracts it from the count.
 void wait_for_signal() noexcept;
 
 }  // namespace braid::detail

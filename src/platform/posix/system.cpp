@@ -20,7 +20,8 @@ auto call_at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noe
 
 void copy_own_name(char* text, std::size_t size) noexcept { ::pthread_getname_np(::pthread_self(), text, size); }
 
-/// The new thread inherits the signal mask of its creator, which blocks the signals during the call.
+/// The new thread inherits the signal mask of its creator. So the creator blocks the signals while it creates the
+/// thread.
 auto start_without_signals(::pthread_t& thread, void* (*entry)(void*), void* argument, int wanted) noexcept -> int {
   ::sigset_t all;
   ::sigset_t before;

@@ -20,7 +20,7 @@ struct handle_closer {
   void operator()(void* handle) const noexcept { ::CloseHandle(handle); }
 };
 
-/// An open handle. Null if it could not be opened.
+/// An open handle, or null if opening has failed.
 using owned_handle = std::unique_ptr<void, handle_closer>;
 
 /// Returns the error of the last function that failed, as the POSIX error that other systems report for it.
@@ -44,13 +44,13 @@ inline auto open_thread(DWORD rights, ::pid_t id) -> result<owned_handle> {
 
 inline constexpr unsigned group_cpus = 64;  // each group of Windows has room for as many CPUs
 
-/// Adds the CPUs of a mask of a group.
+/// Adds the CPUs that are set in the mask of a processor group.
 inline void add_group(cpu_set& cpus, unsigned group, KAFFINITY mask) {
   for (unsigned bit = 0; bit < group_cpus; ++bit)
     if (((mask >> bit) & 1U) != 0) cpus.add(group * group_cpus + bit);
 }
 
-/// Converts a time of Windows to nanoseconds since the machine started.
+/// Converts a Windows FILETIME to the time since the machine started.
 auto since_boot(const FILETIME& time) noexcept -> std::chrono::nanoseconds;
 
 }  // namespace braid::detail

@@ -1,6 +1,6 @@
 // src/platform/windows/descriptors.cpp: implements the sockets of POSIX (windows/posix) and the calls of
-// descriptors.hpp by Winsock. Each descriptor of the layer io is a socket. The number of a socket fits into an int,
-// because Windows uses only the lower 32 bits of a handle.
+// descriptors.hpp with Winsock. On Windows, each descriptor of the layer io is a socket. The number of a socket fits
+// into an int, because Windows uses only the lower 32 bits of a handle.
 #include <sys/socket.h>
 
 #include <poll.h>
@@ -35,7 +35,7 @@ namespace {
 
 auto to_socket(int number) noexcept -> SOCKET { return number < 0 ? INVALID_SOCKET : static_cast<SOCKET>(number); }
 
-/// The errors of Winsock and the numbers of `errno` that POSIX has for them.
+/// Maps the errors of Winsock to the values of `errno` that POSIX defines for them.
 constexpr auto errors = std::to_array<std::pair<int, int>>({
     {WSAEINTR, EINTR},
     {WSAEBADF, EBADF},
@@ -77,8 +77,8 @@ constexpr auto errors = std::to_array<std::pair<int, int>>({
     {WSA_NOT_ENOUGH_MEMORY, ENOMEM},
 });
 
-/// The sockets whose reading side the program has ended. poll(2) reports them as readable, and WSAPoll does not, so a
-/// read that waits would never end.
+/// The sockets whose reading side the program has shut down. poll(2) reports such sockets as readable, but WSAPoll does
+/// not. Without this list, a waiting read would never end.
 class ended_reads {
  public:
   void add(int number) noexcept {
@@ -124,7 +124,8 @@ auto checked(int status) noexcept -> int {
   return status == SOCKET_ERROR ? refuse(to_errno(::WSAGetLastError())) : status;
 }
 
-/// Sets what the flags SOCK_NONBLOCK and SOCK_CLOEXEC request. An accepted socket may have inherited the opposite.
+/// Sets the modes that the flags SOCK_NONBLOCK and SOCK_CLOEXEC request. An accepted socket may have inherited other
+/// modes.
 auto set_flags(SOCKET open, int flags) noexcept -> int {
   unsigned long does_not_block = (flags & SOCK_NONBLOCK) != 0 ? 1 : 0;
   if (::ioctlsocket(open, static_cast<long>(FIONBIO), &does_not_block) == SOCKET_ERROR) return checked(SOCKET_ERROR);
@@ -169,8 +170,8 @@ struct part_list {
   std::size_t count = 0;
 };
 
-/// Returns whether a datagram socket reports that an earlier datagram met no receiver. Only a connected socket reports
-/// that on POSIX, as ECONNREFUSED.
+/// Returns whether the error of a datagram socket says that no process received an earlier datagram. On POSIX, only
+/// connected sockets report this, as ECONNREFUSED.
 auto is_unreachable(SOCKET from, int error) noexcept -> bool {
   return (error == WSAECONNRESET || error == WSAENETRESET) && find_type(from) == SOCK_DGRAM;
 }
@@ -280,7 +281,7 @@ auto open_event() noexcept -> event_numbers {
 }
 
 void raise_event(int number) noexcept {
-  // The call fails only if the buffers are full, and then the event is raised already.
+  // The call fails only if the buffers are full; the event is raised already in that case.
   static_cast<void>(::send(number, "x", 1, 0));
 }
 
@@ -342,7 +343,8 @@ auto read_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
   return ::recvmsg(number, &message, 0);
 }
 
-/// Reports a pipe whose other end is closed as POSIX does. It is a TCP socket, which reports a reset.
+/// Reports the error of POSIX for a pipe whose other end is closed. On Windows the pipe is a TCP socket, which reports
+/// a reset instead.
 auto write_parts(int number, const iovec* parts, int count) noexcept -> ssize_t {
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts);
@@ -378,7 +380,7 @@ auto accept4(int number, sockaddr* address, socklen_t* size, int flags) noexcept
 
 auto connect(int number, const sockaddr* address, socklen_t size) noexcept -> int {
   const SOCKET open = to_socket(number);
-  // Winsock would begin another attempt after one that has failed.
+  // After a failed attempt to connect, Winsock would begin another attempt.
   if (const int error = find_error(open); error != 0) return refuse(error);
   if (::connect(open, address, size) == 0) return 0;
   const int error = ::WSAGetLastError();

@@ -19,13 +19,13 @@ auto monotonic_now() noexcept -> std::chrono::nanoseconds {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-/// Returns the 100-nanosecond intervals of a time of Windows.
+/// Converts a Windows FILETIME to its number of 100-nanosecond intervals.
 auto intervals(const FILETIME& time) noexcept -> std::int64_t {
   return static_cast<std::int64_t>(std::uint64_t{time.dwHighDateTime} << 32U | time.dwLowDateTime);
 }
 
-/// Returns when the machine started, in intervals. It is computed once, so that later changes of the wall clock do not
-/// change it.
+/// Returns when the machine started, in 100-nanosecond intervals. The value is computed once, so that later changes of
+/// the wall clock do not change it.
 auto boot_intervals() noexcept -> std::int64_t {
   static const std::int64_t boot = [] {
     FILETIME now{};
@@ -76,7 +76,7 @@ auto job_cpu_quota() noexcept -> std::optional<double> {
   return found.CpuRate / whole * ::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
 
-/// The time is derived from the clock that also gives threads their start times, so that both can be compared.
+/// The result is derived from the clock that also measures the start times of threads, so that the two can be compared.
 auto time_since_boot() noexcept -> std::chrono::nanoseconds {
   FILETIME now{};
   ::GetSystemTimePreciseAsFileTime(&now);
@@ -133,7 +133,7 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
     -> bool {
   DWORD wait_ms = INFINITE;
   if (until) {
-    // Windows waits for whole milliseconds, so the time is rounded up; the caller checks its deadline itself.
+    // Windows waits for whole milliseconds, so the timeout is rounded up. The caller checks its deadline itself.
     constexpr std::chrono::nanoseconds zero(0);
     const auto rest = std::max(std::max(*until, zero) - monotonic_now(), zero);  // the smallest time must not overflow
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(rest).count();

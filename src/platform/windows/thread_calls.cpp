@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// Opens a thread; 0 is the calling thread.
+/// Opens a thread by its id; the id 0 means the calling thread.
 auto open(::pid_t id) -> result<owned_handle> {
   return open_thread(THREAD_QUERY_INFORMATION | THREAD_SET_INFORMATION, id == 0 ? own_thread_id() : id);
 }
@@ -80,7 +80,7 @@ auto read_process_affinity() -> result<cpu_set> {
   return cpus;
 }
 
-/// Restricts a thread to the CPUs of one group, because a thread of Windows belongs to one group. The group is that of
+/// Restricts a thread to the CPUs of one group, because a thread of Windows belongs to one group. It uses the group of
 /// the first CPU that the process may use.
 auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   auto allowed = read_process_affinity();
@@ -98,8 +98,9 @@ auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   return {};
 }
 
-/// Reads the policy. A thread with the policy `batch` reports `other`, because Windows has one fair policy with five
-/// levels, an idle level and a level for urgent threads, which is reported as `round_robin` with the largest priority.
+/// Reads the policy. A thread with the policy `batch` reports `other`, because Windows has only one fair policy with
+/// five levels, an idle level, and a level for urgent threads. The urgent level is reported as `round_robin` with the
+/// highest priority.
 auto read_scheduling(::pid_t id) -> result<scheduling> {
   const auto found = read_level(id);
   if (!found) return fail(found.error());

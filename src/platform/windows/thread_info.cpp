@@ -14,7 +14,7 @@
 
 #include <tlhelp32.h>
 
-// The headers of mingw-w64 10 lack these functions of Windows 10, and its import library has them.
+// The headers of mingw-w64 10 do not declare these functions of Windows 10, but its import library contains them.
 extern "C" __declspec(dllimport) HRESULT __stdcall GetThreadDescription(HANDLE thread, PWSTR* text);
 extern "C" __declspec(dllimport) HRESULT __stdcall SetThreadDescription(HANDLE thread, PCWSTR text);
 
@@ -25,7 +25,7 @@ using detail::owned_handle;
 
 auto no_such_thread() { return fail(std::make_error_code(std::errc::no_such_process)); }
 
-/// A thread that is open, and its start time.
+/// An open thread and its start time.
 struct opened_thread {
   owned_handle handle;
   std::uint64_t start_ticks = 0;
@@ -53,7 +53,7 @@ auto open(const thread_info& thread) -> result<owned_handle> {
   return std::move(found->handle);
 }
 
-/// Returns `call(id)` while the thread is open, so that the id cannot belong to another thread.
+/// Returns `call(id)`. The thread stays open during the call, so that the id cannot belong to another thread.
 template <typename Call>
 auto with(const thread_info& thread, Call call) -> decltype(call(thread.id())) {
   const auto opened = open(thread);
@@ -61,7 +61,7 @@ auto with(const thread_info& thread, Call call) -> decltype(call(thread.id())) {
   return call(thread.id());
 }
 
-/// Converts between UTF-8 and the encoding of Windows.
+/// The next two functions convert between UTF-8 and UTF-16, the encoding of Windows.
 auto wide(std::string_view text) -> std::wstring {
   const auto bytes = static_cast<int>(text.size());
   std::wstring made(static_cast<std::size_t>(::MultiByteToWideChar(CP_UTF8, 0, text.data(), bytes, nullptr, 0)), L'\0');

@@ -21,7 +21,7 @@ auto read_cpus(const PROCESSOR_RELATIONSHIP& part) -> cpu_set {
   return cpus;
 }
 
-/// Reads all records. Returns nothing if the system refuses.
+/// Reads all topology records. Returns nothing if the system refuses.
 auto read_records() -> std::vector<std::byte> {
   DWORD bytes = 0;
   ::GetLogicalProcessorInformationEx(RelationAll, nullptr, &bytes);

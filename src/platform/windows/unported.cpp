@@ -1,5 +1,6 @@
-// src/platform/windows/unported.cpp: the parts of the layer io that are not ported to Windows. Whatever opens or starts
-// something returns operation_not_supported, so that no object of these types exists.
+// src/platform/windows/unported.cpp: implements the parts of the layer io that are not ported to Windows as stubs.
+// Every function that opens or starts something returns operation_not_supported, so no object of these types ever
+// exists.
 #include <braid/io/file.hpp>
 #include <braid/io/process.hpp>
 #include <braid/io/tls.hpp>
