@@ -1,4 +1,5 @@
-// sim/arena.hpp: the simulator's own memory, separate from the program's allocator, which the program may replace.
+// sim/arena.hpp: declares the simulator's own allocator. It is separate from the program's allocator, which the program
+// may replace.
 #pragma once
 
 #include <cstddef>

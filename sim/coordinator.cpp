@@ -41,7 +41,7 @@ void send_all(int socket, const std::vector<char>& bytes) {
   }
 }
 
-/// Reads bytes, and the descriptors that were sent with the first of them.
+/// Reads bytes, and the descriptors that were sent with the first of these bytes.
 auto receive(int socket, void* memory, std::size_t size, std::vector<int>& files) -> ssize_t {
   iovec part{memory, size};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
@@ -70,8 +70,8 @@ void append(std::vector<char>& bytes, const packet& added) {
 
 namespace fs = std::filesystem;
 
-/// Makes a folder for the disks of one world. Its path is the same for each run if no other world has disks, because a
-/// program may behave differently in another folder.
+/// Makes a folder for the disks of one world. The folder's path is the same for each run unless another world with
+/// disks is running, because a program may behave differently in another folder.
 auto make_folder_of_disks() -> std::string {
   const fs::path above = fs::canonical(fs::temp_directory_path());
   for (unsigned at = 100; at < 1000; ++at) {
@@ -289,7 +289,7 @@ void coordinator::start(machine_number number) {
   listen(number);
 }
 
-/// Ends a process from outside.
+/// Ends the process of a machine, which has not ended by itself.
 void coordinator::stop(machine_number number) {
   machine& stopped = *machines_[number];
   if (stopped.running != nullptr) note_end(number);
@@ -427,7 +427,7 @@ auto coordinator::choose() -> std::optional<machine_number> {
   return std::nullopt;
 }
 
-/// Returns the next time at which something happens outside of a machine, or never.
+/// Returns the next time at which something happens outside of the machines, or `never`.
 auto coordinator::next_time(const machine* except) const -> std::int64_t {
   std::int64_t next = actions_.empty() ? never : actions_.front().at;
   for (const auto& each : machines_)
@@ -546,7 +546,8 @@ auto coordinator::output_of(machine_number machine) const -> std::string {
   return read_file(machines_[machine]->output, 0);
 }
 
-/// Prints the lines that a machine has written since the last call. Each line begins with the name of the machine.
+/// Prints the lines that a machine has written since the last call of this function. Each line begins with the name of
+/// the machine.
 void coordinator::show_output(machine& of, bool is_last) {
   if (where_ == output::kept) return;
   const std::string text = read_file(of.output, of.shown);

@@ -33,15 +33,15 @@ struct machine_plan {
   bool must_end = false;  ///< the world fails if the program still runs at its end
 };
 
-/// A fault of a machine's disk, for the files whose paths match a pattern of fnmatch. The paths are relative to the
-/// folder of the disk.
+/// A disk fault of a machine. It concerns the files whose paths match a pattern of fnmatch. The paths are relative to
+/// the folder of the disk.
 struct disk_failure {
   disk_fault fault = disk_fault::none;  ///< none ends all faults of the disk
   std::string paths = "*";
   std::int64_t delay_ns = 0;  ///< of a slow sync
 };
 
-/// A token grant, for the comparison of two runs.
+/// A record of one token grant, used to compare two runs.
 struct grant {
   std::int64_t time = 0;
   std::uint64_t hash = 0;  ///< of the world when the token was returned
@@ -62,42 +62,43 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto find(const std::string& name) const -> std::optional<machine_number>;
   [[nodiscard]] auto machine_count() const -> std::size_t { return machines_.size(); }
 
-  /// Calls a function at a time after the start of the world. Calls it at once if this time has passed.
+  /// Calls a function at the given time after the start of the world. Calls it at once if this time has passed.
   void at(std::int64_t time_ns, std::function<void()> action);
   void cut(machine_number from, machine_number to);
   void heal(machine_number from, machine_number to);
-  /// Ends a machine as a loss of power does: its peers are not notified.
+  /// Simulates a loss of power of a machine: the machine ends, and its peers are not notified.
   void crash(machine_number machine);
-  /// Kills the process of a machine. The system of the machine resets the connections.
+  /// Kills the process of a machine. The simulated system of the machine resets the connections.
   void kill(machine_number machine);
-  /// Begins a fault of a machine's disk, or ends all of them. Returns an error message, or an empty text.
+  /// Begins a fault of a machine's disk, or ends all faults of that disk. Returns an error message, or an empty text.
   auto fail_disk(machine_number machine, const disk_failure& failure) -> std::string;
   /// Starts the program of a machine again. Does nothing if the program runs.
   void restart(machine_number machine);
 
   /// Runs the world up to a time after its start, or until a program fails.
   void run_until(std::int64_t time_ns);
-  /// Ends the programs that still run, and deletes the disks. A program that must have ended writes a report.
+  /// Ends the programs that still run, and deletes the disks. A program that should have ended by now writes a report.
   void end();
 
   [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }
-  /// Returns a hash of all switches, all packets with their content, and the outputs of all programs.
+  /// Returns a hash of all switches between threads and machines, of all packets with their content, and of the output
+  /// of all programs.
   [[nodiscard]] auto hash() const -> std::uint64_t { return hash_.value(); }
   [[nodiscard]] auto switches() const -> std::uint64_t { return switches_; }
   [[nodiscard]] auto grants() const -> const std::vector<grant>& { return grants_; }
-  /// Returns what a trace shows. It is empty unless the options name a file for it.
+  /// Returns the recorded events for a trace. There are no events unless the options name a trace file.
   [[nodiscard]] auto log() const -> const run_log& { return log_; }
   [[nodiscard]] auto has_failed() const -> bool { return failed_.has_value(); }
   /// Returns the exit status of the command braid-sim.
   [[nodiscard]] auto exit_status() const -> int;
-  /// Returns the status of a program that has ended by itself.
+  /// Returns the exit status of a program that has ended by itself.
   [[nodiscard]] auto status(machine_number machine) const -> std::optional<int>;
   [[nodiscard]] auto runs(machine_number machine) const -> bool { return is_running(machine); }
   [[nodiscard]] auto output_of(machine_number machine) const -> std::string;
   [[nodiscard]] auto address_of(machine_number machine) const -> const std::string&;
-  /// Returns the folder of a machine's disk while the world runs; empty if the machine has no disk.
+  /// Returns the folder of a machine's disk while the world runs, or an empty text if the machine has no disk.
   [[nodiscard]] auto find_disk(machine_number machine) const -> const std::string&;
-  /// Returns the report of the program that failed, and a line for each machine and for the run.
+  /// Returns the report of the program that failed, then a line for each machine, and a line for the run.
   [[nodiscard]] auto summary() const -> std::string;
 
  private:

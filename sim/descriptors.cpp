@@ -1,4 +1,5 @@
-// sim/descriptors.cpp: the table of simulated descriptors, and the calls that copy, close or query descriptors.
+// sim/descriptors.cpp: implements the table of simulated descriptors, and the calls that copy, close or query
+// descriptors.
 #include <sim/descriptors.hpp>
 
 #include <algorithm>
@@ -95,7 +96,8 @@ auto message::scatter(std::span<const char> from_bytes) const -> std::size_t {
 
 namespace {
 
-/// Returns true if the program may not close a descriptor, because the coordinator of its world is at the other end.
+/// Returns true if the program must not close this descriptor, because it is the connection to the coordinator of the
+/// world.
 auto is_kept(int descriptor) -> bool { return page->wanted.is_machine != 0 && descriptor == world_descriptor; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// sim/descriptors.hpp: simulated descriptors and the objects that they refer to.
+// sim/descriptors.hpp: declares simulated descriptors and the objects that they refer to.
 #pragma once
 
 #include <sim/arena.hpp>
@@ -47,9 +47,9 @@ class object : public std::enable_shared_from_this<object> {
   [[nodiscard]] virtual auto unread() const -> int { return 0; }
   /// Called when the last descriptor has been closed.
   virtual void close() = 0;
-  /// Returns true for a file, for which epoll is refused.
+  /// Returns true for a file. epoll refuses files.
   [[nodiscard]] virtual auto is_file() const -> bool { return false; }
-  /// Called by an event that marks only a point in time, such as the expiry of a timer.
+  /// Called when an event that only marks a point in time is due, such as the expiry of a timer.
   virtual void expire() {}
 
   /// Notifies the threads and epoll instances that wait for this object that some events may have become true.
@@ -68,10 +68,10 @@ auto find_as(int descriptor) -> std::shared_ptr<T> {
 }
 
 auto is_nonblocking(int descriptor) -> bool;
-/// Sets the events of simulated and real descriptors. Returns the number of ready descriptors.
+/// Stores the current events of simulated and real descriptors. Returns the number of ready descriptors.
 auto poll_now(std::span<pollfd> descriptors) -> int;
 
-/// Returns whether the kernel can make the descriptor ready, because it is not simulated or is an epoll instance.
+/// Returns whether the kernel can make the descriptor ready: the descriptor is not simulated, or is an epoll instance.
 auto has_real_events(int descriptor) -> bool;
 
 /// Waits until a descriptor is ready. Otherwise returns false and sets errno: EAGAIN at the deadline or if the call
@@ -98,7 +98,7 @@ auto when_ready(call kind, int descriptor, short events, bool waits, Call real) 
   return made;
 }
 
-/// Repeats the non-blocking call `find` until it finds something or the deadline is reached.
+/// Repeats `find`, which does not block, until it returns a result or the deadline is reached.
 template <typename Poll>
 auto poll_until(nanoseconds deadline, std::span<pollfd> descriptors, Poll find) -> int {
   point(call::poll);

@@ -1,4 +1,5 @@
-// sim/disk.cpp: reports writes, truncations and syncs of files on the disk of a machine, and injects their faults.
+// sim/disk.cpp: reports writes, truncations and syncs of files on the disk of a machine, and injects faults into these
+// calls.
 #include <sim/disk.hpp>
 #include <sim/machine.hpp>
 
@@ -13,15 +14,15 @@
 namespace sim {
 namespace {
 
-/// A fault of the files whose paths match a pattern.
+/// A disk fault that concerns the files whose paths match a pattern.
 struct disk_rule {
   disk_fault fault = disk_fault::none;
   nanoseconds delay = 0;
   bytes pattern;  // ends with a zero byte
 };
 
-/// The faults that have begun, and the number of reported changes. Never destroyed, because threads may run until the
-/// process ends.
+/// The disk faults that have begun, and the number of reported changes. The object is never destroyed, because threads
+/// may run until the process ends.
 struct disk_state {
   list<disk_rule> rules;
   std::uint64_t changes = 0;
@@ -57,7 +58,7 @@ void report(word what, const disk_change& change, std::span<const int> files, st
   send_change(what, data, files);
 }
 
-/// A second descriptor of a file. It can be read and written, whatever the mode of the program's descriptor is.
+/// A second descriptor of a file. It permits reading and writing, whatever the mode of the program's descriptor is.
 class second_descriptor {
  public:
   explicit second_descriptor(int descriptor) {
@@ -72,7 +73,7 @@ class second_descriptor {
   }
   [[nodiscard]] auto number() const -> int { return number_; }
 
-  /// Returns the bytes from an offset on. Requires that the file has so many.
+  /// Returns `size` bytes of the file from an offset on. Requires that the file contains these bytes.
   [[nodiscard]] auto read(std::int64_t offset, std::int64_t size) const -> bytes {
     bytes found(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)));
     for (std::size_t at = 0; at < found.size();) {
@@ -113,7 +114,7 @@ class disk_file final : public object {
     bytes written;
     message{.parts = parts}.gather(written);
     if (const int error = find_error(path(), true); error != 0 && !written.empty()) {
-      // A disk can become full during a write as well as between two writes.
+      // The disk can become full in the middle of a write as well as between two writes.
       if (error == EIO || written.size() == 1 || has_been_short_ || entropy() % 2 == 0) return fail(error);
       has_been_short_ = true;
       written.resize(1 + entropy() % (written.size() - 1));
@@ -307,7 +308,7 @@ void set_disk_rule(std::span<const char> data) {
 
 namespace {
 
-/// Writes at an offset, as pwrite and pwritev do.
+/// Writes at an offset. Used for pwrite and pwritev.
 template <typename Real>
 auto write_at(int descriptor, std::span<const iovec> parts, std::int64_t offset, Real real) -> ssize_t {
   if (!on() || !is_disk_file(descriptor)) return real();

@@ -1,5 +1,5 @@
-// sim/disk.hpp: the simulated disk of a machine: the files below one folder. The files are real. The machine reports
-// each change to the coordinator, which takes back at a crash what was not synced.
+// sim/disk.hpp: declares the simulated disk of a machine, which consists of the files below one folder. The files are
+// real. The machine reports each change to the coordinator, which undoes at a crash the changes that were not synced.
 #pragma once
 
 #include <sim/descriptors.hpp>
@@ -29,7 +29,8 @@ class disk_path {
   bool is_on_disk_ = false;
 };
 
-/// A name in a folder, as a path of a call refers to it. Symbolic links at the end of the path are not followed.
+/// A name in a folder, which a path argument of a call refers to. Symbolic links at the end of the path are not
+/// followed.
 class folder_entry {
  public:
   folder_entry(int folder, const char* path);
@@ -41,7 +42,7 @@ class folder_entry {
   [[nodiscard]] auto parent() const -> int { return parent_; }
   [[nodiscard]] auto name() const -> const char* { return name_.data(); }
   [[nodiscard]] auto name_size() const -> std::size_t { return std::string_view(name_.data()).size(); }
-  /// Returns the error of the fault that a change of this name has, or 0.
+  /// Returns the error that a fault injects into a change of this name, or 0 for no error.
   [[nodiscard]] auto fault(bool needs_space) const -> int;
 
  private:
@@ -51,17 +52,17 @@ class folder_entry {
   bool is_on_disk_ = false;
 };
 
-/// Returns true if the descriptor refers to a file that the program can write, and that is on the disk.
+/// Returns true if the descriptor refers to a file that is on the disk and that the program can write.
 auto is_disk_file(int descriptor) -> bool;
 /// Begins to report the writes to an open file if the file is on the disk.
 void adopt_file(int descriptor);
-/// Opens a file, as openat does, and reports its creation and truncation.
+/// Opens a file like openat, and reports its creation and truncation.
 auto open_on_disk(int folder, const char* path, int flags, unsigned mode) -> int;
-/// Opens a stream that writes to a file, as fopen does.
+/// Opens a stream that writes to a file, like fopen.
 auto open_stream(const char* path, const char* mode) -> FILE*;
 /// Returns true if the mode of fopen allows writes.
 constexpr auto writes(std::string_view mode) -> bool { return mode.find_first_of("wa+") != std::string_view::npos; }
-/// Writes to a file of the disk; at the current position if `offset` is negative.
+/// Writes to a file of the disk at `offset`, or at the current position if `offset` is negative.
 auto write_to_disk(int descriptor, std::span<const iovec> parts, std::int64_t offset) -> ssize_t;
 /// Sets the size of a file of the disk.
 auto resize_on_disk(int descriptor, std::int64_t size) -> int;
@@ -70,7 +71,7 @@ auto sync_on_disk(int descriptor, int& status) -> bool;
 /// Reports a change of the names in folders.
 void report_names(word what, disk_change change, std::span<const int> files, std::string_view name,
                   std::string_view other);
-/// Begins a fault, or ends all faults, as the coordinator requests.
+/// Begins a disk fault, or ends all disk faults. Called when the coordinator requests this.
 void set_disk_rule(std::span<const char> data);
 
 }  // namespace sim

@@ -26,7 +26,7 @@ void draw_fault(world_plan& plan, kind fault, chances& seed) {
   std::vector<std::string> names = fault_targets(plan, fault);
   const std::size_t count = fault == kind::cut ? 2 : 1;
   if (names.size() < count) return;
-  // Whole milliseconds, so that the file of a world can contain these times.
+  // Times are whole milliseconds, so that the file of a world can contain them.
   const std::int64_t limit = plan.faults.calm_from_ns != 0 ? plan.faults.calm_from_ns : plan.duration_ns;
   const auto below = [&](std::int64_t bound) {
     return static_cast<std::int64_t>(
@@ -134,7 +134,7 @@ namespace {
 
 using check_of_world = std::function<bool(const world_plan&, const run_options&)>;
 
-/// Removes chosen faults: many at a time, then fewer. Returns whether it has removed some.
+/// Removes faults that the seed has chosen: at first many at a time, then fewer. Returns whether it has removed any.
 auto remove_events(world_plan& plan, const run_options& options, const check_of_world& fails) -> bool {
   bool is_smaller = false;
   for (unsigned count = std::bit_ceil(plan.faults.drawn); count > 0; count /= 2) {
@@ -148,8 +148,8 @@ auto remove_events(world_plan& plan, const run_options& options, const check_of_
   return is_smaller;
 }
 
-/// Finds a smaller budget for a kind of packet faults: the world fails with it, and does not with one fault less. The
-/// first faults of a kind stay the same if its budget becomes smaller.
+/// Finds a smaller budget for one kind of packet faults, such that the world still fails with this budget, but not if
+/// the budget is smaller by one. With a smaller budget, the first faults of the kind stay the same.
 auto lower_budget(const world_plan& plan, run_options& options, std::uint32_t& budget, const check_of_world& fails)
     -> bool {
   const std::uint32_t before = budget;

@@ -1,5 +1,5 @@
-// sim/faults.hpp: the faults that a seed chooses for a world within the budgets of its file, and the smallest list of
-// them with which the seed still fails.
+// sim/faults.hpp: chooses the faults of a world by a seed within the budgets of the world's file, and finds the
+// shortest list of these faults with which the seed still fails.
 #pragma once
 
 #include <sim/world_file.hpp>
@@ -11,19 +11,19 @@
 
 namespace sim {
 
-/// Returns the plan with the faults that the seed chooses as events, and without budgets.
+/// Returns the plan without budgets. The faults that the seed chooses are events of the returned plan.
 auto with_faults(const world_plan& plan, const run_options& options, std::uint64_t seed) -> world_plan;
 
-/// Returns the plan without restarts that do nothing. Faults of a machine may overlap, and then only the first of their
-/// restarts starts its program.
+/// Returns the plan without restarts that do nothing. Faults of a machine may overlap; only the first of their restarts
+/// then starts the machine's program.
 auto without_idle_restarts(world_plan plan) -> world_plan;
 
-/// Removes faults of a world as long as the seed still fails. `fails` runs a world. Returns the world with the fewest
-/// faults; its options contain the seed.
+/// Removes faults of a world as long as the world still fails. `fails` runs a world and returns whether it fails.
+/// `options` contains the seed, and receives the smaller budgets. Returns the world with the fewest faults.
 auto shrink(world_plan plan, run_options& options,
             const std::function<bool(const world_plan&, const run_options&)>& fails) -> world_plan;
 
-/// Returns a world file with the content of a plan. `options` are words of the command line.
+/// Returns the text of a world file with the content of a plan. `options` are options of the command line.
 auto to_toml(const world_plan& plan, const std::vector<std::string>& options) -> std::string;
 
 }  // namespace sim

@@ -46,7 +46,7 @@ class lost_file {
   std::array<char, PATH_MAX> target_{};
 };
 
-/// Adds a name to a folder of the disk by the call `add`.
+/// Calls `add`, which adds a name to a folder, and reports the new name if the folder is on the disk.
 template <typename Add>
 auto add_name(int folder, const char* path, Add add) -> int {
   const folder_entry place(folder, path);

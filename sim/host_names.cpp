@@ -1,5 +1,5 @@
-// sim/host_names.cpp: checks that the name of a machine is a host name which nothing else has, and that its address
-// belongs to one machine.
+// sim/host_names.cpp: checks that the name of a machine is a valid host name that is not used yet, and that its address
+// is the address of a single machine.
 #include <sim/host_names.hpp>
 #include <sim/shared.hpp>
 
@@ -18,7 +18,7 @@ auto to_lower(char letter) -> char {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Compares two host names, in which the case of letters does not matter.
+/// Compares two host names without regard to the case of letters.
 auto is_same_name(std::string_view one, std::string_view other) -> bool {
   return std::ranges::equal(one, other, {}, to_lower, to_lower);
 }

@@ -1,4 +1,4 @@
-// sim/host_names.hpp: checks of the names and addresses of machines.
+// sim/host_names.hpp: declares checks of the names and addresses of machines.
 #pragma once
 
 #include <sim/wire.hpp>
@@ -7,7 +7,8 @@
 
 namespace sim {
 
-/// Parses the address of a machine. Returns false for loopback addresses, and for addresses of all or several machines.
+/// Parses the address of a machine. Returns false for loopback addresses, and for addresses that mean all or several
+/// machines.
 auto parse_host_address(const std::string& text, wire_address& read) -> bool;
 
 /// Returns why a machine cannot have this name, or an empty text. `taken` contains a line NAME=ADDRESS for each name of

@@ -1,4 +1,4 @@
-// sim/journal.cpp: takes back changes of a disk that were not durable when the machine lost its power.
+// sim/journal.cpp: undoes changes of a disk that were not durable when the machine lost its power.
 #include <sim/journal.hpp>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ auto size_of(int file) -> std::uint64_t {
   return ::fstat(file, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
 }
 
-/// Removes a name with all that is below it.
+/// Removes a name and everything below it.
 void remove_tree(int folder, const std::string& name) {  // NOLINT(misc-no-recursion): a folder contains folders
   if (::unlinkat(folder, name.c_str(), 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
   const int opened = ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -58,7 +58,7 @@ void copy_file(int from, int to) {
   }
 }
 
-/// Gives a removed file its name back. A file that has no other name is created again with the same content.
+/// Restores the name of a removed file. A file that has no other name is created again with the same content.
 void restore(int folder, const std::string& name, std::uint32_t mode, const handle* content,
              const std::string& target) {
   if (S_ISDIR(mode)) ::mkdirat(folder, name.c_str(), mode & 07777);
@@ -77,7 +77,7 @@ void restore(int folder, const std::string& name, std::uint32_t mode, const hand
 
 handle::~handle() { ::close(number_); }
 
-/// Returns the file of a descriptor. All changes of one file share one descriptor.
+/// Returns the file of a descriptor. All changes of one file share one descriptor of the coordinator.
 auto journal::keep(int descriptor) -> open_file {
   auto made = std::make_shared<const handle>(descriptor);
   struct stat found{};
@@ -171,7 +171,7 @@ void journal::repeat(const write& change, int file) {
     write_all(file, change.after, change.offset);
 }
 
-/// Repeats a write in part: the seed keeps or drops each sector.
+/// Applies a part of a write again: the seed decides for each sector whether it is kept or dropped.
 void journal::tear(const write& change, int file, chances& seed) {
   const std::uint64_t end = change.offset + change.after.size();
   const bool has_new_size = seed.below(2) == 0;
@@ -214,7 +214,7 @@ void journal::take_back(const renaming& change) {
 
 void journal::lose_power(chances& seed) {
   for (written_file& each : files_) lose_writes(each, seed);
-  // The names change in the order in which a file system writes them: those after one point are lost.
+  // A file system writes changes of names in their order, so all changes after one point are lost.
   const std::uint64_t fate = seed.below(3);
   const std::uint64_t kept = fate == 0 ? 0 : fate == 1 ? names_.size() : seed.below(names_.size() + 1);
   for (std::size_t at = names_.size(); at-- > kept;) take_back(names_[at]);

@@ -1,5 +1,5 @@
-// sim/journal.hpp: the changes of a machine's disk that are not durable yet. A crash of the machine takes some of them
-// back.
+// sim/journal.hpp: stores the changes of a machine's disk that are not durable yet. A crash of the machine undoes some
+// of them.
 #pragma once
 
 #include <sim/links.hpp>
@@ -14,7 +14,7 @@
 
 namespace sim {
 
-/// A file descriptor that is closed at the end.
+/// A file descriptor that the destructor closes.
 class handle {
  public:
   explicit handle(int number) : number_(number) {}
@@ -27,14 +27,15 @@ class handle {
   int number_;
 };
 
-/// The changes of a disk since its files and folders were synced. Each change keeps what is needed to take it back.
+/// The changes of a disk since its files and folders were synced. Each change stores what is needed to undo it.
 class journal {
  public:
   /// Begins to count the changes of a new process.
   void begin_process() { before_process_ = total_; }
   /// Adds a change that the process has reported, with the descriptors of its files.
   void add(const packet& change, std::vector<int> files);
-  /// Loses power: the seed keeps, drops or tears each change that is not durable. All that is left is durable.
+  /// Simulates a loss of power. The seed decides for each change that is not durable whether it is kept, dropped or
+  /// torn. Everything that is left is durable.
   void lose_power(chances& seed);
 
  private:
@@ -43,7 +44,7 @@ class journal {
     file_id id;
     std::shared_ptr<const handle> opened;
   };
-  /// A write to a file, or a change of its size.
+  /// A write to a file, or a change of the file's size.
   struct write {
     std::uint64_t number = 0;
     bool is_resize = false;
@@ -59,7 +60,7 @@ class journal {
     open_file file;
     std::vector<write> writes;
   };
-  /// A change of the names in one folder or two.
+  /// A change of the names in one folder or in two folders.
   struct renaming {
     std::uint64_t number = 0;
     word what = word::disk_add;

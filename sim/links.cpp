@@ -1,5 +1,6 @@
-// sim/links.cpp: sends packets between machines. The packets of a connection stay in order; those that a cut holds back
-// are sent when the link is no longer cut. Datagrams and first packets of connections are lost at a cut.
+// sim/links.cpp: sends packets between machines. The packets of a connection stay in order. If the link is cut, they
+// are held back until the link is no longer cut. Datagrams and the first packets of connections are lost if the link is
+// cut.
 #include <sim/links.hpp>
 
 #include <algorithm>
@@ -187,7 +188,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
     if (what == word::reset || what == word::refused) connections_.erase(number);
     return;
   }
-  // The process has ended. The system of the machine answers for it, unless the machine has no power.
+  // The process has ended, so the simulated system of the machine answers, unless the machine has no power.
   if (!owner_.has_power(receiver.machine)) {
     if (what == word::data || what == word::end) hold(number, side, std::move(arrived));
     return;
@@ -197,7 +198,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
   connections_.erase(number);
 }
 
-/// Keeps a packet that was not acknowledged. The sender gives up after a long time.
+/// Keeps a packet that was not acknowledged. The sender gives up the connection after a long time.
 void links::hold(std::uint64_t number, std::size_t side, packet held) {
   direction& sender = connections_.at(number).sides[side];
   sender.held.push_back(std::move(held));
@@ -229,7 +230,7 @@ void links::send_held() {
   }
 }
 
-/// Sends a message of the simulated system. Cuts do not hold back such messages.
+/// Sends a message of the simulated system. Cuts of links do not hold back such messages.
 void links::tell(machine_number machine, word what, std::uint64_t number, std::int64_t delay) {
   owner_.schedule(owner_.now() + delay, [this, machine, what, number] {
     if (owner_.is_running(machine)) owner_.deliver(machine, {.head = {.what = what, .connection = number}, .data = {}});

@@ -1,5 +1,5 @@
-// sim/links.hpp: the network between the machines of a world: latency, cuts, faults, and the connections of machines
-// that have ended.
+// sim/links.hpp: declares the network between the machines of a world: latency, cuts, faults, and the connections of
+// machines that have ended.
 #pragma once
 
 #include <sim/shared.hpp>
@@ -41,10 +41,10 @@ class link_owner {
   [[nodiscard]] virtual auto find_machine(const wire_address& address) const -> std::optional<machine_number> = 0;
   /// Returns true if a process of the machine runs.
   [[nodiscard]] virtual auto is_running(machine_number machine) const -> bool = 0;
-  /// Returns true if the machine has power, so that its system answers for a process that has ended.
+  /// Returns true if the machine has power. Its simulated system then answers for a process that has ended.
   [[nodiscard]] virtual auto has_power(machine_number machine) const -> bool = 0;
   virtual void deliver(machine_number to, packet delivered) = 0;
-  /// Is called when the seed injects a fault of the network.
+  /// Called when the seed injects a network fault.
   virtual void note_fault(fault kind) = 0;
 
  protected:
@@ -58,24 +58,25 @@ class links {
   /// Sends a packet of a machine to its target.
   void route(machine_number from, packet sent);
 
-  /// Stops all packets in one direction, or lets them pass again.
+  /// Stops all packets in one direction between two machines, or lets them pass again.
   void cut(machine_number from, machine_number to);
   void heal(machine_number from, machine_number to);
 
-  /// Half-closes the connections of a process that has ended by itself.
+  /// Ends the sending side of the connections of a process that has ended by itself.
   void end_process(machine_number machine);
   /// Resets the connections of a process that was killed.
   void reset_process(machine_number machine);
   /// Drops the connections of a machine that has lost its power, without a notice to their other sides.
   void lose_machine(machine_number machine);
-  /// Is called when a machine gets its power back. It then answers packets of its old connections with resets.
+  /// Called when a machine has power again. From then on, the machine answers packets of its old connections with
+  /// resets.
   void return_machine(machine_number machine);
 
   [[nodiscard]] auto faults() const -> const std::array<std::uint32_t, fault_count>& { return faults_; }
   [[nodiscard]] auto packets() const -> std::uint64_t { return packets_; }
 
  private:
-  /// One direction of a connection: `machine` sends.
+  /// One direction of a connection, in which `machine` sends.
   struct direction {
     machine_number machine = 0;
     bool is_alive = true;  ///< the process still has the sending socket

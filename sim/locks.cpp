@@ -1,5 +1,6 @@
-// sim/locks.cpp: mutexes, condition variables and similar types. The state of a lock stays in libc's object, which is
-// tested by its `try` function. A thread that does not get the lock waits in the simulator.
+// sim/locks.cpp: replaces the functions of mutexes, condition variables and similar types. The state of a lock stays in
+// libc's object, which the simulator tests with libc's `try` function. A thread that does not get the lock waits in the
+// simulator.
 #include <sim/real.hpp>
 
 #include <climits>
@@ -9,7 +10,7 @@
 namespace sim {
 namespace {
 
-/// Repeats `attempt` until it returns something other than EBUSY.
+/// Repeats `attempt` until it returns a value other than EBUSY.
 template <typename Attempt>
 auto repeat(call kind, const void* address, nanoseconds deadline, Attempt attempt) -> int {
   point(kind);

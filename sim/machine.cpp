@@ -1,5 +1,5 @@
-// sim/machine.cpp: a machine of a world. It is connected to the coordinator by one socket. It sends packets while it
-// has the token, and reads packets after it was granted the token.
+// sim/machine.cpp: implements a machine of a world. The machine is connected to the coordinator by one socket. It sends
+// packets while it has the token, and reads packets when it is granted the token.
 #include <sim/disk.hpp>
 #include <sim/machine.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 using connections =
     std::map<std::uint64_t, tcp_socket*, std::less<>, arena<std::pair<const std::uint64_t, tcp_socket*>>>;
 
-/// The state of a machine: its grant of the token, and its connections to other machines.
+/// The state of a machine: its current token grant, and its connections to other machines.
 struct machine_state {
   nanoseconds limit = 0;
   std::uint64_t turns = 0;
@@ -73,7 +73,7 @@ auto find_connection(std::uint64_t number) -> tcp_socket* {
   return found == mine().open.end() ? nullptr : found->second;
 }
 
-/// Handles the first packet of a connection. The client sends it again until it has an answer.
+/// Handles the first packet of a connection. The client repeats this packet until it has received an answer.
 void answer_knock(const wire_message& packet) {
   if (find_connection(packet.connection) != nullptr) return send_packet(word::connected, packet.connection);
   const address source = from_wire(packet.source);

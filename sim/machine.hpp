@@ -1,5 +1,5 @@
-// sim/machine.hpp: the functions of a simulated process that is a machine of a world. They pass the token of the world,
-// and packets to and from other machines.
+// sim/machine.hpp: declares the functions of a simulated process that is a machine of a world. They pass the world's
+// token on, and exchange packets with other machines.
 #pragma once
 
 #include <sim/network.hpp>
@@ -13,21 +13,21 @@ namespace sim {
 /// Returns true if the process is a machine of a world, which has a coordinator.
 inline auto in_world() -> bool { return page->wanted.is_machine != 0; }
 
-/// Returns true if the token must be returned to the coordinator. That is the case if the machine has used up its
-/// turns, an event outside of the machine is due, or a packet was sent.
+/// Returns true if the token must be returned to the coordinator. It must be returned if the machine has used up the
+/// turns of its grant, an event outside of the machine is due, or a packet was sent.
 auto is_turn_over() -> bool;
-/// Counts a choice of the next thread.
+/// Counts one turn, which is a choice of the next thread to run.
 void count_turn();
 
-/// Returns the token to the coordinator, and waits for the next grant. Returns the time of the machine at this grant.
+/// Returns the token to the coordinator, and waits for the next grant. Returns the machine's time at this grant.
 auto return_token(std::size_t runnable, nanoseconds deadline) -> nanoseconds;
-/// Delivers the packets that have arrived. Requires that the time was set.
+/// Delivers the packets that have arrived. Requires that the caller has set the machine's time.
 void read_mail();
 
-/// Sends a UDP packet, or a notice about one. Returns false if the process is not a machine of a world.
+/// Sends a UDP packet, or a notice about a UDP packet. Returns false if the process is not a machine of a world.
 auto send_datagram(word what, const address& source, const address& target, bytes data) -> bool;
 
-/// Reports a change of the disk, with descriptors of the changed files. Does not end the turn of the machine.
+/// Reports a change of the disk, with descriptors of the changed files. Does not end the machine's turn.
 void send_change(word what, std::span<const char> data, std::span<const int> files);
 
 /// Opens a connection to another machine, and returns its number.

@@ -1,4 +1,4 @@
-// sim/main.cpp: the command line of braid-sim.
+// sim/main.cpp: parses and runs the command line of braid-sim.
 #include <sim/trace_file.hpp>
 #include <sim/world_run.hpp>
 
@@ -100,7 +100,8 @@ class reader {
  public:
   reader(std::vector<std::string> words, bool has_world) : words_(std::move(words)), has_world_(has_world) {}
 
-  /// Returns the position after the words that were read. The last of them is wrong if there is a problem.
+  /// Returns the position after the words that were read. After an error, the word before this position is the wrong
+  /// one.
   [[nodiscard]] auto position() const -> std::size_t { return position_; }
 
   auto read() -> command_line {
@@ -274,7 +275,7 @@ auto wrong_usage(const std::string& problem) -> int {
   return 2;
 }
 
-/// Finds the first error in the options of a world file for a command, which is `run` or `search`.
+/// Finds the first error in a world file's options for a command. The command is `run` or `search`.
 auto check_options(const std::string& command, const std::vector<std::string>& options) -> sim::option_problem {
   std::vector<std::string> words = {command};
   words.insert(words.end(), options.begin(), options.end());

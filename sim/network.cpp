@@ -1,4 +1,4 @@
-// sim/network.cpp: addresses, packets on their way, and the faults that the seed chooses.
+// sim/network.cpp: implements addresses, packets in transit, and the network faults that the seed chooses.
 #include <sim/machine.hpp>
 #include <sim/network.hpp>
 
@@ -14,7 +14,7 @@ constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 constexpr std::uint16_t first_free_port = 40'000;
 constexpr std::uint16_t last_free_port = 60'999;
 
-/// A partition of the network: packets to or from this port are dropped for some time.
+/// A network partition: packets to or from this port are dropped for some time.
 struct cut {
   std::uint16_t port;
   bool stops_requests;
@@ -65,7 +65,7 @@ void deliver(event& packet) {
   }
 }
 
-/// Returns true if the table of names has this address, so that it belongs to the simulated process.
+/// Returns true if the table of names contains this address, so that the address belongs to the simulated process.
 auto is_named(const address& asked) -> bool;
 
 }  // namespace

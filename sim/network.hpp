@@ -1,4 +1,4 @@
-// sim/network.hpp: the simulated network: addresses, packets, faults, and TCP and UDP sockets.
+// sim/network.hpp: declares the simulated network: addresses, packets, faults, and TCP and UDP sockets.
 #pragma once
 
 #include <sim/descriptors.hpp>
@@ -28,7 +28,8 @@ auto read_address(const sockaddr* from, socklen_t length, int family, address& r
 void write_address(const address& from, int family, sockaddr* to, socklen_t* length);
 auto any_address(int family) -> address;
 auto loopback(bool is_v4) -> address;
-/// Returns the address from which this process sends to another one: the loopback address, or that of the machine.
+/// Returns the address from which this process sends to another address: the loopback address, or the machine's
+/// address.
 auto own_address(const address& target) -> address;
 
 /// A socket option that the program has set. Sockets that a listener accepts inherit it.
@@ -75,7 +76,7 @@ class internet_socket : public object {
   list<option> options_;
 };
 
-/// The kinds of network events: what arrives at a socket.
+/// The kinds of events that can arrive at a socket.
 enum class arrival : std::uint8_t {
   knock,
   connected,
@@ -117,7 +118,7 @@ class tcp_socket final : public internet_socket {
   auto wait_for_client(int descriptor) -> bool;
   auto accept() -> std::shared_ptr<tcp_socket>;
 
-  // Handlers of packets that arrive at this socket.
+  // The functions below handle packets that arrive at this socket.
   void knock();  ///< the first packet of this socket reaches the other side
   void give_up();
   void become_connected();
@@ -128,9 +129,9 @@ class tcp_socket final : public internet_socket {
   void end_input();
   void reset();
 
-  // Functions for packets from other machines of the world.
+  // The functions below handle packets from other machines of the world.
   [[nodiscard]] auto is_full() const -> bool { return accepted_.size() + half_open_.size() > backlog_; }
-  /// Makes the server's side of a connection. The program can accept it when it is established.
+  /// Makes the server's side of a connection. The program can accept the connection when it is established.
   auto welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket*;
   void open_window(std::uint64_t count);
   void time_out();
@@ -160,7 +161,7 @@ class tcp_socket final : public internet_socket {
   void send_bytes(bytes data);
   void send_end() { transmit(arrival::end); }
   void send_reset() { transmit(arrival::reset); }
-  /// Sends something to the other side, in this process or on another machine.
+  /// Sends a packet to the other side, which is in this process or on another machine.
   void transmit(arrival what, bytes data = {});
   void take_input(std::size_t count);
 
@@ -239,11 +240,11 @@ auto latency() -> nanoseconds;
 auto network_chance(std::uint64_t bound) -> std::uint64_t;
 /// Decides whether a fault of this kind happens now, and counts it if so.
 auto happens(fault kind) -> bool;
-/// Returns the time until which packets between a server's port and its clients are dropped, or 0. May start such a
-/// partition.
+/// Returns the time until which packets between a server's port and its clients are dropped, or 0 if they are not
+/// dropped. May start such a partition.
 auto cut_until(std::uint16_t port, bool to_server) -> nanoseconds;
 
-/// A host name of the command line, with its address.
+/// A host name that the command line defines, with its address.
 struct host_name {
   std::string_view name;
   std::string_view text;  ///< the text of the address

@@ -1,5 +1,5 @@
-// sim/numbers.cpp: maps system calls about descriptors, which a program makes by number, to libc's functions with the
-// same arguments.
+// sim/numbers.cpp: replaces syscall(2): if a program makes a system call on descriptors by its number, calls libc's
+// function with the same arguments.
 #include <sim/real.hpp>
 
 #include <type_traits>

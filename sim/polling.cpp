@@ -1,5 +1,5 @@
-// sim/polling.cpp: poll, select and epoll. The simulator stores an epoll instance's registrations of simulated
-// descriptors; the kernel stores those of real descriptors.
+// sim/polling.cpp: implements poll, select and epoll. The simulator stores an epoll instance's registrations of
+// simulated descriptors, and the kernel stores the registrations of real descriptors.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -147,8 +147,8 @@ class epoll final : public object {
     return count;
   }
 
-  /// Returns an open descriptor of the instance. The original descriptor may have been closed while a copy of it is
-  /// still open.
+  /// Returns an open descriptor of the epoll instance. The original descriptor may have been closed while a copy of it
+  /// is still open.
   [[nodiscard]] auto number() const -> int {
     while (find_object(number_).get() != this && descriptors > 0) number_ = number_ > 65'000 ? 0 : number_ + 1;
     return number_;

@@ -1,5 +1,5 @@
-// src/task/blocking_wait.cpp: how a worker waits: it runs other jobs (helping), or passes its worker context to a spare
-// thread.
+// src/task/blocking_wait.cpp: implements how a worker waits: it runs other jobs (helping), or passes its worker context
+// to a spare thread.
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include "../platform/system.hpp"
@@ -44,8 +44,8 @@ struct driven_list {
 };
 constinit never_destroyed<driven_list> made_by;
 
-/// Removes the executors of other threads in the child of a fork. Otherwise a new thread with a reused id would run
-/// jobs of the parent. The list is consistent, because a fork waits for its lock.
+/// Removes the executors of other threads in the child of a fork. Otherwise a new thread with a reused thread id would
+/// run jobs of the parent. The list is consistent, because a fork waits for the list's lock.
 void forget_waits_of_threads() noexcept {
   helps = 0;
   driven_list& list = made_by.value;
@@ -55,8 +55,8 @@ void forget_waits_of_threads() noexcept {
 
 [[maybe_unused]] const int blocking_wait_fork_handler = call_at_fork(nullptr, nullptr, &forget_waits_of_threads);
 
-/// Returns the executor with index `number` among those that the calling thread has created, or an empty id if there
-/// are fewer.
+/// Returns the executor with index `number` among the listed executors that the calling thread has created, or an empty
+/// id if there are fewer.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.value.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.value.lock);
@@ -74,7 +74,7 @@ auto has_stack() noexcept -> bool {
 }
 
 /// Returns whether a waiting worker may run another job. If many jobs are nested already, it may do so only after a
-/// long pause. After such a pause, the wait may need a queued job that no other worker is free to run.
+/// long pause. After such a pause, the worker may be waiting for a queued job that no other worker is free to run.
 auto may_help(duration pause) noexcept -> bool {
   return helps < free_helps || (pause >= max_help_pause && has_stack());
 }
@@ -93,8 +93,8 @@ auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   return ran;
 }
 
-/// Runs other jobs of the worker's executor until `wait` is over. If there are no jobs, it sleeps, and looks for jobs
-/// after pauses of growing length. Returns false at the deadline.
+/// Runs other jobs of the worker's executor until `wait` is over. If there are no jobs, the worker sleeps, and looks
+/// for jobs after pauses of growing length. Returns false at the deadline.
 auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   duration pause = first_pause;
   while (!wait.is_over()) {
@@ -120,8 +120,8 @@ auto sleep_until_over(blocking_wait& wait, std::optional<time_point> deadline) n
 }
 
 /// Waits while other threads may use this worker's context. Runs only `awaited`, the job that this thread waits for (or
-/// null). Leaves other jobs to the other threads, because they may wait for the job that waits here. Returns false at
-/// the deadline.
+/// null). Leaves other jobs to the other threads, because those jobs may wait for the job that is waiting here. Returns
+/// false at the deadline.
 auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {
   spare_threads& others = *self.spares;
@@ -183,8 +183,8 @@ auto poll_any(executor_id where) noexcept -> bool {
   return false;
 }
 
-/// Waits as `block` does, and also runs jobs of executors that must be polled. The thread is not notified of such jobs,
-/// so it polls after pauses.
+/// Waits like `block`, and also runs jobs of executors that must be polled. The thread is not notified of such jobs, so
+/// it polls after pauses.
 auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id executor) noexcept
     -> bool {
   duration pause = first_pause;
@@ -201,7 +201,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
   return true;
 }
 
-/// A wait for an `end_signal`.
+/// A `blocking_wait` that is over when an `end_signal` is set.
 class end_wait final : public blocking_wait {
  public:
   explicit end_wait(end_signal& of) noexcept : signal_(of) {}

@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// A proxy for a job in the executor's queue. When it starts, it makes room for another job.
+/// A proxy for a job in the executor's queue. When the proxy starts, it makes room for another job.
 class bounded_executor::counted_job final : public job {
  public:
   counted_job(bounded_executor& by, job& work) noexcept : job(&act), limit_(&by), work_(&work) {}
@@ -33,8 +33,8 @@ class bounded_executor::counted_job final : public job {
   job* work_;
 };
 
-/// A wait for room for one more job. A thread that arrives while others wait also waits, so that the earlier threads
-/// are not starved.
+/// A `blocking_wait` that is over when the queue has room for one more job. A thread that arrives while others wait
+/// also waits, so that the earlier threads are not starved.
 class bounded_executor::wait_for_room final : public detail::blocking_wait {
  public:
   explicit wait_for_room(bounded_executor& in) noexcept : executor_(&in) {}
@@ -56,7 +56,7 @@ class bounded_executor::wait_for_room final : public detail::blocking_wait {
   bool has_slept_ = false;
 };
 
-/// A wait until the queue contains no job of this executor.
+/// A `blocking_wait` that is over when the queue contains no job of this executor.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
   explicit wait_for_none(bounded_executor& in) noexcept : executor_(&in) {}
@@ -129,8 +129,8 @@ auto bounded_executor::enter() noexcept -> entry {
 }
 
 /// Counts a job that has left the queue. Waiting producers are woken when half of the room is free, so that not every
-/// job wakes a thread. Notifies under the lock, because a thread that waits for the last job may destroy this object
-/// once it gets the lock.
+/// job wakes a thread. Notifies under the lock, because a thread that waits for the last job may destroy this object as
+/// soon as that thread gets the lock.
 void bounded_executor::leave() noexcept {
   const std::lock_guard lock(mutex_);
   --pending_;

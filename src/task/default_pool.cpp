@@ -1,5 +1,5 @@
-// src/task/default_pool.cpp: hooks for the default pool and for observing pools; the runtime library or the program
-// sets them.
+// src/task/default_pool.cpp: stores hooks for the default pool and for observing pools. The runtime library or the
+// program sets the hooks.
 #include <braid/task/detail/default_pool.hpp>
 
 #include "../platform/system.hpp"

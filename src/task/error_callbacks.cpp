@@ -1,5 +1,5 @@
-// src/task/error_callbacks.cpp: the list of error callbacks. A change replaces the list by a copy, so callbacks run
-// without a lock.
+// src/task/error_callbacks.cpp: keeps the list of error callbacks. A change replaces the list by a copy, so callbacks
+// run without a lock.
 #include <braid/task/error_callbacks.hpp>
 
 #include <braid/base/config.hpp>

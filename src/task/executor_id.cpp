@@ -1,4 +1,5 @@
-// src/task/executor_id.cpp: the table of executor ids, and the guard that keeps an executor alive while its id is used.
+// src/task/executor_id.cpp: implements the table of executor ids, and the guard that keeps an executor alive while its
+// id is used.
 #include <braid/task/detail/executor_id.hpp>
 
 #include "../platform/system.hpp"
@@ -37,12 +38,12 @@ struct slot_table {
 constinit detail::never_destroyed<slot_table> slots_of_process;
 constinit thread_local detail::executor_use* innermost_use __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// The id of every destroyed executor. Slots are counted from 1, so slot 0 does not exist.
+/// The id that every executor has once it is destroyed. Slots are counted from 1, so slot 0 does not exist.
 constexpr detail::executor_id of_the_gone(0, 1);
 
-/// Returns the slot with this number. A thread that has the number has seen the slot constructed. Returns null for a
-/// number without a slot. Such a number belongs to `of_the_gone`, or is garbage from the memory of a destroyed
-/// executor.
+/// Returns the slot with this number. Relaxed loads suffice, because a thread that has read the number also sees that
+/// the slot is constructed. Returns null if no slot has this number: the number is that of `of_the_gone`, or garbage
+/// from the memory of a destroyed executor.
 auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
@@ -77,7 +78,8 @@ void give_back(executor_slot& slot) noexcept {
   slot.next_free = std::exchange(slots_of_process.value.free, &slot);
 }
 
-/// Forgets the free slots in the child of a fork, because some may still count a thread of the parent as a user.
+/// Forgets the free slots in the child of a fork, because some of these slots may still count a thread of the parent as
+/// a user.
 void forget_free_slots() noexcept { slots_of_process.value.free = nullptr; }
 
 [[maybe_unused]] const int slot_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_free_slots);
@@ -85,12 +87,12 @@ void forget_free_slots() noexcept { slots_of_process.value.free = nullptr; }
 }  // namespace
 
 /// Assigns the executor an id. If several threads call this at the same time, the slot of one thread is used, and the
-/// others return theirs.
+/// other threads free their slots.
 auto executor::make_id() const -> detail::executor_id {
   executor_slot& slot = take_slot();
   const detail::executor_id made(slot.number, slot.open(const_cast<executor&>(*this)));
   std::uint64_t seen = 0;
-  // edge executor.id: publish the slot; edge executor.id: observe the slot of the thread that was first
+  // edge executor.id: publish the slot; edge executor.id: observe the slot of the first thread
   if (id_.compare_exchange_strong(seen, made.to_word(), acq_rel, acquire)) return made;
   slot.close();
   give_back(slot);
@@ -98,7 +100,7 @@ auto executor::make_id() const -> detail::executor_id {
 }
 
 /// Invalidates the id, and waits for threads that are using the executor. Does not wait for uses on this thread's own
-/// stack, because they end only after this call.
+/// stack, because those uses can only end after this call.
 void executor::retire() noexcept {
   const auto id = detail::executor_id::from_word(id_.exchange(0, relaxed));
   if (!id) return;
@@ -111,8 +113,8 @@ void executor::retire() noexcept {
   give_back(slot);
 }
 
-/// Invalidates the id. If a caller wrongly keeps a reference, the id in the executor's memory refers to no executor. As
-/// long as the memory is not reused, continuations and timers with this id are refused.
+/// Invalidates the id, so that the id in the executor's memory refers to no executor if a caller wrongly keeps a
+/// reference. As long as the memory is not reused, continuations and timers with this id are refused.
 executor::~executor() {
   retire();
   id_.store(of_the_gone.to_word(), relaxed);

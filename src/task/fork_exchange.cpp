@@ -1,4 +1,5 @@
-// src/task/fork_exchange.cpp: the slow paths of fork-join: answering thieves, stealing, and waiting for stolen forks.
+// src/task/fork_exchange.cpp: implements the slow paths of fork and join: answering thieves, stealing, and waiting for
+// stolen forks.
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -41,8 +42,8 @@ auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   return nullptr;
 }
 
-/// Steals the oldest fork from this worker's own deque. It belongs to a job that waits and whose thread has released
-/// the worker context; the job may wait for that fork.
+/// Steals the oldest fork from this worker's own deque. The fork belongs to a job that waits and whose thread has
+/// released the worker context. The job may be waiting for this fork.
 auto fork_exchange::steal_own(worker& self) noexcept -> fork_record* {
   share(self);
   return self.forks.steal();

@@ -1,4 +1,4 @@
-// src/task/future.cpp: the slow paths of futures: several continuations, and waiting.
+// src/task/future.cpp: implements the slow paths of futures: several continuations, and waiting.
 #include <braid/task/detail/future_core.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -38,8 +38,8 @@ auto looks_outside() noexcept -> unsigned {
   return looks;
 }
 
-/// Makes the first call of `looks_outside` when the library is loaded. If a thread made it during a fork, the guard of
-/// the static variable would stay locked in the child.
+/// Calls `looks_outside` for the first time when the library is loaded. If a thread made the first call during a fork,
+/// the guard of the static variable would stay locked in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Polls a future for a short time. Returns true if it has settled.
@@ -124,8 +124,8 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
-/// Waits briefly until this future is the only reference, and returns whether it is. The thread that settled the future
-/// drops its reference a few steps later, and that short delay must not cause a refusal.
+/// Waits briefly until this future is the only reference to the shared state, and returns whether it is. The thread
+/// that settled the future drops its reference a few steps later, and that short delay must not cause a refusal.
 auto future_core::is_alone_soon() const noexcept -> bool {
   // docs/design/constants.md says what this value rests on.
   constexpr duration patience = 100ms;
@@ -137,8 +137,8 @@ auto future_core::is_alone_soon() const noexcept -> bool {
   return true;
 }
 
-/// Waits until all continuations that read the value have returned. An exception is thrown only before the consumer is
-/// registered, so the future is then unchanged.
+/// Waits until all continuations that read the value have returned. The function throws only before it registers the
+/// consumer, so the future is unchanged after an exception.
 void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread also waits for I/O, and a continuation that reads the value has not returned yet");
@@ -146,12 +146,12 @@ void future_core::wait_for_readers() {
   if (try_defer(here)) block_until_set(here.end(), executor_);
 }
 
-/// Defers the notification of a settled future's consumer until all other references are gone. Returns false if they
-/// are gone already.
+/// Defers the notification of a settled future's consumer until all other references are gone. Returns false if all
+/// other references are gone already.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
-  // A relaxed store suffices: the thread that drops the second-to-last reference reads the value, and the next
-  // operation on the count orders it.
+  // A relaxed store suffices: the thread that drops the second-to-last reference reads this value, and the next
+  // operation on the count orders the store before that read.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
   // edge future.reference: both, the readers are done with the value; the last reader sees the consumer
   if (refs_.fetch_add(deferred, acq_rel) != 1) return true;

@@ -1,5 +1,5 @@
-// src/task/job_memory.cpp: free lists of each thread by size class, and central free lists through which threads
-// exchange blocks.
+// src/task/job_memory.cpp: implements free lists of each thread by size class, and central free lists through which
+// threads exchange blocks.
 #include <braid/task/detail/job_memory.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -48,8 +48,8 @@ constexpr std::size_t list_room = 2 * blocks_at_once - 1;
 
 auto count_blocks(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }
 
-/// Removes the newest `wanted` blocks from the list, for another thread. That thread's caches do not contain them, so
-/// each block also points to a later block to prefetch.
+/// Removes the newest `wanted` blocks from the list, for another thread. The other thread's caches do not contain these
+/// blocks, so each block also points to a later block to prefetch.
 auto split(free_list& list, std::size_t wanted) noexcept -> chain {
   chain taken;
   std::array<listed_block*, lead> later{};
@@ -77,7 +77,8 @@ constinit atomic<std::size_t> central_total{0};
 /// Chains of blocks of one size class, which wait for a thread that needs them.
 class central_list {
  public:
-  /// Adds a chain, or frees its blocks if the lists are full. `bytes` is the size of a full chain of this class.
+  /// Adds a chain to the list, or frees the chain's blocks if the lists are full. `bytes` is the size of a full chain
+  /// of this class.
   void give(chain blocks, std::size_t bytes) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -136,8 +137,8 @@ void empty_lists(void* of_thread) noexcept {
 
 const detail::thread_end lists_at_thread_end(&empty_lists);
 
-/// Returns whether the thread has free lists. It has none if no callback can be registered for the end of the thread,
-/// or if it has been called already.
+/// Returns whether the thread has free lists. A thread has no free lists if no callback can be registered for its end,
+/// or if that callback has been called already.
 auto has_lists() noexcept -> bool {
   if (lists_of_thread.state == list_state::live) [[likely]]
     return true;

@@ -1,4 +1,5 @@
-// src/task/job_slab.cpp: the slots of jobs, the queues of jobs, and the threads that run jobs: docs/design/job_slab.md.
+// src/task/job_slab.cpp: implements the slots of jobs, the queues of jobs, and the threads that run jobs
+// (docs/design/job_slab.md).
 #include <braid/task/job_slab.hpp>
 
 #include <braid/base/config.hpp>
@@ -105,8 +106,8 @@ auto job_slab::look_up_context() const noexcept -> slab_context* {
   return detail::known_context.context;
 }
 
-/// Returns whether the calling thread is the slot's bias owner: the thread that has allocated the job and not yet
-/// released it.
+/// Returns whether the calling thread is the slot's bias owner: the thread that has allocated the job and has not
+/// released it yet.
 auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_access {
   const slab_context* const self = find_context();
   const bool own = self != nullptr && self->owns(slot);
@@ -219,7 +220,8 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   if (child == parent) return fail(errc::cycle);
   errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
   if (refused != errc{}) return fail(refused);
-  // The new child keeps the parent from finishing, so the jobs that depend on the parent do not change from here on.
+  // The parent cannot finish before the new child, so the set of jobs that depend on the parent does not change from
+  // here on.
   refused = leads_to(parent.slot_, child.slot_)
                 ? errc::cycle
                 : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
@@ -270,8 +272,8 @@ auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
   return true;
 }
 
-/// Takes a job of this thread's queue. Now and then it takes a shared job first, so that a thread whose own jobs never
-/// end does not starve the shared jobs.
+/// Takes a job from this thread's queue. Occasionally takes a shared job first, so that a thread that always has jobs
+/// of its own does not starve the shared jobs.
 auto job_slab::take_own(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
     return true;
@@ -308,7 +310,7 @@ auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return false;
 }
 
-/// Takes any queued job of any thread. Called by a thread that is about to run or drop all queued jobs.
+/// Takes a queued job from the queue of any thread. Called by a thread that is about to run or drop all queued jobs.
 auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
   if (take_shared(slot)) return true;
   return std::ranges::any_of(contexts_,
@@ -381,8 +383,8 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
     if (parent != no_slot) count_ended_child(parent);
 }
 
-/// Counts an ended child in its parent, and in the parents of the jobs that finish thereby. The chain of first parents
-/// may be long, so it is followed in a loop instead of by recursion.
+/// Counts an ended child in its parent. If the parent finishes as a result, continues with the parent's own parents.
+/// The chain of first parents may be long, so the function uses a loop for it instead of recursion.
 void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);
@@ -432,14 +434,14 @@ void job_slab::work(slab_context& self) noexcept {
   }
 }
 
-/// Polls for a job, `looks` times. Returns earlier if `until` has finished.
+/// Polls for a job up to `looks` times. Returns early if it finds a job or if `until` has finished.
 auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
     -> poll_result {
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return poll_result::finished;
     if (find(self, slot)) return poll_result::job;
-    // If the thread has skipped a victim with short jobs, it pauses longer, because each poll takes a cache line from
-    // the victim.
+    // If the thread has skipped a victim with short jobs, it pauses longer, because each poll moves a cache line away
+    // from the victim.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
   }
@@ -475,8 +477,8 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
   return false;
 }
 
-/// Ends the search of this thread for jobs. Wakes another thread if jobs are queued. The thread that queued them may
-/// have relied on this search, which may have found a different job.
+/// Ends the search of this thread for jobs. Wakes another thread if jobs are queued. The thread that queued these jobs
+/// may have relied on this search, but the search may have found a different job.
 void job_slab::end_search() noexcept {
   if (!sleepers_.end_search()) return;
   barrier_.heavy();
@@ -544,8 +546,9 @@ auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
   return dropped();
 }
 
-/// Runs or drops queued jobs. The caller has queued a job while the slab was being stopped, so perhaps no thread is
-/// left to take it. A caller that runs inside a job does nothing, because it looks at the queues after that job.
+/// Runs or drops queued jobs. Called after a thread has queued a job while the slab was being stopped, because perhaps
+/// no other thread is left to take that job. Does nothing if the calling thread is inside a job, because the thread
+/// looks at the queues after that job.
 void job_slab::finish_late() noexcept {
   const slab_context* const self = find_context();
   if (self != nullptr && self->depth != 0) return;

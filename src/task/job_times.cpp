@@ -54,8 +54,8 @@ struct post_note {
   std::uint64_t weight = 0;
 };
 
-/// All timed jobs of the process, as a hash table by the address of the job. An entry is at most a few positions after
-/// its hash.
+/// All timed jobs of the process, as a hash table by the address of the job. An entry is stored at most a few positions
+/// after the position that its hash selects.
 class note_table {
  public:
   /// Adds an entry for the job. Returns false if there is no free entry.
@@ -71,7 +71,7 @@ class note_table {
   auto take(job& work) noexcept -> post_note {
     entry& found = *find_entry(work);
     const post_note note = found.note;
-    // edge job_times.entry: publish, the entry has been read before another thread reuses it
+    // edge job_times.entry: publish, this thread has read the entry before another thread reuses it
     found.key.store(nullptr, release);
     return note;
   }
@@ -135,7 +135,8 @@ auto job_times::code_of(const job& work) noexcept -> job::act_fn {
   return is_timed(work) ? notes.find(work).act : work.act_;
 }
 
-/// Runs the original function of a timed job, and measures it. The job may be destroyed when its function returns.
+/// Runs the original function of a timed job, and measures its run time. The job may be destroyed when its function
+/// returns.
 void job_times::act(job& work, job::action action) {
   const post_note note = notes.take(work);
   work.act_ = note.act;

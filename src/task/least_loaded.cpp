@@ -1,5 +1,5 @@
-// src/task/least_loaded.cpp: a scheduler that gives a job to the least loaded worker, or to the less loaded of two
-// random workers.
+// src/task/least_loaded.cpp: implements a scheduler that gives a job to the least loaded worker, or to the less loaded
+// of two random workers.
 #include <braid/task/basic_pool.hpp>
 
 #include <braid/base/random.hpp>
@@ -21,8 +21,8 @@ auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
   return chosen;
 }
 
-/// Returns the worker with the lowest load. The search begins with the previously chosen worker, so it is chosen again
-/// if the loads are equal.
+/// Returns the worker with the lowest load. The search begins with the previously chosen worker, so that worker is
+/// chosen again if the loads are equal.
 auto least_loaded::min_of_all() noexcept -> worker& {
   const worker_list& all = contexts_.workers();
   const std::size_t first = last_.load(relaxed);
@@ -47,8 +47,8 @@ auto least_loaded::better_of_two() noexcept -> worker& {
 }
 
 /// Returns whether the victim's jobs have waited for long. Only the monitor compares samples over time. A worker that
-/// was just woken decides by the running job of the victim. So all woken workers help at once instead of after two
-/// intervals.
+/// was just woken decides only by how long the victim's current job has run. So all woken workers help at once, not
+/// after two intervals.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
   if (reason == search::monitor) return contexts_.is_held_up(self, victim);
   return reason == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();

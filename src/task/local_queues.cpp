@@ -1,5 +1,5 @@
-// src/task/local_queues.cpp: the queues of jobs in worker contexts: adding jobs, stealing half of them, and closing the
-// queues.
+// src/task/local_queues.cpp: implements the queues of jobs in worker contexts: adding jobs, stealing half of them, and
+// closing the queues.
 #include <braid/task/detail/local_queues.hpp>
 
 #include <braid/sync/detail/let_others_run.hpp>
@@ -77,8 +77,8 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     count_steal(self);
     return oldest;
   }
-  // The check for an empty inbox costs a few loads. Entering an inbox costs a heavy barrier, which is too expensive for
-  // an empty one.
+  // The check for an empty inbox costs a few loads. Stealing from an inbox costs a heavy barrier, which is too
+  // expensive for an empty inbox.
   if (!victim.box.empty() && self.box.steal_half_from(victim.box, *self.own_producer) != 0) {
     self.idle.should_wake_peer = true;
     count_steal(self);
@@ -102,11 +102,11 @@ auto local_queues::empty() noexcept -> bool {
   return true;
 }
 
-/// Returns whether no job is queued or being moved. A thread that sees a queue without its stolen jobs also sees that
-/// the thief's move had begun; the second read of the count then differs.
+/// Returns whether no job is queued or being moved. If this thread no longer sees stolen jobs in a queue, it also sees
+/// that the thief's move has begun. The second read of the count then differs from the first.
 auto local_queues::is_quiescent() noexcept -> bool {
   if (is_known_quiescent()) return true;
-  // edge local_queues.moved: observe, a job whose move has ended is seen in its new queue
+  // edge local_queues.moved: observe, every job whose move has ended is seen in its new queue
   const std::uint64_t before = moves_.load(acquire);
   if (moving_in(before) != 0 || !empty() || moves_.load(relaxed) / one_begin != before / one_begin) return false;
   quiescent_.store(true, relaxed);
@@ -119,10 +119,10 @@ void local_queues::close() noexcept {
 }
 
 /// Drops all queued jobs. Waits first until no thread moves jobs between queues. Jobs that a queue moves internally are
-/// not missed, because its `empty` counts them.
+/// not missed, because the queue's `empty` counts them.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
-  // edge local_queues.moved: observe, a job whose move has ended is seen in its new queue
+  // edge local_queues.moved: observe, every job whose move has ended is seen in its new queue
   while (moving_in(moves_.load(acquire)) != 0) let_others_run();
   for (const auto& each : workers_) {
     while (!each->queue.empty())

@@ -94,7 +94,7 @@ class observed_executor::seen_job final : public job {
   time_point posted_;
 };
 
-/// A wait until no job of this executor is queued or running.
+/// A `blocking_wait` that is over when no job of this executor is queued or running.
 class observed_executor::wait_for_all final : public detail::blocking_wait {
  public:
   explicit wait_for_all(observed_executor& in) noexcept : executor_(&in) {}
@@ -163,7 +163,8 @@ void observed_executor::begin(const observed_executor::job_report& report) noexc
   call(hooks->on_start, report);
 }
 
-/// Counts an ended job, and then calls the hook. Once the second lock is released, the object may be destroyed.
+/// Counts an ended job, and then calls the hook. The object may be destroyed as soon as this function has released its
+/// second lock.
 void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending ending,
                             const std::exception_ptr& error) noexcept {
   report.ran = ran;

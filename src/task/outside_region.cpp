@@ -77,8 +77,8 @@ class outside_region::offered {
   region_offer* offer_ = nullptr;  // null if an offer was not worth it, was refused, or got no memory
 };
 
-/// Decides how many iterations a single thread runs before it reads the clock. A part takes a measurable time. But it
-/// is small enough that a thread which suddenly becomes slow delays only a small part of the loop.
+/// Decides how many iterations a single thread runs before it reads the clock. Such a part is long enough to be
+/// measured. But it is short enough that a thread that suddenly becomes slow delays only a small part of the loop.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}
@@ -102,9 +102,10 @@ class outside_region::part_size {
   time_point last_;
 };
 
-/// Decides how many iterations each of two threads takes at a time. Each time, one thread fetches a cache line from the
-/// other, and perhaps another line at the border of their parts. So a part is a quarter of the rest, but at least long
-/// enough to hide this cost. It also has a maximum, so that the other thread does not wait long at the end.
+/// Decides how many iterations each of two threads takes at a time. Taking a part costs a thread one cache line that
+/// the other thread has, and perhaps another line at the border of their parts. So a part is a quarter of the remaining
+/// iterations, but at least long enough to hide this cost. A part also has a maximum length, so that the other thread
+/// does not wait long at the end.
 class outside_region::shared_part_size {
  public:
   explicit shared_part_size(time_point begin) noexcept : last_(begin) {}
@@ -164,8 +165,8 @@ auto outside_region::run_alone(time_point begin) -> bool {
   return true;
 }
 
-/// Shares the rest of the loop with a worker. If this thread did little of the work itself, its time says nothing about
-/// the loop, so the next call may begin alone.
+/// Shares the rest of the loop with a worker. If this thread did little of the work itself, its time is no measure of
+/// the whole loop, so the next call may begin alone.
 void outside_region::share() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();
@@ -205,9 +206,9 @@ void outside_region::run_on_workers() {
   });
 }
 
-/// The part of a worker that accepts the offer. It takes the whole rest of the loop, and other workers steal from it,
-/// so the caller takes no more. In a pool of two workers, the worker and the caller take small parts alternately
-/// instead.
+/// Called by the worker that accepts the offer. The worker takes the whole rest of the loop, and other workers steal
+/// from it, so the caller takes no more iterations. In a pool of two workers, the worker and the caller take small
+/// parts alternately instead.
 void outside_region::help() {
   if (pool_.size() > 2) {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));

@@ -51,7 +51,7 @@ void print(std::exception_ptr error, const char* who) noexcept {
   }
 }
 
-/// Returns the single CPU of a worker, if workers are distributed over these CPUs.
+/// Returns the single CPU of a worker if workers are distributed over these CPUs.
 auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
   if (cpus.empty()) return cpus;
   return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
@@ -91,8 +91,8 @@ auto list_victims(const pool::options& options, std::size_t index) -> std::vecto
   return detail::steal_order(topology::read(), cpus, index);
 }
 
-/// The changeable inputs of the default number of workers: BRAID_WORKERS and the affinity mask of the first thread. The
-/// kernel removes CPUs from the mask that are offline or that cgroups do not grant.
+/// The inputs of the default number of workers that may change: BRAID_WORKERS and the affinity mask of the first
+/// thread. The kernel removes CPUs from the mask that are offline or that cgroups do not grant.
 struct worker_count_inputs {
   std::string variable;
   cpu_set mask;
@@ -135,9 +135,9 @@ auto with_worker_total(pool::options options) -> pool::options {
   return options;
 }
 
-/// Returns how often a worker without jobs polls before it sleeps, at about one poll in a microsecond. Returns 0 if the
-/// pool has only one CPU, because polling would keep it from workers with jobs. Reads no files, because the affinity
-/// contains only CPUs that cgroups grant.
+/// Returns how often a worker without jobs polls before it sleeps, at about one poll per microsecond. Returns 0 if the
+/// pool has only one CPU, because polling would keep the CPU from workers with jobs. Reads no files, because the
+/// affinity contains only CPUs that cgroups grant.
 auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
@@ -271,8 +271,8 @@ void pool::work(worker& self) noexcept {
   if (at_work_.fetch_sub(1, acq_rel) == 1) detail::futex_wake(at_work_, INT_MAX);
 }
 
-/// The body of a spare thread, which works in the contexts of workers. If there is no memory for its settings, it runs
-/// without them.
+/// The body of a spare thread, which works in the contexts of workers. If the memory for its settings cannot be
+/// allocated, it runs without these settings.
 void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;
@@ -394,11 +394,11 @@ void pool::drop_pending() noexcept {
 /// dropping.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
-  // edge pool.dropped: observe that the jobs were dropped
+  // edge pool.dropped: observe, the jobs are seen as dropped
   while (const std::uint32_t left = dropping_.load(acquire)) detail::futex_wait(dropping_, left);
 }
 
-/// Waits until the workers have ended. Returns false if they still had work at the deadline. Requires that the
+/// Waits until the workers have ended. Returns false if some workers still had work at the deadline. Requires that the
 /// scheduler is closed.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
   sleepers_->stop(*scheduler_);

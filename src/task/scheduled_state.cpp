@@ -1,4 +1,5 @@
-// src/task/scheduled_state.cpp: the states of scheduled work: waiting for its timer, queued, running and ended.
+// src/task/scheduled_state.cpp: implements the states of scheduled work: waiting for its timer, queued, running and
+// ended.
 #include <braid/task/detail/scheduled_state.hpp>
 
 #include <utility>
@@ -27,8 +28,8 @@ auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
   return false;
 }
 
-/// Arms the timer for the next run. If the due time has passed, uses `time_point::min()` instead, because timers round
-/// the current time up.
+/// Arms the timer for the next run. If the due time has passed, arms the timer for `time_point::min()` instead, because
+/// timers round the current time up.
 auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }
@@ -50,7 +51,8 @@ void scheduled_state::end_as(phase how) noexcept {
   }
 }
 
-/// Ends the work instead of passing it on, and drops the reference. Called by the timer thread or the executor.
+/// Ends the work instead of passing it on to the executor, and drops the reference. Called by the timer thread or the
+/// executor.
 void scheduled_state::give_up(phase from, phase how) noexcept {
   if (try_leave(from)) end_as(how);
   let_go();
@@ -93,7 +95,7 @@ void scheduled_state::after_run() noexcept {
   const time_point now = keeper_->now();
   tick_ = rule_.after(tick_, now);
   auto seen = phase::running;
-  // edge scheduled.captures: publish, a cancel destroys the captures only after this run
+  // edge scheduled.captures: publish, a thread that cancels destroys the captures only after this run
   if (!phase_.compare_exchange_strong(seen, phase::pending, release, relaxed)) {
     end_as(phase::cancelled);
     return let_go();

@@ -1,4 +1,5 @@
-// src/task/shared_timers.cpp: a timer wheel that several threads share under a lock; one thread at a time fires timers.
+// src/task/shared_timers.cpp: implements a timer wheel that several threads share under a lock; one thread at a time
+// fires timers.
 #include <braid/task/detail/shared_timers.hpp>
 
 #include <braid/base/config.hpp>
@@ -68,7 +69,7 @@ auto shared_timers::state::try_arm(timer& item, time_point time) noexcept -> boo
   return true;
 }
 
-/// Returns the current time. After `close` the clock may no longer exist, so the result is then the maximum.
+/// Returns the current time. After `close`, returns the maximum time, because the clock may no longer exist.
 auto shared_timers::state::now() const noexcept -> time_point {
   const std::lock_guard lock(mutex);
   return closed ? time_point::max() : clock.now();
@@ -98,15 +99,15 @@ void shared_timers::state::begin_serving(lock_type& lock) {
   looks_at = time_point::min();
 }
 
-/// Lets another thread fire timers. No notification is needed: `hand_out` has notified the waiting threads, and they
-/// get the lock only after this.
+/// Lets another thread fire timers. No notification is needed: `hand_out` has notified the waiting threads, and these
+/// threads get the lock only after this call.
 void shared_timers::state::end_serving(const std::optional<time_point>& next) noexcept {
   server = std::thread::id();
   looks_at = next.value_or(time_point::max());
 }
 
 /// Calls the timer's function without the lock, because the function may arm and disarm timers. Other threads can begin
-/// to wait only during this call, so they are notified after it.
+/// to wait only during this call, so those threads are notified after it.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

@@ -1,4 +1,4 @@
-// src/task/slab_sleepers.cpp: how the threads of a job slab sleep, and which thread a new job wakes.
+// src/task/slab_sleepers.cpp: lets the threads of a job slab sleep, and decides which thread a new job wakes.
 #include <braid/task/detail/slab_context.hpp>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ void slab_watch::has_stolen(time_point begin) noexcept {
 }
 
 /// Returns whether this thread may steal jobs again. If the last stolen jobs took less time to run than to steal, their
-/// owner would have finished them sooner. After each such attempt the pause grows, until an attempt pays off.
+/// owner would have finished them sooner. After each such attempt the pause before the next one grows, until an attempt
+/// pays off.
 auto slab_watch::pays(time_point now) noexcept -> bool {
   if (stole_ != time_point()) {
     const bool paid = now - stole_ > 2 * way_;
@@ -95,8 +96,8 @@ void slab_sleepers::list(slab_context& self) noexcept {
 }
 
 /// Removes a thread from the list of sleeping threads, and counts it as searching. If another thread has removed it in
-/// order to wake it, that thread has also counted it. In that case the permit of the wake stays unused. It may end a
-/// later sleep early, which costs one poll.
+/// order to wake it, that thread has also counted it. In that case the permit of that wake-up stays unused. The permit
+/// may end a later sleep early, which costs one poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

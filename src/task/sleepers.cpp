@@ -3,15 +3,16 @@
 
 namespace braid::detail {
 
-/// Wakes a worker for a new job if necessary. The worker whose queue holds the job must not fall asleep. Another worker
-/// is woken if the job is urgent, or if no monitor would notice that a long job delays it.
+/// Wakes a worker for a new job if necessary. The worker whose queue holds the job is woken if it is about to fall
+/// asleep. Otherwise another worker is woken if the job is urgent, or if there is no monitor that would notice that a
+/// long job delays the new job.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
   if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;
   if (!someone_searches()) wake_one();
 }
 
-/// Returns whether a worker is searching for jobs. If the result is true, the caller has read the count before the
+/// Returns whether a worker is searching for jobs. If the result is true, the caller has read the count before that
 /// search ended, so the last poll of the search finds the caller's new job.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
@@ -37,8 +38,8 @@ void sleepers::call_others(worker& self, scheduler_base& jobs) noexcept {
   if (wake_one()) count_one(self.counters.wakes_of_own);
 }
 
-/// Puts a worker to sleep if there are no jobs. A worker is unparked only if it was claimed, and a claimed worker parks
-/// until the permit arrives. So no permit is left over.
+/// Puts a worker to sleep if there are no jobs. A worker is unparked only if it was claimed, and a claimed worker stays
+/// parked until it receives the permit. So no permit is left over.
 auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   if (is_quiescent()) return leave(self);
   idle_.advertise(self.index);
@@ -64,7 +65,7 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
 }
 
 /// Ends a worker of a quiescent pool. The queues are known to be empty, so they are not polled again. The worker sees
-/// all writes before the stop, as it would after a poll.
+/// all writes that precede the stop, as it would after a poll.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
@@ -76,8 +77,8 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
 }
 
 /// Sleeps until the worker is claimed or has work. One sleeping worker is the monitor (Go's sysmon): it wakes at
-/// intervals and checks whether a long job delays the jobs queued after it. Being claimed, or work of the driver, does
-/// not postpone the next check.
+/// intervals and checks whether a long job delays the jobs queued after it. The monitor's next check is not postponed
+/// if the monitor is claimed or the driver has work for it.
 auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool has_monitor = try_monitor(jobs);
   if (has_monitor && self.idle.monitor_due == time_point())
@@ -103,8 +104,8 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   return wake_cause::monitored;
 }
 
-/// Returns whether an awake worker must check for long jobs. Each worker that stays awake for long makes this check
-/// itself, without being the monitor.
+/// Returns whether an awake worker must check for long jobs. A worker that stays awake for long makes this check
+/// itself, even if it is not the monitor.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
   if (self.idle.monitor_due == time_point()) self.idle.monitor_due = now + monitor_interval;
@@ -114,7 +115,8 @@ auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
 }
 
 /// Ends the role of the monitor. Other threads may have relied on this monitor to find their jobs. The next poll finds
-/// those jobs: this worker's own poll or, if it must first do other work, the poll below, which wakes other workers.
+/// those jobs. It is this worker's own poll or, if this worker must do other work first, the poll below, which wakes
+/// other workers.
 void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
   monitoring_.store(0, relaxed);
   barrier_.heavy();
@@ -129,9 +131,10 @@ auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// Returns whether all workers were idle during the whole poll of the queues. Therefore it checks that they are idle
-/// before and after the poll. Without the check after the poll, a worker that has announced its sleep could take a job
-/// before the poll reaches its queue, and could post another job to a queue that was already polled.
+/// Returns whether all workers were idle during the whole poll of the queues. For this, the function checks that the
+/// workers are idle both before and after the poll. Without the check after the poll, a worker that has announced its
+/// sleep could take a job before the poll reaches its queue, and could post another job to a queue that was already
+/// polled.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
@@ -147,7 +150,8 @@ void sleepers::wait_idle(scheduler_base& jobs) noexcept {
 }
 
 /// Marks the stopping pool as quiescent if no job is left. One worker does this for all, because each poll reads the
-/// queues of all workers. If all workers were idle during an ordinary poll, no thread has moved jobs either.
+/// queues of all workers. If all workers were idle during an ordinary poll, no thread has moved jobs between queues
+/// either.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
   // edge sleepers.stopping: publish all writes before the stop, for workers that leave without a poll

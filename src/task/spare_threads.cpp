@@ -1,4 +1,5 @@
-// src/task/spare_threads.cpp: spare (compensating) threads: passes a worker context between threads while jobs block.
+// src/task/spare_threads.cpp: implements spare (compensating) threads: passes worker contexts between threads while
+// jobs block.
 #include <braid/task/detail/spare_threads.hpp>
 
 #include "../platform/system.hpp"
@@ -77,8 +78,8 @@ auto spare_threads::try_release(worker& self) noexcept -> bool {
   return left;
 }
 
-/// Passes the worker context to another thread. Prefers a thread that waits for its context, because that needs no
-/// spare thread.
+/// Passes the worker context to another thread. Prefers a thread that waits for its worker context, because then no
+/// spare thread is needed.
 auto spare_threads::hand_over(worker& self, spare_list& done) noexcept -> bool {
   const std::lock_guard lock(mutex_);
   done.swap(ended_);
@@ -200,7 +201,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   }
 }
 
-/// Ends all spare threads. A thread that has just passed its context on sees `ends` as well.
+/// Ends all spare threads. A thread that has just passed its worker context on sees `ends` as well.
 void spare_threads::join() noexcept {
   spare_list last;
   {

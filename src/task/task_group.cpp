@@ -23,8 +23,8 @@ auto executor_of_thread() -> executor& {
   return detail::default_pool();
 }
 
-/// A function of a group in the queue of an executor. If the executor drops it, the destructor reports that to the
-/// group.
+/// A job that runs a function of a group on an executor. If the executor drops the job, the destructor reports that to
+/// the group.
 class posted_task {
  public:
   explicit posted_task(detail::group_task& task) noexcept : task_(&task) {}

@@ -1,4 +1,5 @@
-// src/task/threadless.cpp: executors without threads: jobs run on the thread that posts them, polls or waits.
+// src/task/threadless.cpp: implements executors without threads, whose jobs run on the thread that posts them, polls or
+// waits.
 #include <braid/task/detail/threadless.hpp>
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -158,7 +159,7 @@ auto manual_executor::try_post(job& work, priority level) noexcept -> bool {
   return normal_.try_push(work);
 }
 
-/// Returns the next job in the order that `priority` describes, or null.
+/// Removes and returns the next job in the order that `priority` describes, or returns null.
 auto manual_executor::take() noexcept -> job* {
   if (consecutive_high_ < detail::max_consecutive_high) {
     if (job* const urgent = high_.pop(); urgent != nullptr) {

@@ -33,7 +33,7 @@ auto detail::timers_of_process() -> shared_timers& {
   if (known != nullptr) return *known;
   timer_thread::options usual;  // named, because g++ 12 considers members of a temporary uninitialised
   auto mine = std::make_unique<timer_thread>(std::move(usual));
-  // edge scheduled.timers: both, a thread that finds the timers sees them constructed
+  // edge scheduled.timers: both, a thread that finds the shared timers sees them constructed
   if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return *mine.release();
   return *known;
 }

@@ -1,4 +1,4 @@
-// src/task/work_stealing.cpp: the work-stealing scheduler: in which order a worker tries its victims.
+// src/task/work_stealing.cpp: implements the work-stealing scheduler: the order in which a worker tries its victims.
 #include <braid/task/basic_pool.hpp>
 
 namespace braid {

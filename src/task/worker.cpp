@@ -1,4 +1,4 @@
-// src/task/worker.cpp: access to the worker context of the calling thread.
+// src/task/worker.cpp: stores and returns the worker context of the calling thread.
 #include <braid/task/worker.hpp>
 
 #include "../platform/system.hpp"

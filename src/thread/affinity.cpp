@@ -17,7 +17,7 @@ auto only_allowed(const topology& machine, const cpu_set& cpus) -> result<cpu_se
   return allowed;
 }
 
-/// Returns a list of `count` items. Starts again with the first item after the last.
+/// Returns a list of `count` items, which repeats the given items in their order.
 auto repeated(const std::vector<unsigned>& items, std::size_t count) -> std::vector<unsigned> {
   std::vector<unsigned> all;
   all.reserve(count);

@@ -1,4 +1,4 @@
-// src/thread/allowed_cpus.cpp: finds the CPUs that affinity mask, cpuset and the list of online CPUs allow.
+// src/thread/allowed_cpus.cpp: finds the CPUs that the affinity mask, the cpuset and the list of online CPUs allow.
 #include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
@@ -41,7 +41,7 @@ auto mask_in_status(const fs::path& root) -> std::optional<cpu_set> {
   return std::nullopt;
 }
 
-/// Returns every set of CPUs that limits this process. The affinity mask comes first.
+/// Returns every set of CPUs that limits this process. The affinity mask is the first item.
 auto read_limits(const fs::path& root) -> std::vector<named_set> {
   std::vector<named_set> limits;
   if (detail::is_this_machine(root))

@@ -24,7 +24,7 @@ using detail::under;
 
 enum class version : std::uint8_t { v1, v2 };
 
-/// The mount point of a hierarchy, and the cgroup that is visible there.
+/// A mounted cgroup hierarchy: its mount point, and the cgroup that is visible there.
 struct mount {
   version kind = version::v2;
   std::string controllers;  // options of the file system, including the controllers of version 1
@@ -32,14 +32,14 @@ struct mount {
   fs::path point;
 };
 
-/// One line of /proc/self/cgroup: a cgroup that the process belongs to.
+/// A parsed line of /proc/self/cgroup, which names a cgroup that the process belongs to.
 struct membership {
   version kind = version::v2;
   std::string controllers;
   fs::path path;
 };
 
-/// The folder of a cgroup, `point / below`. Its parents up to `point` are cgroups as well.
+/// The folder of a cgroup, `point / below`. The folder's parents up to `point` are cgroups as well.
 struct cgroup_location {
   version kind = version::v2;
   fs::path point;
@@ -131,7 +131,7 @@ auto usual_locations(const membership& of, std::string_view controller) -> std::
 }
 
 /// Returns the possible folders of a cgroup. In a container, the mount may show only a part of the hierarchy, and the
-/// cgroup's path may be outside of it; the mount point itself is then used.
+/// cgroup's path may be outside of that part. Then the mount point itself is used.
 auto find_locations(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;

@@ -1,5 +1,5 @@
-// src/thread/chaos.cpp: perturbs schedules in tests: a thread that changes the affinity and nice values of others and
-// restores them.
+// src/thread/chaos.cpp: perturbs schedules in tests. A thread changes the affinity and nice values of other threads,
+// and restores them later.
 #include <braid/thread/chaos.hpp>
 
 #include <braid/sync/atomic.hpp>
@@ -34,8 +34,8 @@ auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
 
 auto to_nice(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
 
-/// Returns whether a larger nice value can be reset to this one. Tries it on the calling thread, which may keep the
-/// larger value.
+/// Returns whether the system permits lowering a larger nice value to this value. Tries it on the calling thread; if
+/// the system refuses, the thread keeps the larger value.
 auto can_return_to(nice_value nice) -> bool {
   return this_thread::set_nice(to_nice(nice.value() + 1)) && this_thread::set_nice(nice);
 }
@@ -68,8 +68,8 @@ namespace {
 
 auto has_ended(std::error_code error) -> bool { return error == std::errc::no_such_process; }
 
-/// Sets a thread's setting to `wanted`, unless other code has changed it since the last time. Returns false if the
-/// system refuses.
+/// Sets a thread's setting to `wanted`, unless other code has changed the setting since the last call. Returns false if
+/// the system refuses.
 template <typename T, typename Get, typename Set>
 auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set)
     -> bool {

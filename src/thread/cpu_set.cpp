@@ -1,5 +1,5 @@
-// src/thread/cpu_set.cpp: sets of CPUs as bitmaps. Trailing zero words are removed, so that equal sets have equal
-// words.
+// src/thread/cpu_set.cpp: implements sets of CPUs as bitmaps. Trailing zero words are removed, so that equal sets have
+// equal words.
 #include <braid/base/config.hpp>
 #include <braid/thread/cpu_set.hpp>
 

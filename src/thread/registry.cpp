@@ -1,4 +1,4 @@
-// src/thread/registry.cpp: thread registries, their observers, and the default registry of the process.
+// src/thread/registry.cpp: implements thread registries, their observers, and the default registry of the process.
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
@@ -28,7 +28,7 @@ void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
 
 [[maybe_unused]] const int registry_fork_handler = call_at_fork(nullptr, nullptr, &count_fork);
 
-/// Prints the exception of a hook. The caller is in an exception handler.
+/// Prints the exception of a hook. Must be called in an exception handler.
 void report_hook_exception() noexcept {
   try {
     throw;

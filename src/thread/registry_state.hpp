@@ -1,4 +1,4 @@
-// src/thread/registry_state.hpp: the data that all handles of a thread registry share.
+// src/thread/registry_state.hpp: declares the data that all handles of a thread registry share.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
@@ -14,13 +14,14 @@
 
 namespace braid::detail {
 
-/// An entry of a thread registry. The thread's registration owns it, and it is in the list as long as the registration
-/// exists.
+/// An entry of a thread registry. The thread's registration owns the entry, and the entry is in the list as long as the
+/// registration exists.
 struct registered_thread_node : list_hook {
   thread_entry entry;
 };
 
-/// The hooks of one observer. It counts running calls, so that the observer's destructor can wait for them.
+/// The hooks of one observer. The object counts the running calls of its hooks, so that the observer's destructor can
+/// wait for them.
 struct observer {
   explicit observer(registry_observer::hooks called) : hooks(std::move(called)) {}
 

@@ -1,5 +1,5 @@
-// src/thread/steal_order.cpp: orders a worker's victims by the caches and NUMA nodes that their CPUs share with its
-// own.
+// src/thread/steal_order.cpp: orders a worker's victims by the caches and NUMA nodes that their CPUs share with the
+// worker's CPU.
 #include <braid/base/config.hpp>
 #include <braid/thread/detail/steal_order.hpp>
 

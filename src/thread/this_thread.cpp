@@ -1,5 +1,5 @@
-// src/thread/this_thread.cpp: changes settings of the calling thread. In system calls, the id 0 means the calling
-// thread.
+// src/thread/this_thread.cpp: changes settings of the calling thread. The functions of thread_calls.hpp interpret the
+// id 0 as the calling thread.
 #include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"

@@ -43,8 +43,8 @@ class attributes {
 
 }  // namespace
 
-/// The input of a new thread and its report. The object is on the stack of the creating thread, which waits for the
-/// report.
+/// The input of a new thread, and the report that the thread fills in. The object is on the stack of the creating
+/// thread, which waits for the report.
 struct thread::beginning {
   thread::options options;
   std::unique_ptr<detail::thread_body> body;
@@ -139,7 +139,7 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
     run(*static_cast<beginning*>(argument));
     return nullptr;
   };
-  // The setting is recorded before the thread starts, because a failed allocation can still be reported here.
+  // The setting is recorded before the thread starts, so that a failed allocation can still be reported.
   first.report.add(settings_report::setting::stack_size, {});
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));

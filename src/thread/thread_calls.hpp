@@ -1,4 +1,5 @@
-// src/thread/thread_calls.hpp: system calls that read and change a thread by its id; 0 is the calling thread.
+// src/thread/thread_calls.hpp: declares functions that read and change the settings of a thread by its id. The id 0
+// means the calling thread.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -15,8 +16,8 @@
 namespace braid::detail {
 
 /// Checks the name of a thread.
-/// Errors: invalid_argument for a name with more than 15 bytes or a zero byte, because the system would cut it without
-/// an error.
+/// Errors: invalid_argument for a name with more than 15 bytes or a zero byte, because the system would truncate such a
+/// name without an error.
 auto check_name(std::string_view name) -> result<void>;
 
 /// Sets the name of the calling thread.

@@ -10,8 +10,8 @@
 namespace braid {
 namespace {
 
-/// Returns the data of the first source that reports a CPU. `reason` of the result begins with the errors of the
-/// earlier sources.
+/// Returns the data of the first source that reports a CPU. The member `reason` of the result begins with the errors of
+/// the earlier sources.
 auto first_answer(const std::filesystem::path& root, topology_source first) -> detail::topology_draft {
   detail::topology_draft draft;
   if (first == topology_source::nothing) draft.reason = "no source was asked";

@@ -8,15 +8,16 @@
 namespace braid::detail {
 namespace {
 
-/// The limit between kinds of cores, as a fraction of the fastest core's capacity; slower cores are `efficiency` cores.
-/// Equal cores differ by a few percent in their highest clock rate, different kinds by a fifth or more.
+/// The limit between two kinds of cores, as a fraction of the fastest core's capacity. Cores below this limit are
+/// `efficiency` cores. The highest clock rates of equal cores differ by a few percent; those of different kinds of
+/// cores differ by a fifth or more.
 constexpr double alike_from = 0.85;
 
 /// The distances that the kernel assumes if the firmware reports no distances.
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 
-/// For each CPU, the index of its group.
+/// The index of the group of each CPU.
 using positions = std::map<unsigned, unsigned>;
 
 auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {
@@ -67,7 +68,7 @@ class settlement {
     return id;
   }
 
-  /// Assigns each CPU to its package. All CPUs without a reported package share one.
+  /// Assigns each CPU to its package. All CPUs without a reported package are assigned to one additional package.
   void place_packages() {
     const unsigned unknown = free_package();
     std::map<unsigned, unsigned> position_of_id;

@@ -21,7 +21,7 @@ constexpr const char* library_name = "libhwloc.so.15";
 static_assert(HWLOC_API_VERSION >> 16U == 2,
               "other major versions of hwloc have another library name and other structures");
 
-/// Pointers to the functions of hwloc, with the types of their declarations.
+/// Pointers to the functions of hwloc that are called. Their types are those of hwloc's declarations.
 struct hwloc_calls {
   decltype(&::hwloc_get_api_version) get_api_version = nullptr;
   decltype(&::hwloc_topology_init) init = nullptr;
@@ -50,7 +50,7 @@ auto find_all(void* library, hwloc_calls& calls) -> bool {
 
 using loaded_hwloc = std::expected<hwloc_calls, std::string>;
 
-/// Loads hwloc. It is never unloaded, because threads may use it until the process exits.
+/// Loads hwloc. The library is never unloaded, because threads may use it until the process exits.
 auto load_hwloc() -> loaded_hwloc {
   const std::string name = library_name;
   void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
@@ -114,7 +114,7 @@ class foreign_topology {
   bool loaded_ = false;
 };
 
-/// Stores the CPUs of each hwloc object of the type in `member` of all its CPUs.
+/// For each hwloc object of the type, stores the set of its CPUs in `member` of each of these CPUs.
 void add_groups(const foreign_topology& from, hwloc_obj_type_t type, cpu_set cpu_claim::* member,
                 topology_draft& draft) {
   from.for_each(type, [&](unsigned, const cpu_set& cpus) {

@@ -22,7 +22,7 @@ auto numbered(const fs::path& folder, std::string_view name, unsigned number) ->
   return folder / (std::string(name) + std::to_string(number));
 }
 
-/// Returns the CPUs listed in one of two files. Newer kernels have the first file, older kernels the second.
+/// Returns the CPUs listed in the file `newer`, which newer kernels have, or else in the file `older`.
 auto cpus_in_either(const fs::path& newer, const fs::path& older) -> cpu_set {
   auto cpus = cpus_in(newer);
   return (cpus ? cpus : cpus_in(older)).value_or(cpu_set());
@@ -47,7 +47,8 @@ auto claim_in(const fs::path& folder) -> cpu_claim {
   return claim;
 }
 
-/// Reads the capacity of every CPU from `file`. If the number is missing for any CPU, stores nothing and returns false.
+/// Reads the capacity of every CPU from `file`. If the capacity of any CPU is missing, stores nothing and returns
+/// false.
 auto add_capacities_from(const fs::path& root, const char* file, topology_draft& draft) -> bool {
   std::map<unsigned, unsigned long> found;
   for (const unsigned cpu : draft.online) {

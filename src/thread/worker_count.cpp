@@ -1,4 +1,5 @@
-// src/thread/worker_count.cpp: the default number of workers, from BRAID_WORKERS, the allowed CPUs and the CPU quota.
+// src/thread/worker_count.cpp: computes the default number of workers from BRAID_WORKERS, the allowed CPUs and the CPU
+// quota.
 #include <braid/base/detail/number_in.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/allowed_cpus.hpp>

@@ -52,7 +52,7 @@ void tick_line::move_to_now(const trace_clock& clock) noexcept {
 }
 
 auto tick_line::nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t {
-  // The subtraction is sign-extended from 56 bits, because a record stores only the low 56 bits of the counter.
+  // The difference is sign-extended from 56 bits, because a record stores only the low 56 bits of the counter.
   const auto since = static_cast<double>(static_cast<std::int64_t>((ticks - first_ticks_) << 8U) >> 8);
   return first_ns_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(since * ns_per_tick_));
 }
@@ -136,7 +136,7 @@ void trace_encoder::mark(thread& thread, std::uint64_t ns, std::string text) {
 }
 
 /// Writes the change of a task's state. A new state ends the previous one. Records of different threads are not written
-/// in the order of time, so each record is written completely by itself.
+/// in the order of their times, so each record is written without reference to earlier ones.
 void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number,
                          std::uint32_t state) {
   if (is_full()) {
@@ -155,7 +155,7 @@ void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, st
   }
 }
 
-/// Writes one event. Once the file has its maximum size, only the ends of open slices are written.
+/// Writes one event. Once the file has reached its maximum size, only the ends of open slices are written.
 void trace_encoder::emit(thread& thread, std::uint64_t when, const trace_event& what) {
   using event = trace_event::kind;
   const bool is_end = what.what == event::end;

@@ -17,18 +17,18 @@
 
 namespace braid::detail {
 
-/// A linear conversion of ticks to nanoseconds since the machine started. It is measured once, so that an error shifts
-/// all times equally.
+/// A linear conversion of ticks to nanoseconds since the machine started. The conversion is measured once, so that an
+/// error shifts all times equally.
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
-  /// Creates the conversion from values that another process has measured.
+  /// Creates the conversion from values that another process has measured and stored.
   tick_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept
       : first_ticks_(first_ticks), first_ns_(first_ns), ns_per_tick_(ns_per_tick) {}
 
   /// Measures the speed of the clock since construction, which is usually ten milliseconds ago, or less in a short
   /// program.
-  /// Blocks: for a millisecond if less time has passed.
+  /// Blocks: for a millisecond if less than that has passed since construction.
   void measure(const trace_clock& clock);
   [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
   /// Restarts the conversion at the current time, with the speed measured since construction, because clocks drift
@@ -49,7 +49,7 @@ class tick_line {
   double ns_per_tick_ = 0;  // 0: not yet measured
 };
 
-/// A process that has ended and whose trace must be completed.
+/// Data about a process that has ended and whose trace must be completed.
 struct left_process {
   std::uint64_t id = 0;
   std::function<std::string(std::uint64_t address)> text_at;    ///< returns the text of a name
@@ -66,7 +66,7 @@ struct trace_output {
   std::optional<left_process> of = {};                       ///< the traced process, if it is not this one
 };
 
-/// An encoder of records. It replaces the addresses in records by names, and ticks by nanoseconds.
+/// Encodes records as Perfetto events. Replaces the addresses in records by names, and ticks by nanoseconds.
 /// Threads: one. Errors: std::bad_alloc; std::system_error if the file accepts no more data.
 class trace_encoder {
  public:
@@ -89,7 +89,7 @@ class trace_encoder {
   /// Continues the track of a thread that is already partly in the file. Called in place of `begin`, before any call of
   /// `begin`.
   void go_on(thread& thread, const ring_state& from);
-  /// Begins the track of a task that was in this state before the first record.
+  /// Begins the track of a task that was in the given state before its first record.
   void begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& thread, std::uint64_t ns, std::string text);
   /// Notes in the file that `records` records of the thread are missing before this point.
@@ -124,7 +124,8 @@ class trace_encoder {
   std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // tasks with a track that have begun and not ended
 };
 
-/// Returns the name of a thread. If the thread has ended, the name is read from its ring, otherwise from the system.
+/// Returns the name of a thread. The name of an ended thread is read from its ring, and the name of a running thread
+/// from the system.
 [[nodiscard]] auto thread_name(const thread_ring& ring, bool has_ended) -> std::string;
 
 }  // namespace braid::detail

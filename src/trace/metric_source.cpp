@@ -1,4 +1,4 @@
-// src/trace/metric_source.cpp: the list of all objects of the process that export metrics.
+// src/trace/metric_source.cpp: keeps a list of all objects of the process that export metrics.
 #include <braid/trace/detail/metric_source.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>

@@ -94,7 +94,7 @@ void metric_writer::add(std::span<const metric> all) {
   }
 }
 
-/// Appends one line. The bound of a bucket is its last label; it is empty for other samples.
+/// Appends one line. Writes `bound`, the upper bound of a bucket, as the last label unless it is empty.
 void metric_writer::append_sample(std::string_view suffix, std::span<const label> labels, std::string_view bound,
                                   std::string_view value) {
   (text_ += sample_) += suffix;

@@ -1,5 +1,5 @@
-// src/trace/perfetto.cpp: writes the messages of Perfetto's TracePacket that a trace needs, by the numbers of their
-// fields.
+// src/trace/perfetto.cpp: writes the parts of Perfetto's TracePacket messages that a trace needs. Fields are identified
+// by their numbers.
 #include <braid/trace/detail/perfetto.hpp>
 
 #include <algorithm>
@@ -57,8 +57,8 @@ void perfetto_writer::packet() {
   packet_.clear();
 }
 
-/// Returns the track of the process that was begun last. Tracks of other processes are far from those of the first one,
-/// so that their numbers differ from all other tracks.
+/// Returns the track of the process that was begun last. The track numbers of each further process are far from those
+/// of the first process, so that they differ from the numbers of all other tracks.
 auto perfetto_writer::process_track() const noexcept -> std::uint64_t {
   return first_process_track + (processes_ > 1 ? (processes_ - 1) << 48U : 0);
 }

@@ -168,7 +168,7 @@ void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t n
   if (is_before(now, forget_at_)) return;
   forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
   // The state of an ended task is kept for twice the recorded time, because another thread may still have an older
-  // record of it. No chunk covers more than the recorded time.
+  // record of this task. No chunk covers more than the recorded time.
   const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
   std::erase_if(states_, [&](const auto& entry) {
     const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);
@@ -230,7 +230,7 @@ auto flight_recorder::read(std::string_view reason, std::uint64_t asked, std::ui
   return bytes;
 }
 
-/// Selects the records of a thread: all stored ones, or those from the time `from` on, in ticks.
+/// Selects all stored records of a thread, or only the records from the time `from` on, which is in ticks.
 auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
     -> thread_part {
   thread_part out{.of = &state, .before = state.dropped, .is_all = !from};
@@ -280,7 +280,7 @@ void flight_recorder::encode(trace_encoder& encoder, std::string_view reason, st
 }
 
 /// Writes the selected records of a thread. Empties the rings between two chunks, so that fewer new records are lost
-/// during the write. New records go to later chunks, or to the end of the last one.
+/// during the write. The new records are added to later chunks, or to the end of the last chunk.
 void flight_recorder::encode_thread(trace_encoder& encoder, trace_encoder::thread& out, const thread_part& part) {
   thread_state& of = *part.of;
   const std::size_t chunks = of.chunks.size();

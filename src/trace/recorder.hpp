@@ -1,5 +1,5 @@
-// src/trace/recorder.hpp: the flight recorder: stores the trace of the last seconds, and writes it to a file on
-// request.
+// src/trace/recorder.hpp: declares the flight recorder, which stores the trace of the last seconds, and writes it to a
+// file on request.
 #pragma once
 
 #include "encoder.hpp"
@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// The flight recorder: the work of the writer thread if only the last seconds of the trace are stored. Records stay
+/// The flight recorder. The writer thread uses it if only the last seconds of the trace are stored. Records stay
 /// unchanged in memory until a file is requested. When records are dropped, their open slices and the states of tasks
 /// are remembered. So a file also contains the start of everything that was in progress.
 /// Threads: one. Errors: std::bad_alloc.
@@ -26,14 +26,14 @@ class flight_recorder {
   flight_recorder(const flight_recorder&) = delete;
   auto operator=(const flight_recorder&) -> flight_recorder& = delete;
 
-  /// Moves all new records from the rings of threads, and drops records that were too old at `now`, in ticks. Returns
-  /// whether there were new records.
+  /// Moves all new records from the rings of threads, and drops records that are too old at the time `now`, which is in
+  /// ticks. Returns whether there were new records.
   auto take_new(std::uint64_t now) -> bool;
-  /// Writes the next of the files FILE.1 to FILE.10, and then FILE.1 again. Reports the file on stderr. Ignores a
-  /// request during the time that the last file covers, unless `by_hand`. `asked_ns` is the time of the request, as
-  /// `boot_nanoseconds`, because the writer may process the request late.
+  /// Writes the next of the files FILE.1 to FILE.10; after FILE.10, the next file is FILE.1 again. Reports the file on
+  /// stderr. Ignores a request during the time that the last file covers, unless `by_hand`. `asked_ns` is the time of
+  /// the request, as `boot_nanoseconds`, because the writer may process the request late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
-  /// Returns the contents of a trace file with the last `span_ns` before `asked`, in ticks.
+  /// Returns the contents of a trace file with the last `span_ns` nanoseconds before `asked`, which is in ticks.
   [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;
 
  private:

@@ -1,5 +1,5 @@
-// src/trace/ring_file.hpp: a file next to the trace that contains the rings of threads. It survives if the process is
-// killed.
+// src/trace/ring_file.hpp: declares the ring file, which is next to the trace file and contains the rings of threads.
+// It survives if the process is killed.
 #pragma once
 
 #include "session.hpp"
@@ -51,8 +51,8 @@ struct ring_file_head {
   std::array<kept_name<120>, 16384> tasks;  // the newest names; older ones are in the trace
 };
 
-/// The largest page size of any kernel (some for arm64). A mapping must begin at a multiple of the running kernel's
-/// page size.
+/// The largest page size of any kernel, which some kernels for arm64 have. A mapping must begin at a multiple of the
+/// running kernel's page size.
 inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
 
 /// Rounds a number of bytes up to whole pages.
@@ -67,8 +67,8 @@ struct ring_file_layout {
   static constexpr std::size_t ring = whole_pages(sizeof(thread_ring));
 };
 
-/// The ring file, as the traced process writes it. Threads: one at a time; only the writer thread calls `commit` and
-/// `note_objects`.
+/// The ring file in the traced process, which writes it. Threads: one at a time; only the writer thread calls `commit`
+/// and `note_objects`.
 class ring_file {
  public:
   /// Creates the file, or empties an existing one.
@@ -89,8 +89,7 @@ class ring_file {
   void set_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept;
   /// Records the programs and libraries that were loaded since the last call. Errors: std::bad_alloc.
   void note_objects();
-  /// Returns the index of the ring states that must be written next. Each ring has two states; the file's header says
-  /// which one is valid.
+  /// Returns which of the two states of each ring must be written next. The file's header says which state is valid.
   [[nodiscard]] auto next_state() const noexcept -> std::size_t;
   /// Makes the newly written ring states valid. The first `file_bytes` bytes of the trace contain all records that
   /// these states count as read.

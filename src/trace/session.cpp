@@ -1,4 +1,4 @@
-// src/trace/session.cpp: the trace that BRAID_TRACE requests, from the loading of the library to the end of the
+// src/trace/session.cpp: runs the trace that BRAID_TRACE requests, from the loading of the library to the end of the
 // process.
 #include "session.hpp"
 
@@ -136,7 +136,7 @@ void save_at_signal() noexcept {
 }
 
 void start_from_environment() {
-  // In a setuid program BRAID_TRACE is ignored, because the file would be written with the program's rights.
+  // In a setuid program, BRAID_TRACE is ignored, because the file would be written with the program's rights.
   const char* const wanted = trusted_environment("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
@@ -237,7 +237,7 @@ trace_session::trace_session(trace_settings settings, int file, std::unique_ptr<
 
 auto boot_nanoseconds() noexcept -> std::uint64_t { return static_cast<std::uint64_t>(time_since_boot().count()); }
 
-/// Starts the writer thread. Signals reach the program's own threads.
+/// Starts the writer thread, which receives no signals, so that signals reach the program's own threads.
 auto trace_session::start() -> bool { return start_without_signals(writer_, &run_writer, this) == 0; }
 
 auto trace_session::run_writer(void* self) -> void* {
@@ -315,7 +315,7 @@ void trace_session::keep_last() {
   remove_lock();
 }
 
-/// Deletes FILE if it is empty and still the opened file. Such a file was needed only for its lock.
+/// Deletes FILE if it is empty and has not been replaced by another file. Such a file was needed only for its lock.
 void trace_session::remove_lock() const noexcept {
   struct stat opened{};
   struct stat there{};

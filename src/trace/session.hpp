@@ -1,4 +1,5 @@
-// src/trace/session.hpp: the trace of the process: the rings of threads, and the thread that writes them to a file.
+// src/trace/session.hpp: declares the trace of the process: the rings of threads, and the thread that writes them to a
+// file.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -32,7 +33,7 @@ struct trace_record {
 };
 static_assert(sizeof(trace_record) == 16);
 
-/// How much of a thread's ring is already in the trace.
+/// Says how many records of a thread's ring are already in the trace.
 struct ring_state {
   std::uint64_t read = 0;      ///< the number of records in the trace
   std::uint64_t lost = 0;      ///< the number of records that the trace reports as missing
@@ -51,7 +52,7 @@ struct thread_ring {
   ::pid_t thread;
   std::array<char, 16> name;  ///< written by the thread when it ends, and, in a file, when it begins
   atomic<bool> ended;         ///< set by the thread when it ends
-  // The members below are used only if the trace goes to a file.
+  // The members below are used only if the trace is written to a file.
   atomic<std::uint32_t> is_open;     ///< 1 while a thread uses the ring, or the trace lacks records of it
   std::uint64_t place;               ///< the index of the ring in the file
   std::array<ring_state, 2> states;  ///< one is valid; the writer prepares the other one
@@ -70,7 +71,7 @@ class trace_clock {
   bool is_counter_even_;
 };
 
-/// Returns the nanoseconds since the machine started, the time axis of Perfetto's tracks.
+/// Returns the nanoseconds since the machine started, which is the time axis of Perfetto's tracks.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
 class ring_file;
@@ -96,7 +97,7 @@ void note_trace_name(const char* text) noexcept;
 /// Threads: any; `finish` is called only by the thread that ends the process.
 class trace_session {
  public:
-  /// Creates the session. `rings` is null if the rings are in memory.
+  /// Creates the session. `rings` is the ring file, or null if the rings are in private memory.
   trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept;
   trace_session(const trace_session&) = delete;
   auto operator=(const trace_session&) -> trace_session& = delete;
@@ -111,7 +112,7 @@ class trace_session {
   [[nodiscard]] auto settings() const noexcept -> const trace_settings& { return settings_; }
   [[nodiscard]] auto clock() const noexcept -> const trace_clock& { return clock_; }
 
-  /// Returns a ring for the calling thread, or null if there is no memory.
+  /// Returns a ring for the calling thread, or null if the allocation fails.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
   /// Registers a name that was created at run time.

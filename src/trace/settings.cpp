@@ -26,7 +26,7 @@ auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
   return number && *number != 0 && *number <= max_megabytes ? number : std::nullopt;
 }
 
-/// Parses a time from 1ms to 600s. Returns nanoseconds.
+/// Parses a duration from 1ms to 600s, and returns it in nanoseconds.
 auto parse_span(std::string_view text) -> std::optional<std::uint64_t> {
   const auto span = duration_in(text);
   if (!span || *span > std::chrono::minutes(10)) return std::nullopt;

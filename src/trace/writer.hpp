@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// The work of the writer thread if the trace covers the whole run of the program.
+/// Writes the trace of a whole run of the program. The writer thread uses it.
 /// Errors: those of the encoder.
 class trace_writer {
  public:
