@@ -13,7 +13,7 @@
 
 namespace braid::doctor {
 
-/// The limits of one request. They hold even if the other process is hostile.
+/// The limits of one request. They are enforced even if the other process is hostile.
 struct question_limits {
   duration time = std::chrono::seconds(5);            ///< the time from the connection to the end of the answer
   std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< the maximum size of the answer
@@ -39,12 +39,12 @@ auto ask_process(int process, char question, const question_limits& limits = {})
 /// Returns the error message for a process whose answer is too large.
 auto too_large_problem(int process) -> std::string;
 
-/// Returns the error message for a process that did not answer. It suggests BRAID_TOP=1, unless the process was started
-/// with that.
+/// Returns the error message for a process that did not answer. The message suggests BRAID_TOP=1, unless the process
+/// was started with that setting.
 auto silent_problem(int process) -> std::string;
 
-/// Returns whether the process was started with BRAID_TOP=1. The result is false if this user may not read its
-/// environment.
+/// Returns whether the process was started with BRAID_TOP=1. Returns false if this user may not read the environment of
+/// the process.
 auto runs_with_top(int process) -> bool;
 
 /// Returns the problem with a word of a command line that is neither a known option nor the number of a process.

@@ -108,7 +108,7 @@ class path_walk {
   }
 
   /// Continues the walk at a point at which no job runs. Either the thread's own code began the work, or an event loop
-  /// received it from the kernel.
+  /// received an event for it from the kernel.
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
@@ -156,14 +156,14 @@ class path_walk {
     place_ = wait->at;
   }
 
-  /// Follows a wait: the walk continues in the work that ended the wait, and later at the point at which the wait
-  /// began.
+  /// Follows a wait. The walk continues in the work that ended the wait. Once it has come back to the time at which the
+  /// wait began, it continues there in the waiting work.
   void follow(const recorded_wait& wait) {
     if (wait.at.when > bound()) bounds_.push_back(wait.at);
   }
 
-  /// Adds the cause of a stop. It is a timer of the loop, such as that of a deadline, or other code, in which the walk
-  /// then continues.
+  /// Adds the cause of a stop. If a timer of the loop caused it, such as a deadline, adds a step for that timer. If
+  /// other code caused it, continues the walk in that code.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
@@ -188,7 +188,7 @@ class path_walk {
   }
 
   /// Adds the wait for an event from the kernel. The event may have been pending since the loop's previous call to the
-  /// kernel. If the loop was busy in between, the step names that work; otherwise the whole time counts as I/O.
+  /// kernel. If the loop ran other work in between, the step names that work; otherwise the whole time counts as I/O.
   void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
     const recorded_slice* const call = last_call(to, from);
     if (call == nullptr) return add(from, to, path_kind::io, on, what);
@@ -275,14 +275,14 @@ class path_walk {
     return {all, most.second};
   }
 
-  /// Returns the name of the job at a point in time, and of its thread.
+  /// Returns the name of the job that runs at a point in time, and the name of its thread.
   [[nodiscard]] auto doer(const trace_place& place) const -> std::string {
     const std::size_t unit = unit_at(place);
     if (unit == no_slice) return "thread " + thread(place.thread).name;
     return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
   }
 
-  /// Returns the last of the points with this number that is not after `when`, or null.
+  /// Returns the last point with this number that is not later than `when`, or null.
   static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
                    std::uint64_t when) -> const trace_place* {
     const auto found = of.find(number);
@@ -299,7 +299,7 @@ class path_walk {
     return after != found->second.begin() ? &*std::prev(after) : nullptr;
   }
 
-  /// Adds a step before the steps added so far. It ends when the previously added step begins.
+  /// Adds a step before the steps that were added so far. The new step ends when the previously added step begins.
   void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t on, std::string what) {
     from = std::max(from, bound());
     if (from >= to) return;

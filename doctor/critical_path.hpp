@@ -44,7 +44,7 @@ struct path_step {
 
 /// Returns the requests whose name is `id` or contains it as a word. If no request matches, returns the activities and
 /// tasks that match, or else the spans of threads that match. Without an id, returns the requests of rankd, or else all
-/// activities, or else all tasks. The slowest come first.
+/// activities, or else all tasks. The slowest are first in the list.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
 /// Returns the steps of the request in order, without gaps. Their lengths add up exactly to the length of the request.

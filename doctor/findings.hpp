@@ -1,4 +1,4 @@
-// doctor/findings.hpp: the findings of braid-doctor about a machine, before they are printed.
+// doctor/findings.hpp: declares the findings of braid-doctor about a machine, before they are printed.
 #pragma once
 
 #include <braid/thread/cgroup.hpp>

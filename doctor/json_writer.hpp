@@ -18,7 +18,7 @@ namespace braid::doctor {
 /// A writer of one JSON value in UTF-8. An invalid byte becomes U+FFFD, so that the text is always well-formed.
 class json_writer {
  public:
-  /// Writes an object or an array. `fn` writes its members or items.
+  /// Writes an object or an array. `fn` writes the members or items.
   template <typename Fn>
   void object(Fn fn) {
     nested('{', '}', fn);
@@ -81,7 +81,7 @@ class json_writer {
     first_ = false;
   }
 
-  /// Appends a character, which is passed as its bytes. An empty text stands for an invalid byte.
+  /// Appends a character, which is passed as its bytes in UTF-8. An empty text stands for an invalid byte.
   void character(std::string_view each) {
     const unsigned char first = each.empty() ? 0 : static_cast<unsigned char>(each.front());
     if (each.empty()) {

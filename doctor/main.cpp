@@ -1,4 +1,4 @@
-// doctor/main.cpp: the command line of braid-doctor.
+// doctor/main.cpp: parses the command line of braid-doctor, and runs the chosen command.
 #include <doctor/ask_process.hpp>
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>

@@ -33,7 +33,7 @@ auto format_line(std::uint64_t ns, const char* kind, const std::string& rest) ->
          '\n';
 }
 
-/// A run of consecutive steps that each take less than a hundredth of the request. They are printed as one line.
+/// A group of consecutive steps that each take less than a hundredth of the request. The group is printed as one line.
 struct short_steps {
   std::size_t count = 0;
   std::uint64_t ns = 0;
@@ -45,7 +45,7 @@ struct short_steps {
   }
 };
 
-/// Returns the names of functions without their lists of parameters.
+/// Returns the text with the parameter lists removed from all names of functions.
 auto without_parameters(std::string_view text) -> std::string {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   std::string kept;

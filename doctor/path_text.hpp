@@ -1,4 +1,4 @@
-// doctor/path_text.hpp: critical paths for people: as text, and as additional tracks of the trace.
+// doctor/path_text.hpp: formats critical paths for people, as text and as additional tracks of the trace.
 #pragma once
 
 #include <doctor/critical_path.hpp>
@@ -8,8 +8,8 @@
 
 namespace braid::doctor {
 
-/// Formats requests, slowest first: their steps with times in microseconds, and the sums by kind. Consecutive short
-/// steps are merged.
+/// Formats requests, slowest first. For each request, lists its steps with times in microseconds, and the sums by kind.
+/// Consecutive short steps are merged.
 auto to_text(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
 /// Returns packets to append to the trace file. They contain a track for each request, with its steps as slices.

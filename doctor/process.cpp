@@ -107,7 +107,7 @@ auto backend_of_loops() -> std::string {
 /// Converts the status of a system call to an error code, which is zero if the call succeeded.
 auto code_of(long status) -> std::error_code { return status < 0 ? last_system_error() : std::error_code(); }
 
-/// Tries to set a real-time priority. Uses a thread that ends immediately, so that nothing else runs with that
+/// Tries to set a real-time priority. Uses a thread that ends immediately, so that no other code runs with that
 /// priority.
 auto try_real_time() -> std::error_code {
   int status = 0;

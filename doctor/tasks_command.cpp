@@ -59,7 +59,7 @@ auto read(std::span<const std::string> words, tasks_options& options) -> std::op
   return std::nullopt;
 }
 
-/// A memory file without a name. A child process inherits its descriptor.
+/// A memory file without a name. Child processes inherit the file's descriptor.
 class inherited_file {
  public:
   inherited_file() : number_(::memfd_create("braid-doctor", 0)) {
@@ -86,8 +86,8 @@ auto script() -> std::string {
   return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/braid/gdb/braid.py";
 }
 
-/// Returns the command line of gdb. It makes gdb ignore init files and scripts of the user, the folder and the program,
-/// and download nothing.
+/// Returns the command line of gdb. With this command line, gdb ignores init files and scripts of the user, the folder
+/// and the program, and downloads nothing.
 auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   std::vector<std::string> words{
       "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"};
@@ -127,7 +127,7 @@ auto find_last_line(std::string text) -> std::string {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// Returns the reason why there is no dump, from the output of gdb.
+/// Returns the reason why there is no dump, which is taken from the output of gdb.
 auto reason(const tasks_options& options, int status, const std::string& tasks, const std::string& rest)
     -> std::string {
   const auto has = [&rest](const char* part) { return rest.find(part) != std::string::npos; };

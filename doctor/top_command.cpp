@@ -53,8 +53,8 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
   return std::nullopt;
 }
 
-/// A sequence of samples of a process. The waits of tasks are requested only once a second, because every home executor
-/// must answer.
+/// Takes samples of a process, one after the other. Requests the waits of tasks only once a second, because every home
+/// executor must answer such a request.
 class looks {
  public:
   explicit looks(int process) noexcept : process_(process) {}
@@ -78,7 +78,7 @@ class looks {
     return true;
   }
 
-  /// Returns how the last request ended.
+  /// Returns how the last request for a sample ended.
   [[nodiscard]] auto became() const noexcept -> process_answer::how { return became_; }
   [[nodiscard]] auto table() const -> std::string { return to_table(before_, now_, seconds_); }
 
@@ -93,7 +93,7 @@ class looks {
   std::vector<top_sample> waits_;
 };
 
-/// Prints a table. On a terminal it replaces the previous table.
+/// Prints a table. On a terminal, the table replaces the previous one.
 auto write(const std::string& table, bool is_first) -> bool {
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   const char* const before = is_terminal ? "\x1b[H\x1b[2J" : is_first ? "" : "\n";

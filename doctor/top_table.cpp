@@ -24,8 +24,8 @@ auto take(std::string_view& rest, char separator) -> std::string_view {
   return first;
 }
 
-/// Parses labels of the form name="value", with the escapes `\\`, `\"` and `\n`. Removes them and the closing brace
-/// from `rest`.
+/// Parses labels of the form name="value", with the escapes `\\`, `\"` and `\n`. Removes the labels and the closing
+/// brace from `rest`.
 auto take_labels(std::string_view& rest) -> std::optional<std::map<std::string, std::string>> {
   std::map<std::string, std::string> labels;
   while (!rest.starts_with('}')) {

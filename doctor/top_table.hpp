@@ -9,7 +9,7 @@
 
 namespace braid::doctor {
 
-/// The value of one metric of a program at some time.
+/// The value of one metric of a program at the time of a sample.
 struct top_sample {
   std::string family;  ///< such as `braid_worker_jobs`, without `_total`
   bool is_counter = false;

@@ -1,4 +1,4 @@
-// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks] | --recover: shows critical paths or
+// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks] | --recover: shows critical paths, or
 // completes a trace.
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>

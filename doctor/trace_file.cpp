@@ -1,4 +1,4 @@
-// doctor/trace_file.cpp: parses Perfetto's protobuf messages, as far as the writer of traces uses them.
+// doctor/trace_file.cpp: parses those of Perfetto's protobuf messages that the writer of traces uses.
 #include <doctor/trace_file.hpp>
 
 #include <algorithm>

@@ -39,7 +39,7 @@ struct recorded_thread {
   std::vector<recorded_slice> slices;            ///< sorted by begin
   std::map<std::uint64_t, std::uint64_t> woken;  ///< the times of wakes, with the numbers of the workers
 
-  /// Returns the innermost slice that continues after `when`.
+  /// Returns the innermost slice that continues after the time `when`.
   [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
 };
 
@@ -50,7 +50,7 @@ struct recorded_wait {
   std::uint64_t due = 0;  ///< nanoseconds until its timer; 0 if it has none
 };
 
-/// An activity, such as a request of rankd, or a spawned task. Each has a track of its own.
+/// An activity, such as a request of rankd, or a spawned task. Each activity has a track of its own.
 struct recorded_track {
   std::string name;
   trace_place first;  ///< the place at which it began

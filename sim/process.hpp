@@ -1,4 +1,4 @@
-// sim/process.hpp: one run of a program under the simulator, in a child process.
+// sim/process.hpp: declares one run of a program under the simulator, in a child process.
 #pragma once
 
 #include <sim/shared.hpp>
@@ -26,7 +26,7 @@ struct run_options {
 /// Checks that the program can be simulated, and stores its path. Returns an error message, or an empty text.
 auto find_program(run_options& options) -> std::string;
 
-/// Whether the output of a run is printed, or stored for later.
+/// Says whether the output of a run is printed, or stored for later.
 enum class output { shown, kept };
 
 /// The properties of a process that is a machine of a world.
@@ -37,10 +37,11 @@ struct machine_seat {
   std::uint64_t first_connection = 0;
 };
 
-/// The status of a program into which the library was not loaded.
+/// The status of a program into which the simulator's library was not loaded.
 inline constexpr int not_simulated_status = -1;
 
-/// A process that runs under the simulator. The memory that it shares with braid-sim exists as long as this object.
+/// A process that runs under the simulator. The memory that the process shares with braid-sim exists as long as this
+/// object.
 class process {
  public:
   process(const run_options& options, std::uint64_t seed, output output, const machine_seat* seat = nullptr);
@@ -51,11 +52,11 @@ class process {
   /// Waits for at most `wait_ms` for the end of the process, and ends a stuck process. Returns whether the process has
   /// ended.
   auto has_ended(int wait_ms) -> bool;
-  /// Begins to count the time in which the process makes no switch.
+  /// Begins to measure the time during which the process makes no switch.
   void begin_watch();
   /// Requests a report from the process if it computes for too long without a switch.
   void watch();
-  /// Lets the process write its report and end.
+  /// Requests that the process writes its report and ends.
   void ask_for_report(question reason);
 
   [[nodiscard]] auto seed() const -> std::uint64_t { return page_->wanted.seed; }
@@ -65,7 +66,7 @@ class process {
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }
   [[nodiscard]] auto page() const -> const shared_page& { return *page_; }
   [[nodiscard]] auto records() const -> std::span<const record>;
-  /// Returns a copy of the records, from the oldest one that was kept.
+  /// Returns a copy of the records, beginning with the oldest record that was kept.
   [[nodiscard]] auto last_records() const -> std::vector<record>;
   /// Returns the output of the process if it was stored.
   [[nodiscard]] auto written() const -> std::string;
@@ -94,10 +95,10 @@ void print_end(const process& ended);
 /// Returns the report of a process, with the names of functions.
 auto describe_report(const process& ended) -> std::string;
 
-/// Returns the text of a file from an offset on.
+/// Returns the text of a file, beginning at an offset.
 auto read_file(int file, std::size_t offset) -> std::string;
 
-/// Returns the words with the quotes that a shell needs to read them unchanged.
+/// Returns the words as a command line, quoted so that a shell reads them unchanged.
 auto quoted(const std::vector<std::string>& words) -> std::string;
 
 /// Returns the demangled name of the function at an offset of a file, or an empty text.

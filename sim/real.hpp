@@ -1,4 +1,4 @@
-// sim/real.hpp: macros to replace a function of libc, and to call libc's original.
+// sim/real.hpp: declares macros that replace a function of libc, and macros that call libc's original function.
 #pragma once
 
 #include <sim/scheduler.hpp>
@@ -40,7 +40,7 @@ constexpr auto to_timespec(nanoseconds time) -> timespec { return {time / second
 
 constexpr auto is_valid(const timespec& time) -> bool { return time.tv_nsec >= 0 && time.tv_nsec < second; }
 
-/// Returns the virtual time of a moment on a clock.
+/// Converts a time on this clock to virtual time.
 inline auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
   const nanoseconds at = to_nanoseconds(time);
   if (at == never) return never;
@@ -56,7 +56,7 @@ inline auto after(const timespec& duration) -> nanoseconds {
 /// Makes a system call directly, without libc's functions.
 auto kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) -> long;
 
-// Functions that several replaced calls use.
+// Several replaced calls use the functions below.
 auto lock_mutex(pthread_mutex_t* mutex, nanoseconds deadline) -> int;
 auto clock_time(clockid_t clock) -> nanoseconds;
 auto sleep_until(nanoseconds deadline) -> woken;
@@ -65,7 +65,7 @@ void fill_with_entropy(void* memory, std::size_t size);
 auto send_signal(thread& target, int signal) -> int;
 auto kill_process(int signal) -> int;
 auto futex(const long* words) -> long;
-/// Makes a system call about descriptors through libc's function. Returns false if the number is that of another system
+/// Makes a system call about descriptors through libc's function. Returns false if `number` is that of another system
 /// call.
 auto call_on_descriptor(long number, const long* words, long& result) -> bool;
 

@@ -98,9 +98,9 @@ void print_thread(const thread& shown) {
   if (count > 0) print_stack(std::span(shown.frames).first(static_cast<std::size_t>(count)));
 }
 
-/// Each frame but one is a return address, and belongs to the call before it. The frame that a signal interrupted is
-/// the address of an instruction, which may be the first of its function. It is stored as its call would be: one byte
-/// further.
+/// Each frame is a return address, and belongs to the call before that address. One frame is different: where a signal
+/// interrupted the thread, the frame is the address of the next instruction, which may be the first instruction of its
+/// function. That address is stored plus one byte, so that it looks like a return address.
 void keep_stack(thread& shown) {
   const int count = ::backtrace(shown.frames.data(), max_frames);
   const auto frames = std::span(shown.frames).first(static_cast<std::size_t>(count));
@@ -109,7 +109,7 @@ void keep_stack(thread& shown) {
   shown.frame_count.store(count, std::memory_order_release);
 }
 
-/// A signal handler of threads that wait for the token: stores the stack of the thread.
+/// Stores the stack of the thread. This is a signal handler of threads that wait for the token.
 void answer() {
   const int error = errno;
   if (self != nullptr) {
@@ -119,7 +119,7 @@ void answer() {
   errno = error;
 }
 
-/// A signal handler. If the signal comes from braid-sim, reports that the running thread is stuck, and ends the
+/// Handles a signal. If the signal comes from braid-sim, reports that the running thread is stuck, and ends the
 /// process. Otherwise stores the stack of the thread.
 void answer_or_report(int /*signal*/, siginfo_t* info, void* context) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));

@@ -1,4 +1,4 @@
-// sim/run_log.cpp: keeps the events of a run until a trace is written.
+// sim/run_log.cpp: stores the events of a run until a trace is written.
 #include <sim/run_log.hpp>
 
 #include <utility>

@@ -1,4 +1,5 @@
-// sim/run_log.hpp: what a trace of a run shows: the switches of its threads, packets, and events of the world.
+// sim/run_log.hpp: stores what a trace of a run shows: the switches of the run's threads, packets, and events of the
+// world.
 #pragma once
 
 #include <sim/links.hpp>
@@ -11,7 +12,7 @@
 
 namespace sim {
 
-/// The switches of a process.
+/// The recorded switches of a process.
 struct process_log {
   machine_number machine = 0;
   bool is_complete = true;  ///< false if the oldest records were not kept
@@ -32,13 +33,14 @@ struct world_note {
 
 class run_log {
  public:
-  /// Constructs a log that stays empty unless it is kept.
+  /// Constructs an empty log. Unless `is_kept` is true, the log stays empty.
   explicit run_log(bool is_kept) : is_kept_(is_kept) {}
 
   /// Adds the switches of a process that has ended.
   void add(const process& ended, machine_number machine);
   void note(std::int64_t time_ns, std::optional<machine_number> machine, std::string text);
-  /// Adds a packet. One that is sent gets a number, which it keeps on its way. Ignores messages about disks.
+  /// Adds a packet. If the packet is sent, assigns it a number, which it keeps in transit. Ignores messages about
+  /// disks.
   void note_packet(std::int64_t time_ns, machine_number machine, packet& shown, direction way);
 
   [[nodiscard]] auto processes() const -> const std::vector<process_log>& { return processes_; }

@@ -65,7 +65,8 @@ struct run_state {
 run_state run;
 std::array<thread, max_threads> threads;
 
-/// The threads from which one is chosen. The objects are global, because they are too large for the stack of a thread.
+/// The threads from which the next one is chosen. These objects are global, because they are too large for the stack of
+/// a thread.
 struct choice {
   std::array<thread*, max_threads> all;
   std::size_t count;
@@ -153,8 +154,8 @@ void collect() {
   });
 }
 
-/// Waits until an event outside of the process lets a thread continue. That is not deterministic, but no thread can run
-/// otherwise.
+/// Waits until an event outside of the process lets a thread continue. This wait is not deterministic, but otherwise no
+/// thread could run.
 void wait_for_outside() {
   std::array<pollfd, 256> all{};
   std::size_t count = 0;
@@ -252,7 +253,7 @@ void give_token(thread& next) {
   kernel(SYS_futex, reinterpret_cast<long>(&next.token), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
-/// Chooses the next thread, and passes the token to it if it is a different one.
+/// Chooses the next thread, and passes the token to it unless it is the calling thread.
 void go_on() {
   count_turn();
   const bool is_over = is_turn_over();

@@ -1,4 +1,5 @@
-// sim/scheduler.hpp: the threads of the simulated process, the token (only its holder runs), and virtual time.
+// sim/scheduler.hpp: declares the threads of the simulated process, the token (only the thread that holds it runs), and
+// virtual time.
 #pragma once
 
 #include <sim/shared.hpp>
@@ -20,7 +21,7 @@ using nanoseconds = std::int64_t;
 inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
 inline constexpr nanoseconds second = 1'000'000'000;
 
-/// How a wait ended. A caller whose wait was interrupted checks its condition again.
+/// Says how a wait ended. A caller whose wait was interrupted checks its condition again.
 enum class woken { called, timed_out, interrupted };
 
 /// The reason why a thread waits. `address` identifies the lock, futex or other object that it waits for.
@@ -67,7 +68,8 @@ struct thread {
 
 inline constexpr std::size_t max_threads = 2048;
 
-/// The calling thread. Null if the process is not simulated, or if the thread does not belong to the program.
+/// Points to the calling thread, or is null if the process is not simulated or the thread does not belong to the
+/// program.
 extern constinit thread_local thread* self __attribute__((tls_model("initial-exec")));
 extern shared_page* page;
 
@@ -93,22 +95,23 @@ void point(call kind);
 void yield();
 /// Blocks the calling thread until the wait ends. Preserves errno.
 auto block(const wait& what) -> woken;
-/// Makes up to `count` threads runnable that wait for this kind and address. The seed chooses them. Returns their
-/// number.
+/// Makes up to `count` of the threads runnable that wait for this kind of call and this address. The seed chooses these
+/// threads. Returns how many there were.
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
 /// Records that a call may have made descriptors ready.
 void descriptors_changed();
 
 /// Returns the virtual time of the monotonic clock.
 auto now() -> nanoseconds;
-/// Returns the real-time clock minus the monotonic one. A run starts on 2026-01-01.
+/// Returns the difference between the real-time clock and the monotonic clock. On the real-time clock, a run starts on
+/// 2026-01-01.
 inline auto epoch() -> nanoseconds { return 1'767'225'600 * second - start_time + page->wanted.clock_offset_ns; }
 
 /// Sets or clears the timer that sends SIGALRM. Returns the expiry time of the previous timer.
 auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;
 auto alarm_interval() -> nanoseconds;
 
-/// Returns the next random number for the program, in place of the system's entropy.
+/// Returns the next random number that the program gets in place of the system's entropy.
 auto entropy() -> std::uint64_t;
 
 // The threads of the program.
@@ -117,7 +120,7 @@ void remove_thread(thread& gone);               // removes a thread that could n
 void begin_thread(thread& started);             // called by itself: waits for the token
 void end_thread();                              // called by itself, at the end of its last destructor
 auto find_thread(pthread_t handle) -> thread*;  // null if there is no such thread
-/// Finds a thread by the number that the program or the kernel uses for it; 0 is the calling thread.
+/// Finds a thread by the number that the program or the kernel uses for it; the number 0 means the calling thread.
 auto find_thread(std::int32_t id) -> thread*;
 template <typename Fn>
 void for_each_thread(Fn&& fn);
@@ -142,7 +145,7 @@ void install_handlers(void (*report)(int, siginfo_t*, void*));
 /// Returns the address of the instruction that a signal interrupted. `context` is the third argument of its handler.
 auto instruction(const void* context) -> void*;
 
-// Reports about the simulated process.
+// The functions below write reports about the simulated process.
 void report_and_exit(const char* sentence);
 void write_report(const char* sentence);
 void refuse(const char* call_name, const char* reason);
@@ -161,7 +164,7 @@ void for_each_thread(Fn&& fn) {
   for (std::size_t at = 0; at < live.count; ++at) fn(*live.all[at]);
 }
 
-/// One of the last switches, with the stack of the thread if stacks are recorded.
+/// A record of one of the last switches, with the stack of the thread if stacks are recorded.
 struct last_switch {
   record what;
   int frame_count;

@@ -1,4 +1,4 @@
-// sim/search.hpp: the commands of braid-sim, called after the options were parsed.
+// sim/search.hpp: declares the commands of braid-sim, which are called after the options were parsed.
 #pragma once
 
 #include <sim/process.hpp>
@@ -11,7 +11,7 @@ auto run_once(run_options options) -> int;
 /// Runs one seed twice, and compares all switches of both runs. Returns the exit status of the command.
 auto run_twice(run_options options) -> int;
 
-/// A range of seeds, which includes both ends.
+/// A range of seeds that includes both ends.
 struct seed_range {
   std::uint64_t first = 1;
   std::uint64_t last = 1000;

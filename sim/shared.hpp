@@ -1,4 +1,4 @@
-// sim/shared.hpp: the memory that the command braid-sim shares with its library in the simulated process.
+// sim/shared.hpp: declares the memory that the command braid-sim shares with its library in the simulated process.
 #pragma once
 
 #include <array>
@@ -94,8 +94,8 @@ static_assert(call_names.size() == static_cast<std::size_t>(call::count));
 
 constexpr auto name(call kind) -> const char* { return call_names[static_cast<std::size_t>(kind)]; }
 
-/// How the next thread is chosen: uniformly among the runnable threads, or by priorities that change at random points
-/// (probabilistic concurrency testing).
+/// Says how the next thread is chosen: uniformly among the runnable threads, or by priorities that change at random
+/// points (probabilistic concurrency testing).
 enum class order : std::uint32_t { uniform, pct };
 
 /// The kinds of network faults that a seed may inject. Each kind has a budget.
@@ -176,8 +176,8 @@ inline constexpr int ended_status = 70;
 /// The signal with which braid-sim requests the stack of a thread.
 inline constexpr int stack_signal = 64;
 
-/// The environment variable with the path of the shared file, `/proc/PID/fd/FD`. The text always has the same length,
-/// because a longer environment would move the program's stack.
+/// The environment variable that contains the path of the shared file, `/proc/PID/fd/FD`. The value always has the same
+/// length, because a longer environment would move the program's stack.
 inline constexpr const char* file_variable = "BRAID_SIM_FILE";
 
 }  // namespace sim

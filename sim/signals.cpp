@@ -70,7 +70,7 @@ auto complete_counter(void* context) -> bool {
   return true;
 }
 
-/// Makes the kernel report a fault when an instruction reads the cycle counter. New threads inherit this setting.
+/// Makes the kernel report a fault if an instruction reads the cycle counter. New threads inherit this setting.
 void trap_counter() { kernel(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV); }
 
 #else

@@ -1,5 +1,5 @@
-// sim/sockets.cpp: calls about sockets. Internet sockets are simulated. Other sockets belong to the kernel, which
-// delivers between threads of one process immediately.
+// sim/sockets.cpp: replaces the calls about sockets. Internet sockets are simulated. Other sockets belong to the
+// kernel, which delivers data between threads of one process immediately.
 #include <sim/network.hpp>
 
 #include <algorithm>

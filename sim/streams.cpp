@@ -1,5 +1,5 @@
-// sim/streams.cpp: streams of libc for simulated descriptors. They have functions of their own, because libc's streams
-// read and write by internal calls that cannot be replaced.
+// sim/streams.cpp: implements libc's streams for simulated descriptors. Such streams have read and write functions of
+// their own, because libc's streams use internal calls that cannot be replaced.
 #include <sim/disk.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct simulated_stream {
   FILE* stream = nullptr;
 };
 
-/// Never destroyed, because streams may be used until the process ends.
+/// This object is never destroyed, because streams may be used until the process ends.
 auto streams() -> list<simulated_stream*>& {
   static auto* all = new (take_memory(sizeof(list<simulated_stream*>))) list<simulated_stream*>;
   return *all;

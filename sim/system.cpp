@@ -1,4 +1,5 @@
-// sim/system.cpp: system calls by number, entropy, CPUs, thread numbers, and calls that the simulator refuses.
+// sim/system.cpp: replaces system calls by number, the calls for entropy, CPUs and thread numbers, and the calls that
+// the simulator refuses.
 #include <sim/disk.hpp>
 
 #include <algorithm>
@@ -102,7 +103,8 @@ void fill_with_entropy(void* memory, std::size_t size) {
   }
 }
 
-/// Replaces the function of std::random_device that returns its values, because libstdc++ gets them from the processor.
+/// Replaces the function of std::random_device that returns random values, because libstdc++ gets these values from the
+/// processor.
 extern "C" __attribute__((visibility("default"))) auto sim_device_value(void* device)
     -> unsigned asm("_ZNSt13random_device9_M_getvalEv");
 extern "C" auto sim_device_value(void* device) -> unsigned {
@@ -138,8 +140,8 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
   return bound < 2 ? 0 : static_cast<std::uint32_t>(entropy() % bound);
 }
 
-/// Decides for braid::sim::sometimes, which finds this function by its name. A name is true for a quarter of the seeds,
-/// and then at a quarter of the calls, so that a seed has a few such places and not all of them.
+/// Decides for braid::sim::sometimes, which finds this function by its name. With a quarter of the seeds, a name is
+/// true at a quarter of its calls; with the other seeds, it is never true. So each seed tries only some of the names.
 extern "C" __attribute__((visibility("default"))) auto braid_sim_sometimes(const char* place) -> int {
   if (!on()) return 0;
   const auto calm_from = static_cast<nanoseconds>(page->wanted.calm_from_ns);
@@ -209,7 +211,7 @@ auto open_entropy() -> int {
 }
 
 /// Opens a memory file with the kernel's description of a thread. The thread's state is replaced by its simulated
-/// state, because for the kernel all threads but one sleep.
+/// state, because all threads but one sleep in the kernel's view.
 auto open_state(const char* path, const thread& shown) -> int {
   std::array<char, 4096> text{};
   const int real = static_cast<int>(kernel(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY));
@@ -323,7 +325,7 @@ SIM_CALL(int, closedir, DIR* folder) {
 
 namespace {
 
-/// Returns the size of a mask of all CPUs in bytes.
+/// Returns the size in bytes of a mask of all CPUs.
 auto mask_size() -> std::size_t { return std::size_t{8} * ((page->wanted.cpus + 63) / 64); }
 
 auto read_cpus(const thread* thread, std::size_t size, void* mask) -> long {

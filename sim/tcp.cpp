@@ -1,5 +1,5 @@
-// sim/tcp.cpp: TCP connections between sockets of the process. Bytes arrive in order, after a latency that the seed
-// chooses.
+// sim/tcp.cpp: simulates TCP connections between sockets of the process. Bytes arrive in order, after a latency that
+// the seed chooses.
 #include <sim/machine.hpp>
 
 #include <algorithm>
@@ -181,7 +181,7 @@ void tcp_socket::expire() {
   drop_half_open();
 }
 
-/// Removes a half-open connection, which the program never sees.
+/// Removes a half-open connection. The program never learns of it.
 void tcp_socket::drop_half_open() {
   std::erase(std::exchange(listener_, nullptr)->half_open_, self_pointer());
   forget_connection();

@@ -1,4 +1,4 @@
-// sim/threads.cpp: the start and end of threads, and functions about threads.
+// sim/threads.cpp: replaces the functions that start and end threads, and other functions about threads.
 #include <sim/real.hpp>
 
 #include <algorithm>

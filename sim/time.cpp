@@ -1,4 +1,4 @@
-// sim/time.cpp: clocks and sleeps in virtual time.
+// sim/time.cpp: implements clocks and sleeps in virtual time.
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 auto process_time() -> nanoseconds { return now() - start_time; }
 
-/// Returns the virtual CPU time of a thread: the time of the switches at which it held the token. libc encodes the
+/// Returns the virtual CPU time of a thread: the time of the switches during which it held the token. libc encodes the
 /// kernel's number of a thread in a negative clock id.
 auto thread_time(clockid_t clock) -> nanoseconds {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;

@@ -1,4 +1,4 @@
-// sim/timerfd.cpp: timer descriptors, which become readable at a virtual time.
+// sim/timerfd.cpp: implements timer descriptors, which become readable at a virtual time.
 #include <sim/network.hpp>
 
 #include <cstring>

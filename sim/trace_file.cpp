@@ -1,5 +1,5 @@
-// sim/trace_file.cpp: converts the switches of a run to tracks of Perfetto: a process for each machine, and a track for
-// each thread with its states.
+// sim/trace_file.cpp: converts the switches of a run to tracks of Perfetto. Each machine is shown as a process, and
+// each thread as a track with its states.
 #include <braid/trace/detail/perfetto.hpp>
 #include <sim/trace_file.hpp>
 #include <sim/wire.hpp>
@@ -100,8 +100,8 @@ class trace_writer {
     return place->second;
   }
 
-  /// Writes the states of the threads of a process. A thread runs from one microsecond before its call, because the
-  /// call takes this time, until another thread or another machine runs.
+  /// Writes the states of the threads of a process. A thread is shown as running from one microsecond before its call,
+  /// because the call takes this time. It runs until another thread or another machine runs.
   void write_process(const process_log& log, const traced_machine& machine, std::uint64_t id, std::uint64_t starts) {
     std::map<std::uint32_t, thread_track> threads;
     const auto to_time = [&](std::int64_t local) {

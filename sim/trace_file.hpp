@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// The memory for the records of a traced process: its last switches.
+/// The number of switches of a traced process that are recorded. Only the last ones are kept.
 inline constexpr std::uint64_t traced_records = 4'000'000;
 
 /// A machine in a trace.
@@ -20,7 +20,8 @@ struct traced_machine {
 /// Checks, before a run, that a trace can be written to a file. Returns an error message, or an empty text.
 auto check_trace(const std::string& file) -> std::string;
 
-/// Lets the processes of a run keep what a trace needs, if the options name a file.
+/// Changes the options so that the processes of a run record what a trace needs. Does nothing unless the options name a
+/// trace file.
 void prepare_trace(run_options& options);
 
 /// Writes a trace of a run. Prints the name of the file. Throws std::system_error if the file cannot be written.

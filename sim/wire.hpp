@@ -1,4 +1,4 @@
-// sim/wire.hpp: the messages between a machine of a world and the coordinator.
+// sim/wire.hpp: declares the messages between a machine of a world and the coordinator.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 namespace sim {
 
 /// The kinds of messages. A machine sends `pause` when it returns the token, and the coordinator sends `go` when it
-/// grants the token. From `knock` to `unreachable` they are packets, which the coordinator passes on. The others are
-/// about the disk of the machine, and the machine sends them without an end of its turn.
+/// grants the token. The kinds from `knock` to `unreachable` are packets, which the coordinator passes on. The other
+/// kinds are about the disk of the machine, and the machine sends them without ending its turn.
 enum class word : std::uint32_t {
   pause,
   go,
@@ -41,14 +41,14 @@ static_assert(word_names.size() == static_cast<std::size_t>(word::count));
 
 constexpr auto name(word shown) -> const char* { return word_names[static_cast<std::size_t>(shown)]; }
 
-/// An IP address in a message: 16 bytes. An IPv4 address is stored as an IPv4-mapped IPv6 address.
+/// The 16 bytes of an IP address in a message. An IPv4 address is stored as an IPv4-mapped IPv6 address.
 struct wire_address {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
   friend auto operator==(const wire_address&, const wire_address&) -> bool = default;
 };
 
-/// A message. `size` bytes follow it. Times are nanoseconds of the world's clock.
+/// The head of a message. `size` bytes follow it. Times are nanoseconds of the world's clock.
 struct wire_message {
   word what = word::pause;
   std::uint32_t size = 0;
@@ -64,8 +64,8 @@ struct wire_message {
 /// The ways in which a disk can fail for the paths that match a pattern.
 enum class disk_fault : std::uint32_t { none, full, error, slow };
 
-/// The begin of the data of a message about a disk. Descriptors of the changed file or of the changed folders are sent
-/// with the message.
+/// The beginning of the data of a message about a disk. Descriptors of the changed file or of the changed folders are
+/// sent with the message.
 struct disk_change {
   std::uint64_t offset = 0;    ///< of written bytes
   std::uint64_t length = 0;    ///< of the bytes before that the message contains, or of the first name
@@ -84,8 +84,7 @@ struct disk_change {
 /// The descriptor of a machine's connection to the coordinator, which the program cannot close.
 inline constexpr int world_descriptor = 1000;
 
-/// The time at which a world begins. It is larger than the real time since the start of the computer, which /proc
-/// shows.
+/// The time at which a world begins. It is larger than the real time since the computer was started, which /proc shows.
 inline constexpr std::int64_t start_time = 100'000'000'000'000'000;
 
 /// Converts a time of a machine to the time of the world. The clock of a machine drifts by `drift_ppm` millionths.

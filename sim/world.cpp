@@ -1,4 +1,4 @@
-// sim/world.cpp: the C++ interface of worlds, for tests.
+// sim/world.cpp: implements the C++ interface of worlds, which tests use.
 #include <braid/sim.hpp>
 
 #include <sim/coordinator.hpp>

@@ -40,10 +40,10 @@ constexpr std::int64_t max_events = 1'000;  // of each kind that a seed chooses:
 constexpr std::int64_t max_packet_faults = 1'000'000;
 constexpr std::array event_kinds = {"cut",       "heal",      "crash",     "kill",     "restart",
                                     "fill_disk", "fail_disk", "slow_disk", "heal_disk"};
-/// The faults of the last kinds of events, which are about a disk.
+/// The disk faults of the last kinds of events in `event_kinds`, in the same order.
 constexpr std::array disk_faults = {disk_fault::full, disk_fault::error, disk_fault::slow, disk_fault::none};
 
-/// Parses a duration. A longer one than `max_time_ns` becomes one nanosecond longer than it.
+/// Parses a duration. Returns `max_time_ns` plus 1 for a duration that is longer than `max_time_ns`.
 auto parse_duration(std::string_view text) -> std::optional<std::int64_t> {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -177,7 +177,7 @@ class world_reader {
     return text.value_or("");
   }
 
-  /// Reads an integer. Returns 0 if there is none, or if it is out of range.
+  /// Reads an integer. Returns 0 if there is no integer or if it is out of range.
   auto read_integer(const toml::table& table, const char* key, std::int64_t min, std::int64_t max) -> std::int64_t {
     const toml::node* found = table.get(key);
     if (found == nullptr) return 0;
@@ -319,7 +319,7 @@ class world_reader {
     }
   }
 
-  /// Reads the keys that belong to some kinds of events only.
+  /// Reads the keys that only some kinds of events have.
   void read_details(const toml::table& table, world_event& made) {
     const std::string kind = event_kinds[static_cast<std::size_t>(made.what)];
     const bool is_slow = made.what == world_event::kind::slow_disk;
@@ -341,7 +341,8 @@ class world_reader {
     if (is_slow) made.failure.delay_ns = read_duration(table, "delay", true, 1);
   }
 
-  /// Reads the budgets of the faults that a seed chooses. Those of the network are stored as words of the command line.
+  /// Reads the budgets of the faults that a seed chooses. The budgets of network faults are stored as words of the
+  /// command line.
   void read_faults(const toml::table& whole) {
     const toml::node* found = whole.get("faults");
     if (found == nullptr) return;
@@ -373,7 +374,7 @@ class world_reader {
         add(line_of(node), "the machine `" + name + "` does not exist; the world has " + machine_names());
   }
 
-  /// Reports budgets of faults that no machine of the world can have.
+  /// Reports a budget for a kind of fault that no machine of the world can have.
   void check_targets(const toml::table& table) {
     for (std::size_t at = 0; at < budget_names.size(); ++at) {
       if (plan_.faults.budgets[at] == 0) continue;

@@ -1,4 +1,4 @@
-// sim/world_file.hpp: a world as a TOML file: machines, and what happens to them.
+// sim/world_file.hpp: declares the content of a world file (TOML): the machines, and what happens to them.
 #pragma once
 
 #include <sim/coordinator.hpp>
@@ -12,7 +12,7 @@
 
 namespace sim {
 
-/// An event of a world: what happens, and at which time.
+/// An event of a world, with its kind and its time.
 struct world_event {
   enum class kind : std::uint8_t {
     cut,
@@ -32,10 +32,10 @@ struct world_event {
   unsigned number = 0;  ///< of the fault that the seed has chosen, whose begin and end have the same; 0: of the file
 };
 
-/// Returns the key of a kind of events.
+/// Returns the key that names this kind of event in a world file.
 auto name(world_event::kind what) -> const char*;
 constexpr auto is_about_disk(world_event::kind what) -> bool { return what >= world_event::kind::fill_disk; }
-/// Returns the fault of the disk that a kind of events begins.
+/// Returns the disk fault that this kind of event begins.
 auto fault_of(world_event::kind what) -> disk_fault;
 
 /// The kinds of events that a seed can choose, and their keys.
@@ -45,7 +45,7 @@ inline constexpr std::array fault_kinds = {world_event::kind::crash,     world_e
 inline constexpr std::array<const char*, fault_kinds.size()> budget_names = {
     "crashes", "kills", "cuts", "full_disks", "failing_disks", "slow_disks"};
 
-/// The most faults of each kind that a seed chooses.
+/// The maximum number of faults of each kind that a seed chooses.
 struct fault_budgets {
   std::array<std::uint32_t, fault_kinds.size()> budgets{};
   std::int64_t calm_from_ns = 0;      ///< no fault begins or lasts after it; 0: no limit
@@ -64,28 +64,29 @@ struct world_plan {
   fault_budgets faults;
 };
 
-/// Returns the names of the machines that may have a fault of this kind. Unless the file names machines, those that
-/// must end have faults of the network only.
+/// Returns the names of the machines that may have a fault of this kind. Unless the file names the machines, machines
+/// that must end have network faults only.
 auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string>;
 
-/// Returns the positions of events that certainly do nothing: a restart of a machine that has neither crashed nor was
-/// killed since its program was started, unless the program has to end by itself.
+/// Returns the indexes of events that certainly do nothing: restarts of a machine that has not crashed and was not
+/// killed since its last start. If the machine's program may end by itself, a restart may do something.
 auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t>;
 
-/// An error in a line of a world file.
+/// An error in a world file, with its line.
 struct world_problem {
   unsigned line = 0;  ///< 0: the file cannot be read
   std::string sentence;
 };
 
-/// The first error in the options of a file, at the position of a word; an empty sentence if they are right.
+/// The first error in the options of a file, with the position of the wrong word. The sentence is empty if there is no
+/// error.
 struct option_problem {
   std::size_t position = 0;
   std::string sentence;
 };
 using option_check = std::function<option_problem(const std::vector<std::string>& words)>;
 
-/// Reads a file. Returns all errors in the order of their lines. `check` finds errors in its options.
+/// Reads a world file. Returns all errors in the order of their lines. `check` finds errors in the options of the file.
 auto read_world(const std::string& file, world_plan& plan, const option_check& check) -> std::vector<world_problem>;
 
 /// Adds the machines and events of a plan to a world. Returns an error message, or an empty text.

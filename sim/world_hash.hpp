@@ -1,4 +1,4 @@
-// sim/world_hash.hpp: the hash of a world, by which two runs of one seed are compared.
+// sim/world_hash.hpp: computes the hash of a world, by which two runs of one seed are compared.
 #pragma once
 
 #include <algorithm>

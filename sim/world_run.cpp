@@ -72,7 +72,7 @@ void trace(const coordinator& world, const world_plan& plan, const run_options& 
   write_trace(options.trace, machines, world.log());
 }
 
-/// Prints the world with the fewest faults with which a seed still fails, and writes its trace.
+/// Removes faults from a world as long as the seed still fails. Prints the resulting world, and writes its trace.
 void show_smallest(const world_plan& plan, run_options options, std::uint64_t seed) {
   const std::string file = std::exchange(options.trace, {});
   const auto run_traced = [&](const world_plan& traced) {

@@ -26,15 +26,15 @@ auto owned(int descriptor) -> braid::result<braid::descriptor> {
   return braid::descriptor(descriptor);
 }
 
-/// Returns the status of the regular file at `place`; nothing if there is no such file.
+/// Returns the status of the regular file at the path `place`, or nothing if there is no such file.
 auto file_at(const fs::path& place) -> std::optional<status> {
   status found{};
   if (::lstat(place.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   return found;
 }
 
-/// Returns the mode for the part file: that of the file to be replaced, plus read and write permission for the owner.
-/// Without these permissions, no later process could continue the part file.
+/// Returns the mode for the part file: the mode of the file to be replaced, plus read and write permission for the
+/// owner. Without these permissions, no later process could continue the part file.
 auto mode_until_complete(const status& replaced) -> ::mode_t {
   return (replaced.st_mode & permissions) | S_IRUSR | S_IWUSR;
 }
@@ -49,7 +49,7 @@ auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<
   }
 }
 
-/// Opens the part file. Keeps contents that an interrupted process may have left in it.
+/// Opens the part file. Keeps contents that an interrupted process may have left in the file.
 auto open_part(const fs::path& part, const fs::path& place) -> braid::result<braid::descriptor> {
   const auto replaced = file_at(place);
   auto file = open_and_lock(part, replaced ? mode_until_complete(*replaced) : mode_of_new);

@@ -109,7 +109,7 @@ auto no_project() -> std::unexpected<braid::diagnostics> {
   return refused("no_project", "no project is open", "open a project first: send a message whose `do` is `open`");
 }
 
-/// Reads the id of a message, which the answer repeats. Returns it as JSON; null if the message has no id.
+/// Reads the id of a message, which the answer repeats. Returns the id as JSON, or null if the message has no id.
 auto read_id(object_reader& reader, braid::diagnostics& problems) -> std::string {
   const json* const id = reader.value("id", presence::optional);
   if (id == nullptr) return "null";

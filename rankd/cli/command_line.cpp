@@ -439,7 +439,8 @@ void add_init(CLI::App& app, action& chosen) {
   });
 }
 
-/// Flushes standard output, and returns whether everything was written. A full disk or a closed pipe may show only now.
+/// Flushes standard output, and returns whether everything was written. A full disk or a closed pipe may be noticed
+/// only now.
 auto output_is_out() -> bool {
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return true;
@@ -454,8 +455,8 @@ auto command_names(const CLI::App& app) -> std::vector<std::string_view> {
   return names;
 }
 
-/// Returns a suggestion for an unknown command: a command with a similar name, the command that has such an option, or
-/// the list of all commands.
+/// Returns a suggestion for an unknown command or option: a command with a similar name, the command that has this
+/// option, or the list of all commands.
 auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   if (word.starts_with('-')) return {};
   const std::vector<std::string_view> names = command_names(app);
@@ -468,7 +469,7 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
-/// Returns the last of the commands that the command line names, as `rank` or `vectors build`.
+/// Returns the innermost command that the command line names, such as `rank` or `vectors build`.
 auto chosen_command(const CLI::App* app) -> const CLI::App& {
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   return *app;
@@ -484,15 +485,15 @@ auto describe_unknown_option(const CLI::App& command, const std::string& word) -
   return "there is no option `" + name + "`" + (near.empty() ? "" : "; " + near);
 }
 
-/// Returns a sentence about the first word of the command line that has no meaning there.
+/// Returns a sentence about the first word of the command line that is not expected.
 auto describe_unknown(const CLI::App& command, const std::string& word) -> std::string {
   if (!command_names(command).empty()) return "there is no command or option `" + word + "`" + hint_for(command, word);
   return word.starts_with('-') ? describe_unknown_option(command, word)
                                : "the argument `" + word + "` is not expected here";
 }
 
-/// Returns a sentence about an option that has no value, or too many. CLI11 writes `NAME: 1 required TYPE missing`, or
-/// `NAME: At Most 1 required but received 2`.
+/// Returns a sentence about an option that has no value or too many values. CLI11 writes `NAME: 1 required TYPE
+/// missing`, or `NAME: At Most 1 required but received 2`.
 auto describe_mismatch(std::string what) -> std::string {
   constexpr std::string_view required = " required ";
   constexpr std::string_view missing = " missing";
@@ -507,8 +508,8 @@ auto describe_mismatch(std::string what) -> std::string {
          what.substr(begin, what.size() - missing.size() - begin);
 }
 
-/// Returns a message for an error in the command line, with unprintable characters escaped. If there is a word in place
-/// of a command, but no command has this name, the message contains the word.
+/// Returns a message for an error in the command line, with unprintable characters escaped. If no command has the name
+/// that the user has given, the message contains this name.
 auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
   const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
   const CLI::App& used = chosen_command(app);

@@ -28,10 +28,10 @@ auto bit_at(const void* buffer, std::int64_t at) -> bool {
   return ((value_at<std::uint8_t>(buffer, at / 8) >> (at % 8)) & 1U) != 0;
 }
 
-/// Returns the name of a column. Arrow allows a null pointer for an empty name.
+/// Returns the name of a column. In Arrow, a null pointer may stand for an empty name.
 auto name_of(const ArrowSchema& type) -> string_view { return type.name != nullptr ? type.name : ""; }
 
-/// Calls `append` with the value of an integer type.
+/// Calls `append` with the value at the index `at`, which has an integer type.
 template <typename Append>
 void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
   const void* const values = from.buffers[1];
@@ -47,7 +47,7 @@ void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t 
   }
 }
 
-/// Returns whether a value is null, or its code refers to a null of its dictionary.
+/// Returns whether a value is null, or is the code of a null in its dictionary.
 auto is_null(const ArrowSchema& type, const ArrowArray& from, std::int64_t row) -> bool {
   if (string_view(type.format) == "n") return true;
   if (from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row)) return true;
@@ -89,9 +89,9 @@ auto text_between(const ArrowArray& from, std::int64_t at) -> string_view {
   return {static_cast<const char*>(from.buffers[2]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns a string of the Arrow type with views. The view of a short string consists of the length (4 bytes) and the
-/// string itself. The view of a long string consists of the length, the first bytes, the number of a buffer, and the
-/// position of the string in this buffer.
+/// Returns a string from an array of Arrow's string view type. The view of a short string consists of the length (4
+/// bytes) and the string itself. The view of a long string consists of the length, the first bytes, the number of a
+/// buffer, and the position of the string in this buffer.
 auto viewed_text(const ArrowArray& from, std::int64_t at) -> string_view {
   constexpr std::int32_t max_inside = 12;
   const char* const view = static_cast<const char*>(from.buffers[1]) + at * 16;
@@ -178,7 +178,7 @@ void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& f
   }
 }
 
-/// Returns the position of the column with this name, or -1.
+/// Returns the index of the column with this name, or -1.
 auto find_column(const ArrowSchema& type, string_view name) -> std::int64_t {
   for (std::int64_t at = 0; at < type.n_children; ++at)
     if (name == name_of(*type.children[at])) return at;

@@ -12,8 +12,8 @@
 namespace rankd {
 namespace {
 
-/// Adds each diagnostic only if it is not in the list yet. An error in the index may be reported for the index and for
-/// each plan.
+/// Adds each diagnostic only if it is not in the list yet. This is needed because an error in the index may be reported
+/// for the index and again for each plan.
 void add_new(braid::diagnostics& problems, const braid::diagnostics& others) {
   for (const braid::diagnostic& item : others)
     if (std::ranges::find(problems, item) == problems.end()) problems.add(item);

@@ -1,4 +1,4 @@
-// rankd/embed/ranker.cpp: opens plans, stores and threads at their first use, and runs requests with them.
+// rankd/embed/ranker.cpp: loads plans, opens stores and starts threads at their first use, and runs requests with them.
 #include <rankd/embed/ranker.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -32,7 +32,7 @@ constexpr std::size_t max_known_plans = 1'000;
 /// The process that opened the first ranker, or 0 if no ranker was opened.
 braid::atomic<::pid_t> first_process{0};
 
-/// Checks that the calling process is the owner. A forked child has no copies of the owner's threads.
+/// Checks that the calling process is the owner. A forked child does not have the owner's threads.
 auto check_process(::pid_t owner) -> braid::diagnostics {
   const ::pid_t here = ::getpid();
   if (owner == here) return {};
@@ -54,8 +54,8 @@ auto without_result(std::shared_ptr<const workspace> owner, braid::diagnostics p
   return {.owner = std::move(owner), .problems = std::move(problems), .request_id = std::move(request_id)};
 }
 
-/// Refuses a plan whose answers depend on time, unless `fallbacks` allows such plans. The same request to such a plan
-/// may have different answers.
+/// Refuses a plan whose answers depend on time, unless `fallbacks` allows such plans, because the same request may then
+/// have different answers.
 auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diagnostics {
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
@@ -68,7 +68,7 @@ auto interrupted(std::string_view work) -> braid::diagnostics {
 }
 
 /// Runs a task on a loop of the runtime. If `is_interrupted` returns true, asks the task to stop, and returns nothing
-/// at once. The runtime waits for the task when it ends.
+/// at once. The runtime waits for the task when the runtime ends.
 auto run_on(braid::runtime& runtime, braid::task<ranking> work, const std::function<bool()>& is_interrupted)
     -> std::optional<ranking> {
   if (!is_interrupted) return runtime.run(std::move(work));
@@ -102,7 +102,7 @@ auto add_explained(rank_request& request, std::span<const std::string> ids, valu
 
 }  // namespace
 
-/// The contents of the project at the time of one load, and the engines and threads that use them.
+/// The contents of the project at the time of one load, and the engines and threads that use these contents.
 struct ranker::generation {
   using found_plan = braid::checked<std::shared_ptr<const bound_plan>>;
 
@@ -243,8 +243,8 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
 ranker::ranker(ranker_options options) : options_(std::move(options)), process_(::getpid()) {}
 
 ranker::~ranker() {
-  // A forked child must not join threads, because a fork does not copy them. So the generation is leaked; its memory is
-  // freed when the child ends.
+  // A forked child must not join threads, because a fork does not copy them. So the generation is leaked, and the
+  // system frees its memory when the child ends.
   if (process_ != ::getpid()) new std::shared_ptr<generation>(std::move(current_));
 }
 

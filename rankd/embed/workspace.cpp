@@ -35,7 +35,7 @@ auto find_folder(const endpoint_entry& endpoint, const fs::path& root) -> fs::pa
   return root / std::get<endpoint_entry::embedded_resolver>(endpoint.resolver).path;
 }
 
-/// Returns the artifact file of a plan name. If the argument is a file, returns the file.
+/// Returns the artifact file of the plan with this name. If the argument is the path of a file, returns that path.
 auto find_artifact(const project& project, std::string_view name_or_file) -> braid::checked<fs::path> {
   if (name_or_file.ends_with(".json")) return fs::path(name_or_file);
   auto artifacts = list_artifacts(project.plans);
@@ -80,7 +80,7 @@ auto load_substitute(const workspace& workspace, std::string_view name)
   return std::make_shared<const bound_plan>(std::move(*bound));
 }
 
-/// Returns the plan together with its fallback plan, if it has one.
+/// Returns the plan together with its fallback plan, if there is one.
 auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan, const fs::path& file)
     -> braid::checked<bound_plan> {
   if (!plan || substitute_name(*plan).empty()) return plan;

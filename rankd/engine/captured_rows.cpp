@@ -107,8 +107,8 @@ void append_column(std::string& out, const column& values, const row_set& rows) 
   out += ']';
 }
 
-/// Returns the value that all rows have, as JSON. Returns an empty text if the values differ, or if there are fewer
-/// than two rows.
+/// If all rows have the same value, returns this value as JSON. Returns an empty text if the values differ, or if there
+/// are fewer than two rows.
 auto find_shared_value(const column& values, const row_set& rows) -> std::string {
   std::string first;
   std::string other;

@@ -50,13 +50,13 @@ struct run_end {
   std::optional<usage::breach> breach;  ///< why the node of the failure counts as failed
 };
 
-/// Returns the name of a node in messages.
+/// Returns the name of a node for use in messages.
 auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
 /// Returns the error for a run that exceeded its time. The error names the first unfinished node in the order of the
-/// plan. Which node is unfinished depends on timing.
+/// plan. Which nodes are unfinished depends on timing.
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
@@ -178,7 +178,7 @@ auto count_cached(const request_state& state) -> std::size_t {
 }
 
 /// Adds the counts of malformed values found by the nodes of cached parts, except nodes that also ran for this request.
-/// Requires that all nodes have ended, because only then it is known which fallback nodes have run.
+/// Requires that all nodes have ended, because it is not known before that which fallback nodes have run.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
     const cached_node* const taken = state.find_cached(node);
@@ -191,7 +191,8 @@ void count_malformed_of_parts(request_state& state) {
   }
 }
 
-/// Returns whether a cached part also served other requests. The time of this request then says little about the plan.
+/// Returns whether a cached part also served other requests. If so, the time of this request is no measure of the
+/// plan's cost.
 auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
@@ -218,8 +219,8 @@ auto list_generations(const request_state& state, const registries& declared) ->
   return out;
 }
 
-/// Completes the explanation of a run. The time after the critical path is computed as the total minus the critical
-/// path, so the times add up exactly.
+/// Completes the explanation of a run. The time after the critical path is computed as the total time minus the time of
+/// the critical path, so the times add up exactly.
 auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
@@ -357,7 +358,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, 
   return begin(std::move(plan), std::move(request), std::move(stores));
 }
 
-/// Starts the task for a request. A request is large, so it is moved only once, into its task.
+/// Starts the task for a request. A request is a large object, so it is moved only once, into its task.
 auto engine::begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
     -> braid::task<ranking> {
   cached_parts* const caches = stores.list == nullptr ? caches_.get() : nullptr;
@@ -477,13 +478,13 @@ void engine::note_memory(std::size_t used) noexcept {
   first_chunk_.store(std::clamp(wanted, min_count, max_count), braid::relaxed);
 }
 
-/// Runs a plan, and owns its state until the last node has ended. If the loop is stopping, nothing is started.
+/// Runs a plan, and owns its state until the last node has ended. If the loop is stopping, the plan is not started.
 auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
   try {
     run->graph.start();
     co_await run->graph.join();
   } catch (...) {
-    // The exception of a node is already reported in the answer.
+    // The exception is that of a node, which the answer already reports.
   }
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }

@@ -1,4 +1,4 @@
-// rankd/cli/checks/data_check.cpp: collects the columns that plans read from data, without those that events fill.
+// rankd/cli/checks/data_check.cpp: collects the columns that plans read from data, except the columns that events fill.
 #include <rankd/cli/checks/data_check.hpp>
 
 #include <rankd/op/operator_list.hpp>

@@ -27,7 +27,7 @@ auto starts_with_zero(std::string_view text) -> bool {
   return text.size() > 1 && text.front() == '0';
 }
 
-/// Returns the shortest text for a number.
+/// Returns a number in its shortest form.
 auto spelled(double value) -> std::string {
   char room[32];
   return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};

@@ -43,7 +43,7 @@ auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   return false;
 }
 
-/// Reads the first records. Returns the number of all records, and of those that were read.
+/// Reads the first records. Returns the number of all records, and the number of records that were read.
 auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::uint64_t, std::size_t>> {
   constexpr std::size_t enough = 1000;
   const auto snapshot = opened.take_snapshot();
@@ -65,7 +65,7 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
   return std::pair(*count, read);
 }
 
-/// Warns of records and columns that plans read but that the store lacks, and of malformed values.
+/// Adds warnings about records and columns that plans read but the store lacks, and about malformed values.
 void check_columns(const endpoint_entry& endpoint, const workspace& workspace, const embedded_store& opened,
                    checkup& checkup) {
   constexpr std::size_t enough = 100'000;
@@ -157,7 +157,7 @@ auto greet(braid::loop& loop, braid::redis_options how) -> braid::task<greeting>
   co_return seen;
 }
 
-/// Returns the value of a line `name:value` in the reply to INFO; empty if there is no such line.
+/// Returns the value of a line `name:value` in the reply to INFO, or an empty text if there is no such line.
 auto info_of(std::string_view info, std::string_view name) -> std::string {
   for (std::size_t at = info.find(name); at != std::string_view::npos; at = info.find(name, at + 1)) {
     const bool begins = at == 0 || info[at - 1] == '\n';

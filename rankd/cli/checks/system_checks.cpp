@@ -31,7 +31,7 @@ auto text_in(const fs::path& file) -> std::string {
   return std::move(text).str();
 }
 
-/// Returns the number at the beginning of a text; nothing if there is no number, as in the value `max`.
+/// Returns the number at the beginning of a text, or nothing if there is no number, as in the value `max`.
 auto leading_number(std::string_view text) -> std::optional<std::uint64_t> {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t value = 0;
@@ -63,7 +63,8 @@ auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-/// Returns the folders of this process's cgroup (version 2) and of its parents, as they are visible to the process.
+/// Returns the folders of this process's cgroup (version 2) and of its parents, with the paths that are visible to the
+/// process.
 auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   const std::string text = text_in(root / "proc/self/cgroup");
   const fs::path top = root / "sys/fs/cgroup";
@@ -77,7 +78,7 @@ auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   return folders;
 }
 
-/// Returns the least memory left in any cgroup of the process.
+/// Returns the smallest amount of memory that any cgroup of the process has left.
 auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
   std::optional<std::uint64_t> smallest;
   for (const fs::path& folder : cgroup_folders(root)) {

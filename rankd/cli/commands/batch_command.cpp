@@ -69,7 +69,8 @@ auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request
   return request_range{*begin, cut(shard.index)};
 }
 
-/// Returns the size of the file and a hash of its first bytes, so that a resumed batch notices another file.
+/// Returns the size of the file and a hash of its first bytes, so that a resumed batch notices if the file was
+/// replaced.
 auto fingerprint(const fs::path& in) -> nlohmann::json {
   constexpr std::size_t looked_at = 1U << 16U;
   std::error_code error;
@@ -101,8 +102,8 @@ auto plans_digest(const workspace& workspace) -> std::string {
   return sha256_hex(all);
 }
 
-/// Returns the inode number, size and time of change of a file. A rewritten file differs in them, even if it has the
-/// same size.
+/// Returns the inode number, size and time of change of a file. These values change when the file is rewritten, even if
+/// it has the same size as before.
 auto read_identity(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -118,7 +119,8 @@ auto list_running(const experiment_set& experiments) -> std::string {
   return out;
 }
 
-/// Returns everything on which the answers depend, as JSON. A batch is resumed only if this has not changed.
+/// Returns as JSON everything that the answers depend on. A batch is resumed only if the returned value has not
+/// changed.
 auto made_from(const batch_command_options& options, const workspace& workspace, const bound_plan* plan)
     -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
@@ -186,8 +188,8 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened when the first request is read, because its state depends on
-/// files that must exist by then. One of them may be a store that is filled on its first use.
+/// Reads requests and writes answers. The output is opened when the first request is read, because its saved state
+/// describes files that must exist by then. One of these files may be a store that is filled on its first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,
@@ -198,7 +200,7 @@ class batch_job {
     if (is_regular(options.in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(options.in, error));
   }
 
-  /// Returns the next requests; an empty list at the end.
+  /// Returns the next requests, or an empty list at the end.
   auto next_lines() -> braid::checked<std::vector<batch_line>> {
     if (!answers_)
       if (auto begun = begin(); !begun) return std::unexpected(std::move(begun.error()));
@@ -230,8 +232,8 @@ class batch_job {
     return {};
   }
 
-  /// Completes the output after all answers were written. Fails if the file of requests became shorter while it was
-  /// read.
+  /// Completes the output. Called after all answers were written. Fails if the file of requests became shorter while it
+  /// was read.
   auto finish() -> braid::checked<batch_progress> {
     if (end_ != 0 && requests_->bytes_done() < end_)
       return refused("requests_unreadable", options_->in.string() + " became shorter while it was read");

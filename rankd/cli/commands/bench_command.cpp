@@ -112,7 +112,7 @@ struct named_part {
 constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named_part{"p99", 0.99},
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
-/// Returns a failure as one line. Long parts are left out.
+/// Returns a failure as one line of text. Long parts are left out.
 auto failure_text(const measured& of) -> std::string {
   constexpr std::size_t enough = 400;
   std::string_view text = of.seen.first_failure;
@@ -185,8 +185,8 @@ struct named_latencies {
   std::string_view name;
   latencies open_load_result::* all;
 };
-/// The latencies in the output. `good` and `refused` are measured from the due time, `refusal` from the time of
-/// sending. `late` is the time between the due time and the time of sending.
+/// The latencies in the output. `good` and `refused` are measured from the time at which a request was due, `refusal`
+/// from the time of sending. `late` is the time between the due time and the time of sending.
 constexpr std::array rate_latencies{
     named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
     named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};
@@ -260,7 +260,7 @@ auto write_plot(const bench_options& options, const std::vector<measured>& all) 
   return {};
 }
 
-/// Runs one load for each number of clients. `run` runs a single load.
+/// Measures one load for each number of clients. `run` measures a single load.
 template <typename Run>
 auto measure(const bench_options& options, Run run) -> braid::checked<std::vector<measured>> {
   std::vector<measured> all;

@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How long a load waits until all servers that read the store have switched to the new data.
+/// The maximum time that a load waits until all servers that read the store have switched to the new data.
 constexpr auto patience_with_servers = std::chrono::seconds(60);
 
 /// Returns the data files. A folder is replaced by its *.ndjson files, sorted by name.
@@ -56,7 +56,7 @@ auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector
   return files;
 }
 
-/// Returns the files to load: those of the command line, or else those of the project's data folder.
+/// Returns the files to load: those that the command line names, or else those in the project's data folder.
 auto find_data(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> data = options.data;
   if (data.empty()) {
@@ -112,7 +112,7 @@ class project_rules {
     return out;
   }
 
-  /// Returns the function whose diagnostics make a strict load fail; null for a load that is not strict.
+  /// Returns the function whose diagnostics make a strict load fail, or null for a load that is not strict.
   auto refusal(bool is_strict) -> std::function<braid::diagnostics()> {
     if (!is_strict || !check_) return nullptr;
     return [this] { return warnings({}); };
@@ -188,7 +188,7 @@ auto load_once(const load_command_options& options) -> braid::checked<void> {
   return {};
 }
 
-/// Returns whether a failed load may succeed later with the same data, according to its error code.
+/// Returns whether, according to its error code, a failed load may succeed later with the same data.
 auto is_momentary(std::string_view code) -> bool {
   constexpr std::array<std::string_view, 8> codes{"store_busy",       "disk_full",      "store_write_failed",
                                                   "data_unreadable",  "store_timeout",  "store_unreachable",
@@ -196,15 +196,15 @@ auto is_momentary(std::string_view code) -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// A folder whose files are loaded as soon as they are complete.
+/// A watched folder. Its files are loaded as soon as they are complete.
 class watched_folder {
  public:
   explicit watched_folder(const load_command_options& options) : options_(options), folder_(options.watched) {
     options_.watched.clear();
   }
 
-  /// Loads the files that have not changed since the last call, sorted by name, and moves each to `done` or `failed`.
-  /// Returns false after a temporary failure; the file and all later ones then stay in the folder.
+  /// Loads the files that have not changed since the last call, sorted by name, and moves each file to `done` or
+  /// `failed`. Returns false after a temporary failure; that file and all later files then stay in the folder.
   auto look() -> bool {
     std::map<fs::path, state> now;
     std::error_code error;
@@ -249,7 +249,8 @@ class watched_folder {
     return true;
   }
 
-  /// Moves a loaded file into a subfolder. Returns false if that fails: the file stays, and will be loaded again.
+  /// Moves a loaded file into a subfolder. Returns false if that fails. The file then stays in the folder, and will be
+  /// loaded again.
   auto move(const fs::path& file, std::string_view where) -> bool {
     std::error_code error;
     fs::create_directories(folder_ / where, error);

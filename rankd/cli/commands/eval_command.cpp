@@ -157,7 +157,7 @@ struct judged_file {
   std::set<row_id> ids;  ///< that have a relevance for some request
 };
 
-/// Reads the whole file before any request runs, so that a wrong line at its end is reported at once.
+/// Reads the whole file before any request runs, so that a wrong line at the end of the file is reported at once.
 auto read_judgements(const std::filesystem::path& file, const registries& declared) -> braid::checked<judged_file> {
   judged_file out;
   const auto read = for_each_judged(file, declared, [&out](const judged_request& each) {
@@ -242,7 +242,7 @@ auto differences(const plan_result& first, const plan_result& second, std::size_
   return out;
 }
 
-/// How many of the judged ids appear in answers.
+/// The number of judged ids, and how many of them appear in answers.
 struct coverage {
   std::size_t shown = 0;
   std::size_t judged = 0;

@@ -1,4 +1,4 @@
-// rankd/cli/commands/event_labels.cpp: reads a file of labels, and decides which events count for them.
+// rankd/cli/commands/event_labels.cpp: reads a file of labels, and decides which events count for each label.
 #include <rankd/cli/commands/event_labels.hpp>
 
 #include <rankd/registry/detail/section.hpp>

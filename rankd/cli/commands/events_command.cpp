@@ -43,7 +43,7 @@ auto unwritable(const join_options& options, std::error_code error) -> std::unex
   return refused("output_unwritable", "the output cannot be written: " + error.message(), {}, options.out);
 }
 
-/// Returns the files of a series, such as `exposures-`, in order.
+/// Returns the files whose names begin with a prefix such as `exposures-`, in order.
 auto series_files(const fs::path& folder, std::string_view prefix, std::string_view suffix) -> std::vector<fs::path> {
   std::vector<fs::path> out;
   std::error_code ignored;
@@ -88,15 +88,15 @@ auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
 }
 
-/// Returns whether a text is a number. A spreadsheet does not run a number as a formula.
+/// Returns whether a text is a number. A spreadsheet does not interpret a number as a formula.
 auto is_number(std::string_view text) -> bool {
   const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;  // "-inf" has none
   return has_digit && braid::detail::number_in<double>(text);
 }
 
-/// Returns whether a cell with this text needs an apostrophe in front. A spreadsheet might otherwise run the text as a
-/// formula, and the text may come from strangers. A text that begins with an apostrophe gets another one, so that
-/// removing one from each marked cell restores all texts.
+/// Returns whether a cell with this text needs an apostrophe in front. A spreadsheet might otherwise evaluate the text
+/// as a formula, and the text may come from strangers. A text that begins with an apostrophe gets a second apostrophe,
+/// so that removing one apostrophe from each such cell restores all texts.
 auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
@@ -135,17 +135,17 @@ auto check_utc_time(const std::string& text) -> std::string {
 /// Ends a row: replaces the comma after its last cell by a line feed.
 void end_row(std::string& out) { out.back() = '\n'; }
 
-/// Returns a key for a shown row: the request and the item, as events contain them.
+/// Returns a key for a shown row. It consists of the request and the item, which events contain as well.
 auto find_place(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
 
-/// Returns the numbers of names, in the order of the names.
+/// Maps names to numbers. Names are numbered in the order of their first use.
 using numbered_names = std::map<std::string, std::size_t>;
 
 auto number_of(numbered_names& names, const std::string& name) -> std::size_t {
   return names.try_emplace(name, names.size()).first->second;
 }
 
-/// Returns the item at `at`; grows the vector if it is shorter.
+/// Returns the item with the index `at`. Extends the vector if it is too short.
 template <typename T>
 auto item_at(std::vector<T>& items, std::size_t at) -> T& {
   items.resize(std::max(items.size(), at + 1));
@@ -169,7 +169,7 @@ class joiner {
       return is_intact(text, line) && add_event(line);
     });
     if (!done) return std::unexpected(std::move(done.error()));
-    // Broken lines of exposures are counted when they are read for the second time.
+    // Broken lines of exposures are counted when the exposures are read for the second time.
     const auto noted =
         for_each_line(shown, [this](std::string_view /*text*/, const json& line) { return note_columns(line); });
     if (!noted) return std::unexpected(noted.error());
@@ -205,8 +205,8 @@ class joiner {
     return true;
   }
 
-  /// Sets the times of an event. The clock of a client may be wrong, so an event has happened when it was received, if
-  /// it claims to have happened later.
+  /// Sets the times of an event. The clock of a client may be wrong, so the time at which an event has happened is
+  /// never later than the time at which it was received.
   static void set_times(row_event& event, const json& line, std::chrono::milliseconds happened) {
     const auto received = line.find("received_ms");
     event.received = received != line.end() && received->is_number_integer()
@@ -222,8 +222,8 @@ class joiner {
     return found != fields->end() && found->is_number() ? found->get<double>() : 0;
   }
 
-  /// Returns the rows of an exposure or a capture: columns of equal length, including `id`; null if the line has no
-  /// rows.
+  /// Returns the rows of an exposure or a capture, as columns of equal length, including `id`. Returns null if the line
+  /// has no rows.
   static auto find_rows(const json& line) -> const json* {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;
@@ -233,7 +233,7 @@ class joiner {
     return fits ? &*rows : nullptr;
   }
 
-  /// Returns the values that all rows of an exposure have; an empty object if there are none.
+  /// Returns the values that all rows of an exposure share, or an empty object if there are no such values.
   static auto find_shared(const json& line) -> const json& {
     static const json none = json::object();
     const auto shared = line.find("shared");
@@ -328,7 +328,7 @@ class joiner {
     return true;
   }
 
-  /// Appends the cells that the exposure itself has.
+  /// Appends the cells whose values are in the exposure itself.
   void add_row(const json& line, const json& rows, std::size_t row) {
     for (const char* name : {"request_id", "time", "plan", "plan_digest", "user_id"})
       append_value_cell(text_, line.value(name, json()));
@@ -429,7 +429,7 @@ auto join_events(const join_options& options, atomic_file& out) -> braid::checke
 
 namespace {
 
-/// Returns what was joined, for the person who called the command.
+/// Returns a text about what was joined, for the user of the command.
 auto summary(const join_counts& counts) -> std::string {
   std::string out = counted(counts.rows, "row") + " of " + counted(counts.answers, "answer") + ", with " +
                     std::to_string(counts.matched) + " of " + counted(counts.events, "event") + "\n";

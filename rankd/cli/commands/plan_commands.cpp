@@ -63,7 +63,7 @@ auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }
 
-/// Returns the number of inputs as text: "1", or "0-1" if an input may be left out.
+/// Returns the number of inputs as text, such as "1", or "0-1" if an input may be left out.
 auto inputs_text(const op_shape& shape) -> std::string {
   const std::string most = std::to_string(shape.inputs);
   return shape.optional_inputs == 0 ? most : std::to_string(shape.inputs - shape.optional_inputs) + "-" + most;

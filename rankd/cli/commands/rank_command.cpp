@@ -61,8 +61,8 @@ auto cell(const column& values, std::uint32_t row) -> std::string {
   return printed("%.6g", (*values.floats())[row]);
 }
 
-/// Prints rows as a table with the number and the id of each row, and a column for each of these keys. A key for which
-/// the rows have no column is shown as a dash.
+/// Prints rows as a table with the number and the id of each row, and a column for each of these keys. If the rows have
+/// no column for a key, the table shows dashes.
 void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, std::string number) {
   using align = text_table::align;
   std::vector<text_table::head> heads{{std::move(number), align::right}, {"id", align::right}};
@@ -99,7 +99,7 @@ void print_captures(const ranking& answer) {
   }
 }
 
-/// Prints an explanation for people: always the times, and further parts only on request.
+/// Prints an explanation for people. The times are always printed, further parts only on request.
 void print_explanation(const explanation& explanation, explain_mode asked) {
   print("\n" + nodes_text(explanation));
   if (asked == explain_mode::off) return;

@@ -22,7 +22,7 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-// Output for programs: all fields of the files, in a fixed order.
+// The functions below write the output for programs: all fields of the files, in a fixed order.
 
 auto to_json(const scalar& value) -> ordered {
   return std::visit(
@@ -110,7 +110,7 @@ auto rows_json(std::span<const Entry> entries) -> ordered {
   return rows;
 }
 
-// Output for people: one table for each registry.
+// The functions below write the output for people: one table for each registry.
 
 auto text_cell(std::string_view text) -> std::string { return std::string(text.empty() ? nothing : text); }
 auto value_cell(const scalar& value) -> std::string { return is_null(value) ? text_cell("") : to_json(value).dump(); }
@@ -202,7 +202,8 @@ auto make_table(std::span<const endpoint_entry> endpoints) -> text_table {
   return table;
 }
 
-// Output of experiments. They are declared separately, because plans do not depend on them.
+// The functions below write the output of experiments, which are declared separately, because plans do not depend on
+// them.
 
 auto experiments_json(const workspace& workspace) -> ordered {
   ordered rows = ordered::array();

@@ -72,8 +72,8 @@ auto first_difference(const json& was, const json& is, const std::string& pointe
   return difference{pointer, shown(&was), shown(&is)};
 }
 
-/// Returns the first difference between two answers. If they are not JSON, or differ only in spelling, returns both
-/// completely.
+/// Returns the first difference between two answers. If the answers are not JSON, or differ only in their spelling,
+/// returns both answers completely.
 auto find_difference(const replayed_request& request) -> difference {
   const auto was = parse_json(request.recorded, "recorded");
   const auto is = parse_json(request.replayed, "replayed");
@@ -99,7 +99,7 @@ auto format_line(const replayed_request& request) -> std::string {
   return out + ": " + printable(found.pointer) + ": " + cut(found.was) + " → " + cut(found.is) + "\n";
 }
 
-/// Parses a text as JSON; returns the text itself if it is not JSON.
+/// Parses a text as JSON. Returns the text itself as a JSON string if it is not JSON.
 auto or_text(const std::string& text) -> json {
   auto parsed = parse_json(text, "answer");
   return parsed ? std::move(*parsed) : json(text);
@@ -192,14 +192,14 @@ auto artifacts_in(const std::vector<std::filesystem::path>& given)
   return out;
 }
 
-/// Frames, and the bytes that they point to.
+/// A list of frames, and the bytes that the frames point to.
 struct frame_group {
   std::deque<std::string> contents;
   std::vector<traffic_reader::frame> frames;
 };
 
-/// Returns the next frames, which are run together; no frames at the end of the file. The largest frame limits the
-/// memory.
+/// Returns the next frames, which are run together, or no frames at the end of the file. The memory that is used
+/// depends on the largest frame.
 auto read_group(traffic_reader& from) -> frame_group {
   constexpr std::size_t max_frames = 1024;
   constexpr std::size_t enough_bytes = std::size_t{8} << 20U;

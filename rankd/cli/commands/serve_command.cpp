@@ -53,7 +53,7 @@
 namespace rankd {
 namespace {
 
-/// The files to which a server writes lines.
+/// The output files of a server: its log and its records of requests.
 struct outputs {
   std::unique_ptr<line_file> log;
   std::unique_ptr<line_file> audit;
@@ -89,7 +89,8 @@ struct outputs {
     return made;
   }
 
-  /// Logs which files could not be reopened, and when they are reopened later. Lifetime: the files outlive the log.
+  /// Logs which files could not be reopened, and when they are reopened later. Lifetime: the log must exist as long as
+  /// the files.
   void report_to(const serve_log& to) const {
     const auto listen = [&to](auto& file, std::string_view name) {
       if (file == nullptr) return;
@@ -115,7 +116,7 @@ struct outputs {
   }
 };
 
-/// Reads the tokens; returns nothing if no file is given.
+/// Reads the tokens from a file, or returns nothing if no file is given.
 auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optional<token_list>> {
   if (file.empty()) return std::nullopt;
   auto read = token_list::read(file);
@@ -123,15 +124,16 @@ auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optio
   return std::move(*read);
 }
 
-/// Reads tokens and certificates from their files again. The returned function makes them effective.
+/// Reads tokens and certificates from their files again. The server uses the new ones from the call of the returned
+/// function on.
 auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
   auto tokens = read_tokens(token_file);
   if (!tokens) return std::unexpected(std::move(tokens.error()));
   return server.renew(std::move(*tokens));
 }
 
-/// Opens the file of recorded traffic; returns null if traffic is not recorded. Lifetime: the workspace and the file of
-/// the log outlive it.
+/// Opens the file of recorded traffic, or returns null if traffic is not recorded. Lifetime: the workspace and the
+/// log's file must outlive the returned object.
 auto open_traffic(const serve_command_options& options, const workspace& workspace, const serve_log& log)
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   if (options.record.empty()) return nullptr;
@@ -149,7 +151,7 @@ auto open_traffic(const serve_command_options& options, const workspace& workspa
        .on_no_image = report_plan});
 }
 
-/// The receivers of events: the log and the counters. Without a folder for events, there is no log.
+/// The receivers of events: the log of events and the counters. Without a folder for events, there is no such log.
 struct event_takers {
   event_rules rules;
   std::unique_ptr<counter_writer> counters;
@@ -205,8 +207,8 @@ struct event_takers {
   }
 };
 
-/// Removes the file of recorded traffic after a failed start. It contains no request, and would make the next start
-/// fail.
+/// Removes the file of recorded traffic after a failed start. The file contains no request, and would make the next
+/// start fail.
 void remove_record(const serve_command_options& options) {
   std::error_code ignored;
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
@@ -222,7 +224,8 @@ auto strangers_in(const workspace& workspace, const reload_report& loaded) -> br
   return all;
 }
 
-/// Whether requests are recorded. A file of recorded traffic contains the registries with which its recording began.
+/// Says whether requests are recorded. A file of recorded traffic contains the registries with which the recording
+/// began.
 enum class recording : std::uint8_t { off, on };
 
 /// Reads the registries of the project again, for a reload.
@@ -241,14 +244,14 @@ auto read_registries(const project& project, recording recorded, const std::shar
   return change;
 }
 
-/// Reads the candidates from rankd.toml again, for a reload.
+/// Reads the settings of candidate plans for shadow traffic from rankd.toml again, for a reload.
 auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vector<shadow_settings>> {
   auto now = project::load(root);
   if (!now) return std::unexpected(std::move(now.error()));
   return std::move(now->shadows);
 }
 
-/// Sets the functions with which reloads read the project. Lifetime: the workspace outlives the changes.
+/// Sets the functions with which reloads read the project. Lifetime: `workspace` must outlive `changes`.
 void read_anew(plan_changes& changes, const workspace& workspace, recording recorded) {
   changes.budgets_by([root = workspace.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
@@ -293,22 +296,22 @@ void take_settings(const project& project, const serve_command_options& options,
                   .tracking = project.records.tracking};
 }
 
-/// Starts the exporter of spans; returns null if spans are not exported.
+/// Starts the exporter of spans, or returns null if spans are not exported.
 auto open_exporter(const serve_command_options& options, const serve_log& log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
   if (options.collector.empty()) return nullptr;
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
-/// Returns the files and folders with recorded traffic that the page may use. Returns none of them unless this is a
-/// studio, because not every client may see the requests of others.
+/// Returns the files and folders with recorded traffic that the plan page may use. Returns no files or folders unless
+/// this is a studio, because not every client may see the requests of others.
 auto find_traffic_places(const serve_command_options& options, const workspace& workspace)
     -> std::vector<std::filesystem::path> {
   if (options.page_token.empty()) return {};
   return options.traffic.empty() ? std::vector<std::filesystem::path>{workspace.where.root} : options.traffic;
 }
 
-/// Returns the drafts for the page; null unless this is a studio.
+/// Returns the drafts for the plan page, or null unless this is a studio.
 auto make_drafts(const serve_command_options& options, const workspace& workspace, plan_library& library)
     -> std::unique_ptr<draft_plans> {
   return options.page_token.empty() ? nullptr : open_drafts(workspace.where.root, library, options.compiler);
@@ -323,12 +326,12 @@ auto make_library_options(const serve_command_options& options, const workspace&
 }
 
 /// A server with all parts that it uses, opened step by step. The thread that runs the command opens the parts, starts
-/// the server, and waits for signals and for the end.
+/// the server, and waits for signals and for the end of the server.
 class service {
  public:
   explicit service(const serve_command_options& options) noexcept : options_(&options) {}
 
-  /// Opens all parts. Errors: those of the first part that fails to open.
+  /// Opens all parts. Errors: the errors of the first part that cannot be opened.
   auto open() -> braid::checked<void> {
     constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
                                &service::open_outputs, &service::start_events, &service::connect_reloads,

@@ -42,7 +42,7 @@ struct test_report {
   }
 };
 
-/// A plan and the tests to run for it.
+/// A plan, and the tests to run for this plan.
 struct tested_plan {
   bound_plan plan;
   plan_tests tests;
@@ -74,8 +74,8 @@ auto find_files(const workspace& workspace, const test_options& options) -> brai
   return out;
 }
 
-/// Returns an error for the first model that tests replace and the plan does not call. Such a test would use the model
-/// of the project.
+/// Returns an error for the first model that the tests replace but the plan does not call. Otherwise such a test would
+/// silently use the model of the project.
 auto find_unused_stub(const bound_plan& plan, const plan_tests& tests) -> braid::diagnostics {
   std::vector<std::string> called = list_models(*plan.stated);
   if (plan.substitute != nullptr)
@@ -94,7 +94,7 @@ auto load_with_stubs(workspace& workspace, const plan_tests& tests) -> braid::ch
   if (tests.models.empty() && tests.vectors.empty()) return workspace.load_named_plan(tests.plan);
   const auto files = stub_files::create(workspace.where, workspace.declared, tests);
   if (!files) return std::unexpected(files.error());
-  // The plan refers to the registries of this workspace, so a copy of the workspace could not load it.
+  // The plan refers to the registries of this workspace, so it cannot be loaded with a copy of the workspace.
   const project own = std::exchange(workspace.where, files->where());
   auto plan = workspace.load_named_plan(tests.plan);
   workspace.where = own;

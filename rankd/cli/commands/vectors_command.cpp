@@ -49,15 +49,15 @@ auto write(const fs::path& file, const std::string& bytes) -> braid::checked<voi
   return {};
 }
 
-/// The name of the index that is a graph.
+/// The name of the graph index.
 constexpr std::string_view hnsw = "hnsw";
 
-/// The names of metrics, in the order of vector_metric.
+/// The names of the distance metrics, in the order of vector_metric.
 const std::array<std::string, 3> metric_names{std::string(to_string(vector_metric::dot)),
                                               std::string(to_string(vector_metric::cosine)),
                                               std::string(to_string(vector_metric::l2))};
 
-/// Returns the id of a row, as it was read.
+/// Returns the id of a row in the form in which it was read.
 auto id_of(const vector_table& table, std::size_t row) -> row_id {
   if (table.texts.empty()) return table.ids[row];
   return table.texts[row];
@@ -82,12 +82,12 @@ auto describe(const vector_index& index) -> std::string {
          std::to_string(graph.ef_construction) + ", metric " + std::string(to_string(graph.metric)) + ")";
 }
 
-/// Returns the title of the progress of a build.
+/// Returns the title of a build's progress bar.
 auto describe_work(const vector_index& index) -> std::string {
   return std::holds_alternative<vector_graph>(index) ? "making the graph" : "making lists";
 }
 
-/// Writes a file, and returns the sentence that describes it.
+/// Writes a file of vectors, and returns a sentence that describes the file.
 auto write_built(const built_vectors& built, std::uint32_t dimensions, const fs::path& out)
     -> braid::checked<std::string> {
   if (auto written = write(out, built.bytes); !written) return std::unexpected(std::move(written.error()));
@@ -95,7 +95,7 @@ auto write_built(const built_vectors& built, std::uint32_t dimensions, const fs:
          describe(built.index) + " (" + std::to_string(built.bytes.size()) + " bytes) to " + printable(out.string());
 }
 
-/// Builds a file from vectors, and writes it. Returns the sentence that describes the file.
+/// Builds a file from vectors, and writes the file. Returns a sentence that describes it.
 auto build_file(vector_table table, const vector_index& index, const fs::path& out) -> braid::checked<std::string> {
   const std::uint32_t dimensions = table.dimensions;
   braid::checked<built_vectors> built;
@@ -108,7 +108,7 @@ auto build_file(vector_table table, const vector_index& index, const fs::path& o
   return write_built(*built, dimensions, out);
 }
 
-/// Returns the index that a build makes.
+/// Returns the kind of index that the options select.
 auto chosen_index(const vectors_build_options& options) -> vector_index {
   const auto seed = static_cast<std::uint64_t>(options.seed);
   if (options.index.empty()) return vector_lists{.count = static_cast<std::uint32_t>(options.lists), .seed = seed};
@@ -128,8 +128,9 @@ auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) ->
   return {};
 }
 
-/// Locks a file against merges of a server, if a server has it in use. A server that merged at the same time would lose
-/// its changes, because the command would replace the server's file by one without them.
+/// If a server uses the file, locks the file, so that the server cannot merge its changes into it. If the server merged
+/// at the same time, the changes would be lost, because the command would replace the server's file by a file without
+/// these changes.
 auto lock_merge(const fs::path& file, std::optional<vector_claims>& into) -> braid::checked<void> {
   std::error_code error;
   if (!fs::exists(file.string() + ".lock", error)) return {};
@@ -227,7 +228,7 @@ struct search_totals {
   std::uint64_t nearest = 0;  ///< of the vectors that an exact search finds
 };
 
-/// Reports on standard error that `--probe` has no effect, because the file has no lists, or fewer.
+/// Reports on standard error if `--probe` has no effect, because the file has no lists or fewer lists.
 void note_unused_probe(const vector_file& in, const vectors_search_options& options) {
   if (options.probe == 0 || (in.lists() != 0 && options.probe <= in.lists())) return;
   std::cerr << "rankd: " << printable(options.file.string()) << " has "

@@ -1,4 +1,5 @@
-// rankd/cli/experiments/experiment_split.cpp: counts units by arm, and tests the counts by Pearson's chi-squared test.
+// rankd/cli/experiments/experiment_split.cpp: counts units by arm, and tests the counts with Pearson's chi-squared
+// test.
 #include <rankd/cli/experiments/experiment_split.hpp>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr int max_terms = 10'000;
 
-/// Returns the upper tail of the gamma distribution, Q(a, x). Uses a series for x below a + 1, and a continued fraction
-/// above. Source: Press et al., Numerical Recipes, 6.2.
+/// Returns the upper tail of the gamma distribution, Q(a, x). Uses a series if x is less than a + 1, and a continued
+/// fraction otherwise. Source: Press et al., Numerical Recipes, 6.2.
 auto upper_gamma(double a, double x) -> double {
   if (x <= 0) return 1;
   const double factor = std::exp(a * std::log(x) - x - std::lgamma(a));
@@ -52,7 +53,7 @@ auto measure_deviation(std::uint64_t count, double share, std::uint64_t total) -
 }
 
 /// An experiment whose units are counted. `arm_of` contains the number of an arm for each bucket of the layer, or the
-/// number of arms for a bucket that belongs to no arm.
+/// total number of arms for a bucket that belongs to no arm.
 struct counted_experiment {
   const experiment_entry* entry = nullptr;
   std::vector<std::uint32_t> arm_of;

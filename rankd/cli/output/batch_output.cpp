@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// The number of bytes of answers between two saves of the state. An interruption loses at most this much.
+/// The number of bytes of answers between two saves of the state. An interruption loses at most this many bytes.
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
 constexpr std::string_view part_suffix = ".part";
 
@@ -63,7 +63,7 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   if (fs::is_directory(out, error)) return refused("output_unwritable", "this is a folder", "name a file in it", out);
   const bool is_device = fs::exists(out, error) && !fs::is_regular_file(out, error);
   const fs::path part = out.string() + std::string(part_suffix);
-  // If there is a state without a part file, an earlier batch ended between its last two steps. Its state can be
+  // If there is a state without a part file, an earlier batch ended between its last two steps. The state can then be
   // ignored.
   if (!fs::exists(part, error)) earlier = unfinished::restart;
   auto file = atomic_file::create(out, {.suffix = part_suffix, .keeps_part = true});

@@ -1,4 +1,4 @@
-// rankd/cli/output/plan_graph_text.cpp: prints a plan's graph as tables, for Graphviz, and for Mermaid.
+// rankd/cli/output/plan_graph_text.cpp: prints a plan's graph as tables, or in the languages of Graphviz and Mermaid.
 #include <rankd/cli/output/plan_graph_text.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -50,8 +50,8 @@ auto make_title(const plan_graph& graph) -> std::string {
   return graph.name + " (" + graph.digest.substr(0, 12) + "), budget: " + budget_text(graph.budget);
 }
 
-/// Escapes a text for the quotes of Graphviz. Control characters are escaped first, so that no line ends within the
-/// text.
+/// Escapes a text for a quoted string of Graphviz. Control characters are escaped first, so that no line ends within
+/// the text.
 auto dot_text(std::string_view text) -> std::string {
   std::string out;
   for (const char c : printable(text)) {
@@ -61,7 +61,7 @@ auto dot_text(std::string_view text) -> std::string {
   return out;
 }
 
-/// Escapes a text for the quotes of Mermaid. Mermaid writes entities between `#` and `;`.
+/// Escapes a text for a quoted string of Mermaid. Mermaid writes entities between `#` and `;`.
 auto mermaid_text(std::string_view text) -> std::string {
   constexpr std::string_view special = "\"#<>&;`\\";
   std::string out;

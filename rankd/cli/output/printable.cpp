@@ -32,7 +32,8 @@ constexpr std::array<character_range, 9> joining{{{0x0300, 0x036F},
                                                   {0xFE00, 0xFE0F},
                                                   {0xE0100, 0xE01EF}}};
 
-/// Characters that occupy two columns. Source: Unicode, EastAsianWidth.txt, the blocks that are wide throughout.
+/// Characters that occupy two columns. Source: Unicode, EastAsianWidth.txt, the blocks in which all characters are
+/// wide.
 constexpr std::array<character_range, 14> wide{{{0x1100, 0x115F},
                                                 {0x2E80, 0x303E},
                                                 {0x3041, 0x33FF},

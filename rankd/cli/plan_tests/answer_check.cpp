@@ -27,7 +27,7 @@ auto list_ids(const ranking& answer) -> ids_type {
   return out;
 }
 
-/// Returns the ids that occur less often in `there` than in `wanted`, each once.
+/// Returns each id that occurs less often in `there` than in `wanted`, without repetitions.
 auto lacking(const ids_type& wanted, const ids_type& there) -> ids_type {
   ids_type out;
   for (const row_id& id : wanted)
@@ -90,8 +90,8 @@ auto answer_checker::find_column(std::uint32_t key_id) const -> std::optional<co
   return answer_.rows.table().find(key_id);
 }
 
-/// Returns a value of a row in the form in which answers show it. The id is handled separately, because it is not a
-/// column.
+/// Returns a value of a row in the form in which answers show it. The id is handled separately, because it is not
+/// stored in a column.
 auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) const -> std::string {
   if (key_id == registries::id_key) return to_text(ids_[position]);
   const auto values = find_column(key_id);
@@ -213,7 +213,7 @@ auto answer_checker::operator()(const row_expectation& expectation) const -> std
                  first + 1);
 }
 
-/// Returns whether row `after` may follow row `before`.
+/// Returns whether row `after` may follow row `before` in rows sorted by this column.
 auto in_order(const column& values, std::uint32_t before, std::uint32_t after, sort_direction direction) -> bool {
   if (values.is_null(after)) return true;
   if (values.is_null(before)) return false;

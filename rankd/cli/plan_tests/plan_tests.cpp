@@ -43,7 +43,7 @@ auto list_items(const json* list, const std::string& pointer) -> std::vector<loc
   return out;
 }
 
-/// Returns a source span as text, such as "plans/feed.test.ts:12:5"; empty if the value is not a span.
+/// Returns a source span as text, such as "plans/feed.test.ts:12:5", or an empty text if the value is not a span.
 auto place_text(const json& span, const std::vector<std::string>& files) -> std::string {
   const auto number = [&](const char* field) -> std::optional<std::uint64_t> {
     const auto found = span.is_object() ? span.find(field) : span.end();
@@ -58,7 +58,7 @@ auto place_text(const json& span, const std::vector<std::string>& files) -> std:
   return name.substr(0, name.find('#')) + ":" + std::to_string(*line) + ":" + std::to_string(*column);
 }
 
-/// Returns the part of `within` that a token of a JSON pointer names; null if there is none.
+/// Returns the part of `within` that a token of a JSON pointer names, or null if there is no such part.
 auto step(const json& within, std::string token) -> const json* {
   if (within.is_array()) {
     std::size_t at = 0;
@@ -130,7 +130,7 @@ class tests_reader {
   record_parser parser_{list_lengths(declared_)};
 };
 
-/// Returns the diagnostics. The message of each ends with its location in the author's file.
+/// Returns the diagnostics. Each message ends with the location in the author's file.
 auto tests_reader::placed() const -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems_) {
@@ -386,8 +386,8 @@ auto tests_reader::read_models(object_reader& top) -> std::vector<stub_model> {
   return out;
 }
 
-/// Returns an item of vectors whose id has the type of the project's ids. The names of an object in TypeScript do not
-/// say whether digits are a number or a text.
+/// Returns an item of vectors whose id has the type of the project's ids. The property names of a TypeScript object do
+/// not show whether digits are meant as a number or as a text.
 auto tests_reader::with_own_id(json item) const -> json {
   if (declared_.id_type() == value_type::string && item.is_object() && item.contains("id") &&
       item["id"].is_number_integer())
@@ -427,8 +427,8 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);
-  // Checks that the registries have not changed. Predicates contain the numbers of keys and params, and after a change
-  // a number could mean another key or param.
+  // Checks that the registries have not changed. Predicates identify keys and params by number, and after a change a
+  // number could mean another key or param.
   read_registry_digests(top, "the tests were", declared_, problems_);
   plan_tests out{.plan = plan_, .models = read_models(top), .vectors = read_vectors(top), .tests = {}};
   const std::vector<test_record> shared = read_records(top);

@@ -1,4 +1,5 @@
-// rankd/cli/plan_tests/stub_files.cpp: writes the models and vectors of tests, and links the others.
+// rankd/cli/plan_tests/stub_files.cpp: writes the models and vectors that tests define, and links the project's other
+// models and vectors.
 #include <rankd/cli/plan_tests/stub_files.hpp>
 
 #include <rankd/op/models.hpp>
@@ -29,7 +30,7 @@ auto write(const fs::path& file, std::string_view bytes) -> braid::checked<void>
   return refused("store_write_failed", "a file for the tests cannot be written", {}, file);
 }
 
-/// Makes `file` a link to a file of the project.
+/// Creates `file` as a symbolic link to a file of the project.
 auto link(const fs::path& file, const fs::path& original) -> braid::checked<void> {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
@@ -49,7 +50,7 @@ auto write_models(const fs::path& folder, const fs::path& originals, const plan_
   return {};
 }
 
-/// Returns whether a path leads to a place in the folder that it is relative to.
+/// Returns whether a relative path stays inside the folder that it is relative to.
 auto is_inside(const fs::path& path) -> bool {
   return path.is_relative() && std::ranges::find(path, fs::path("..")) == path.end();
 }

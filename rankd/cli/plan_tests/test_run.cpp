@@ -32,7 +32,7 @@ auto failed_by(const braid::diagnostics& problems) -> ranking {
   return out;
 }
 
-/// Returns the missing ids, at most as many as one request may explain.
+/// Returns the missing ids, but at most as many as one request may explain.
 auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
   std::vector<row_id> out;
   for (const mismatch& each : failures)

@@ -1,5 +1,5 @@
-// rankd/cli/projects/demo.cpp: writes the files of a new project. rankd.toml comes last, because it marks a complete
-// project.
+// rankd/cli/projects/demo.cpp: writes the files of a new project. It writes rankd.toml last, because that file marks a
+// complete project.
 #include <rankd/cli/projects/demo.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -220,7 +220,7 @@ auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
                  folder_ / failed_);
 }
 
-/// Returns why `folder` must not be written; no diagnostic if it may be.
+/// Returns why no project may be written into `folder`, or no diagnostics if that is allowed.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
   const bool begun = fs::exists(folder / (std::string(project_file) + std::string(atomic_file::default_suffix)), error);
@@ -237,7 +237,7 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
                          "name a folder that is empty or does not exist yet", folder);
 }
 
-/// Writes into an existing folder. Until rankd.toml is complete, the other files in its folder count as files of an
+/// Writes into an existing folder. Until rankd.toml is complete, the other files in the folder count as files of an
 /// unfinished project, and may be overwritten.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
@@ -245,7 +245,7 @@ auto write_into(const fs::path& folder, const demo_options& options) -> braid::c
   if (!mark && mark.error() == std::errc::operation_would_block)
     return refused("demo_busy", "another process is writing a demo here", "wait until it is done", folder);
   if (!mark) return refused("demo_write_failed", "the folder cannot be used: " + mark.error().message(), {}, folder);
-  // Checks the folder again: another process may have completed a project before this one locked rankd.toml.
+  // Checks the folder again: another process may have completed a project before this process locked rankd.toml.
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto report = demo_writer(folder, options).run(*mark);
   if (!report) remove_demo(folder, options.kind);

@@ -1,5 +1,5 @@
-// rankd/cli/projects/demo_data.cpp: generates a synthetic social network: users, whom they follow (heavy-tailed), and
-// their media.
+// rankd/cli/projects/demo_data.cpp: generates a synthetic social network: users, the users that they follow (with a
+// heavy-tailed distribution), and their media.
 #include <rankd/cli/projects/demo_data.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// rankd/cli/serve/project_compiler.cpp: finds the compiler of a project: in the project's packages as npm does, or in
-// PATH as a shell does.
+// rankd/cli/serve/project_compiler.cpp: finds the compiler of a project in the project's packages, like npm, or in
+// PATH, like a shell.
 #include <rankd/cli/serve/project_compiler.hpp>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ auto is_trusted(const fs::path& folder) -> bool {
 
 }  // namespace
 
-/// Finds dslc in trusted folders only. Other users may own a folder above the project, such as /tmp, and a program
-/// there would run with this user's rights.
+/// Finds dslc in trusted folders only. Other users may be able to write to a folder above the project, such as /tmp,
+/// and a program from there would run with this user's rights.
 auto find_compiler(const fs::path& root, const std::string& path) -> std::string {
   std::error_code error;
   const fs::path project = fs::absolute(root, error);
@@ -54,7 +54,7 @@ auto find_compiler(const fs::path& root, const std::string& path) -> std::string
 
 namespace {
 
-/// Returns the path of this program; empty if the system does not report it.
+/// Returns the path of this program, or an empty path if the system does not report it.
 auto own_program() -> std::string {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).string();

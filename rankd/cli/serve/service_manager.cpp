@@ -21,7 +21,7 @@ void notify_service_manager(std::string_view lines) noexcept {
   if (!to) return;
   const int from = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (from < 0) return;
-  // The longest wait if the queue of a busy service manager is full.
+  // The maximum time to wait if the queue of a busy service manager is full.
   constexpr ::timeval limit{.tv_sec = 5, .tv_usec = 0};
   ::setsockopt(from, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   static_cast<void>(::sendto(from, lines.data(), lines.size(), MSG_NOSIGNAL, to->data(), to->size()));

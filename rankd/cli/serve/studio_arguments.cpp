@@ -27,8 +27,8 @@ auto made_token() -> std::string {
   return to_hex({reinterpret_cast<const char*>(bits.data()), sizeof(bits)});
 }
 
-/// Refuses any address that is not a loopback address: texts and the token are sent over plain HTTP, and the token
-/// allows writing files.
+/// Refuses any address that is not a loopback address: the texts of plans and the token are sent over plain HTTP, and
+/// the token allows its holder to write files.
 auto check_loopback(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
   if (!at || !at->is_ip())

@@ -74,8 +74,8 @@ batch_runner::~batch_runner() {
 }
 
 auto batch_runner::wants_more() const -> bool {
-  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If pieces
-  // are short, the queue holds more of them, so that each loop finds work while that thread waits for the disk or for a
+  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If the pieces are
+  // small, the queue holds more of them, so that each loop finds work while that thread waits for the disk or for a
   // CPU. Large pieces are limited by their bytes.
   constexpr std::size_t min_pieces = 4;
   constexpr std::size_t max_pieces = 256;
@@ -135,7 +135,7 @@ void batch_runner::serve(worker_loop& on) {
   }
 }
 
-/// Answers pieces until no piece is left that no thread has begun.
+/// Answers pieces until threads have begun all pieces.
 auto batch_runner::answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void> {
   auto start = [&](braid::scope& children) -> braid::task<void> {
     on.children = &children;
@@ -154,8 +154,8 @@ void batch_runner::start_lanes(worker_loop& on) {
   }
 }
 
-/// Returns the piece with the next line that no lane has begun. Begins the next piece if necessary. Returns null if
-/// there is no such line.
+/// Returns the piece that contains the next line to answer. Begins the next piece if necessary. Returns null if no line
+/// is left.
 auto batch_runner::find_line(worker_loop& on) -> piece* {
   while (on.current == nullptr) {
     {
@@ -168,7 +168,7 @@ auto batch_runner::find_line(worker_loop& on) -> piece* {
   return on.current;
 }
 
-/// A lane: answers one line after the other that no other lane has begun.
+/// Runs a lane, which answers one line after the other. It skips lines that other lanes have begun.
 auto batch_runner::answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void> {
   while (piece* const work = owner.find_line(on)) {
     const std::size_t at = work->begun++;

@@ -36,8 +36,8 @@ void put(packed_writer& out, const scalar& value) {
       value);
 }
 
-/// Adds the user to a cache key. A request without a user has its own rows, because the part may skip nodes that read
-/// the user.
+/// Adds the user to a cache key. A request without a user has its own cache entry, because the part may skip nodes that
+/// read the user.
 void put(packed_writer& out, const std::optional<row_id>& user) {
   if (!user) return out.number(std::variant_size_v<row_id>);
   out.number(user->index());
@@ -47,8 +47,8 @@ void put(packed_writer& out, const std::optional<row_id>& user) {
     out.integer(std::get<std::int64_t>(*user));
 }
 
-/// Returns the cache key: everything that the rows depend on. The contents of stores without generations cannot be
-/// included.
+/// Returns the cache key, which contains everything that the rows depend on. The contents of stores without generations
+/// cannot be included.
 auto key_of(const bound_cache& cache, const rank_request& request, const pinned_stores& stores) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
@@ -100,7 +100,7 @@ struct cached_parts::flight {
   braid::scope* inside = nullptr;  // the scope of its task, while it runs
 };
 
-/// Counts a task that waits for a part. If all tasks stop waiting before the rows are ready, the last one stops the
+/// Counts a task that waits for a part. If all tasks stop waiting before the rows are ready, the last task stops the
 /// part.
 struct cached_parts::waiting {
   waiting(cached_parts& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
@@ -230,7 +230,7 @@ auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> brai
 }
 
 /// Runs a part. It runs in the root scope of the loop, because the task that started it may end before the other
-/// waiting tasks. A scope of its own allows stopping only this part.
+/// waiting tasks. The part has a scope of its own, so that it can be stopped alone.
 auto cached_parts::fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
   if (one->is_given_up) co_return;
   braid::scope& around = co_await braid::this_scope();

@@ -1,4 +1,5 @@
-// rankd/engine/caching/row_cache.cpp: a cache as a list in the order of use, and a hash table from keys to list items.
+// rankd/engine/caching/row_cache.cpp: implements a cache as a list in the order of use, and a hash table from keys to
+// list items.
 #include <rankd/engine/caching/row_cache.hpp>
 
 #include <chrono>

@@ -9,13 +9,13 @@
 namespace rankd {
 namespace {
 
-/// The number of occurrences of an id in each list so far.
+/// The numbers of occurrences of an id that were found so far in each of the two lists.
 struct occurrences {
   std::size_t before = 0;
   std::size_t after = 0;
 };
 
-/// Counts the ids that two lists have in common while the lists are read.
+/// Counts the ids that two lists have in common. The ids are added one by one.
 class common_ids {
  public:
   void add_before(const row_id& id) {
@@ -35,7 +35,7 @@ class common_ids {
   std::size_t common_ = 0;
 };
 
-/// Returns the part of an answer that is compared, as a text.
+/// Returns as text the part of an answer that is compared.
 auto comparable_text(const ranking& answer) -> std::string {
   ranking copy = answer;
   copy.plan.clear();
