@@ -16,7 +16,7 @@ struct shown_column {
   column values;
 };
 
-/// The typical sizes in bytes of a candidate without its values, of a value, and of the rest of an answer.
+/// Three typical sizes in bytes: of a candidate without its values, of one value, and of the rest of an answer.
 constexpr std::size_t usual_candidate = 32;
 constexpr std::size_t usual_value = 12;
 constexpr std::size_t usual_rest = 192;
@@ -157,7 +157,7 @@ auto to_json(const ranking& answer) -> std::string {
 
 auto first_error(const braid::diagnostics& problems) -> rank_error {
   const braid::diagnostic& first = problems.front();
-  // The source of most diagnostics is the request itself. The message contains the source only if it is something else.
+  // The source of most diagnostics is the request itself. The message names the source only if it is not the request.
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
   message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;

@@ -1,5 +1,5 @@
-// rankd/expr/arithmetic.cpp: arithmetic on single values, used for constants when a tree is compiled and for operations
-// that the C library computes.
+// rankd/expr/arithmetic.cpp: implements arithmetic on single values. It is used for constants when a tree is compiled,
+// and for operations that the C library computes.
 #include <rankd/expr/detail/arithmetic.hpp>
 
 #include <cmath>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Computes a power. The result is NaN if an operand is NaN. The C library would return 1 for the base 1 and the
-/// exponent 0 even then.
+/// Computes a power. The result is NaN if an operand is NaN. For the base 1 or the exponent 0, the C library would
+/// return 1 even then.
 auto power(double a, double b) noexcept -> double { return std::isunordered(a, b) ? no_number : std::pow(a, b); }
 
 auto clamped(double x, double lo, double hi) noexcept -> double {

@@ -33,8 +33,8 @@ class checker {
       check_list(node);
   }
 
-  /// Returns the entry of a key or param, or null if there is no such entry. Reports an entry that is missing, blocked
-  /// or unreadable.
+  /// Returns the entry of a key or param, or null if there is no such entry. Reports an error if the entry is missing,
+  /// blocked or unreadable.
   template <typename Entry>
   auto readable(const Entry* entry, std::string_view sort, std::uint32_t id, std::string_view below) -> const Entry* {
     const std::string name(sort);
@@ -131,8 +131,8 @@ class checker {
   braid::diagnostics problems_;
 };
 
-/// Returns how a node reads its children: as numbers, strings or vectors. For some nodes, this is how the parent reads
-/// the node itself.
+/// Returns how a node reads its children: as numbers, strings or vectors. Some nodes read their children in the way in
+/// which their parent reads them.
 auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   switch (parent.op) {
     case node_op::concat:
@@ -194,7 +194,7 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
 
 namespace {
 
-/// Reports products of vectors whose dimensions differ.
+/// Reports a product of two vectors if their dimensions differ.
 void check_dimensions(const syntax_tree& tree, const std::vector<facts>& found, braid::diagnostics& problems) {
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const tree_node& node = tree.nodes[at];

@@ -34,7 +34,7 @@ auto number_list(const tree_node& node) -> const std::vector<number>* {
   return std::get_if<std::vector<number>>(&std::get<literal_list>(node.payload));
 }
 
-/// Finds the form in which each node's result is needed, from the root of a tree down.
+/// Finds the form in which the result of each node is needed. Proceeds from the root of a tree to its leaves.
 class form_finder {
  public:
   form_finder(const syntax_tree& tree, const std::vector<facts>& facts)
@@ -90,7 +90,8 @@ class form_finder {
     }
   }
 
-  /// Returns the form that a choosing node needs from its alternatives: its own, or `floating` if only presence counts.
+  /// Returns the form in which a node that chooses between alternatives needs these alternatives: its own form, or
+  /// `floating` if only the presence of a result matters.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
@@ -386,8 +387,8 @@ void writer::write_product(std::size_t index) {
   give_back_children(node);
 }
 
-/// Compiles the pattern of an unused regex test if a param sets the pattern. So a request with an invalid pattern fails
-/// even if the result of the test does not matter.
+/// If a param sets the pattern of an unused regex test, compiles that pattern. So a request with an invalid pattern
+/// fails even if the result of the test does not matter.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
   if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) compile_regex(index, truth_slot{});
@@ -430,8 +431,8 @@ auto writer::compile_comparison(const tree_node& node, truth_slot out) -> instru
   return compare_values<double, double>{how, values_[a], values_[b], out};
 }
 
-/// Converts a list of numbers to values of the operand's type, and sorts them. Omits numbers that no value of this type
-/// can equal.
+/// Converts a list of numbers to values of the operand's type, and sorts them. Omits numbers that are not equal to any
+/// value of this type.
 template <typename EqualTo>
 auto sorted_list(const std::vector<number>& list, EqualTo equal_to) {
   std::vector<typename std::invoke_result_t<EqualTo, const number&>::value_type> sorted;
@@ -474,8 +475,8 @@ auto find_relation(const tree_node& node) -> text_relation {
   }
 }
 
-/// Compiles a test of two strings. If only one of them depends on rows, the test is evaluated once for each string of
-/// the dictionary.
+/// Compiles a test of two strings. If only one of the two strings depends on rows, the test is evaluated once for each
+/// string of the dictionary.
 auto writer::compile_pair(const tree_node& node, truth_slot out) -> instruction {
   const auto& pair = std::get<text_pair>(node.payload);
   const text_relation how = find_relation(node);
@@ -514,7 +515,8 @@ auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
   return place;
 }
 
-/// Returns a cell if the value is the same for all rows, and otherwise a register of the type that the parent needs.
+/// Returns where a value is stored: in a cell if the value is the same for all rows, otherwise in a register of the
+/// type that the parent needs.
 auto writer::new_slot(std::size_t index) -> value_slot {
   if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
   return {.index = registers(index).take(), .uniform = false};

@@ -33,8 +33,8 @@ struct parts {
   [[nodiscard]] auto to(std::size_t part) const -> std::size_t { return std::min(rows, from(part) + of_each); }
 };
 
-/// Calls `run(frame, from, to)` for each part with a separate frame. The frames are allocated before the parts start,
-/// because an arena may be used by only one thread.
+/// Calls `run(frame, from, to)` for each part. Each part has its own frame. The frames are allocated before the parts
+/// start, because an arena may be used by only one thread.
 template <typename Run>
 void run_parts(const parts& all, const detail::evaluation& of, double* results, braid::arena& memory, Run&& run) {
   if (all.count() <= 1) {
@@ -47,14 +47,14 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }
 
-/// Returns the options of an evaluation. Programs that concatenate strings run in one part, because they allocate
-/// memory and an arena may be used by only one thread.
+/// Returns the options of an evaluation. Programs that concatenate strings process all rows as one part, because they
+/// allocate memory and an arena may be used by only one thread.
 auto find_parts(const detail::program& code, evaluate_options options) -> evaluate_options {
   if (code.buffers != 0) options.rows_of_part = evaluate_options::one_part;
   return options;
 }
 
-/// The column of one type that receives the values of an expression, with a value for each row of the batch.
+/// A column of type `T` that receives the values of an expression. It has one value for each row of the batch.
 template <typename T>
 class result_column {
  public:

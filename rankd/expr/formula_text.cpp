@@ -121,7 +121,7 @@ auto comparison_text(comparison how) -> std::string_view {
   return "";
 }
 
-/// Prints the nodes of one tree from left to right. The text of a parent contains the texts of its children.
+/// Prints the nodes of one tree from left to right. The text of a node contains the texts of its children.
 class printer {
  public:
   printer(const syntax_tree& tree, const registries& declared) : tree_(&tree), declared_(&declared) {}
@@ -188,7 +188,7 @@ class printer {
     return {source_text(pair.a, *declared_) + std::string(method_text(op)) + source_text(pair.b, *declared_) + ")"};
   }
 
-  /// Returns the text of an op that authors write as a function of `E`.
+  /// Returns the text of an op that authors of plans write as a call of a function of `E`.
   auto call(const tree_node& node) -> part {
     std::string out = "E." + std::string(name_of(node.op)) + "(";
     for (std::size_t slot = 0; slot < node.children.size() && node.children[slot] != tree_node::none; ++slot) {

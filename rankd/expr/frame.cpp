@@ -38,7 +38,8 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Returns which of two operands have a single value; `each_each` if both do, because one row is then enough.
+/// Returns which of two operands has a single value for all rows. If both have one, returns `each_each`, because
+/// computing one row is then enough.
 template <typename T>
 auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
@@ -186,7 +187,8 @@ void frame::run(const load_key<T>& code) {
       source->values);
 }
 
-/// Makes a register point to the current part of a column, or copies it if rows are reordered or types differ.
+/// Makes a register point to the current block's values of a column. If rows are reordered or types differ, copies the
+/// values instead.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
   vector_slot<T>& to = find_bank<T>().at(out);
@@ -215,7 +217,8 @@ void frame::show_null(value_slot out) {
   find_bank<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
 }
 
-/// Makes a slot point to the values computed into its own memory. A null cell is null for any number of rows.
+/// Makes a slot point to the values that were computed into the slot's own memory. If a cell is null, it is null for
+/// any number of rows.
 template <typename T>
 void frame::show_result(value_slot out, const std::uint64_t* valid) {
   if (out.uniform && valid != nullptr) valid = test_bit(valid, 0) ? nullptr : no_bits.data();
@@ -262,7 +265,8 @@ void frame::calculate(const compute& code, double* out) {
   kernels_->clamps[singles](out, a.values, b.values, c.values, block_.rows);
 }
 
-/// Returns a bit for each row: whether all operands are valid. Returns null if all rows are valid.
+/// Returns one bit for each row, which says whether all operands are valid in this row. Returns null if the operands
+/// are valid in all rows.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
@@ -276,7 +280,8 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Returns a bit for each row: whether its value is valid and finite. Writes the bits to `own` if needed.
+/// Returns one bit for each row, which says whether the value is valid and finite. Writes the bits to `own` if a value
+/// is not finite.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, block_.rows)) return valid;
@@ -287,7 +292,8 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   return own;
 }
 
-/// Returns a bit for each row, in `own`: whether both operands are valid. Returns null if all rows are valid.
+/// Writes one bit for each row to `own`, which says whether both operands are valid in this row, and returns `own`.
+/// Returns null if both operands are valid in all rows.
 template <typename T>
 auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
     -> const std::uint64_t* {
@@ -348,7 +354,8 @@ void frame::run(const join_texts& code) {
   show_result<std::string_view>(code.out, valid);
 }
 
-/// Computes the length of each row's result, and which results fit. Returns the total length of the fitting results.
+/// Computes the length of each row's result, and marks the results that fit. Returns the total length of the results
+/// that fit.
 auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
   std::fill_n(fits, words(), all_bits(true));
   std::ranges::fill(lengths, std::size_t{0});

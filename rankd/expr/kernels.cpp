@@ -1,4 +1,5 @@
-// rankd/expr/kernels.cpp: the kernels, written once and compiled by Highway for each set of vector instructions.
+// rankd/expr/kernels.cpp: contains the kernels, which are written once and compiled by Highway for each set of vector
+// instructions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rankd/expr/kernels.cpp"
 #include <hwy/foreach_target.h>  // before highway.h: compiles this file again for each further set of instructions
@@ -18,8 +19,9 @@
 
 #include <hwy/highway.h>
 
-// The loops below contain no lambdas and call no functions of other headers, because those would be compiled for the
-// baseline instructions. The file is compiled with -ffp-contract=off, so products and sums are rounded separately.
+// The loops below contain no lambdas and call no functions of other headers, because those functions would be compiled
+// for the baseline instructions. The file is compiled with -ffp-contract=off, so products and sums are rounded
+// separately.
 HWY_BEFORE_NAMESPACE();
 namespace rankd::detail::HWY_NAMESPACE {
 
@@ -217,7 +219,7 @@ void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double*
   }
 }
 
-/// Returns the bits of a mask. The bits after its last lane are zero.
+/// Returns the bits of a mask. The bits after the last lane of the mask are zero.
 template <typename D>
 HWY_INLINE auto bits_of(D d, hn::Mask<D> mask) -> std::uint64_t {
   std::uint8_t bytes[word_bits / 8] = {};
@@ -412,7 +414,7 @@ void finite_bits(std::uint64_t* HWY_RESTRICT out, const double* values, std::siz
   write_bits(hn::ScalableTag<double>(), finite{values}, out, rows);
 }
 
-/// The size of a set of codes. A set of one word needs no memory access for each code.
+/// Says whether a set of codes fits into one word. Looking up a code in such a set needs no memory access.
 enum class set_size : std::uint8_t { one_word, any };
 
 template <set_size Size>
@@ -488,8 +490,8 @@ HWY_EXPORT(named_table);
 
 auto best_table() -> const kernel_table& { return HWY_DYNAMIC_DISPATCH(named_table)(); }
 
-/// Returns Highway's bit for a set of instructions, or 0 if the name is unknown. Lower bits stand for better
-/// instructions.
+/// Returns Highway's bit for the instruction set with this name, or 0 if the name is unknown. Lower bits stand for
+/// better instruction sets.
 auto target_called(std::string_view name) -> std::int64_t {
   constexpr unsigned worst = 62;
   for (unsigned bit = 0; bit <= worst; ++bit)
@@ -497,7 +499,7 @@ auto target_called(std::string_view name) -> std::int64_t {
   return 0;
 }
 
-/// Prevents Highway from using better instructions than `target`. Zero lifts the restriction.
+/// Prevents Highway from using a better instruction set than `target`. If `target` is 0, removes the restriction.
 void allow_up_to(std::int64_t target) {
   hwy::SetSupportedTargetsForTest(0);
   const std::int64_t all = hwy::SupportedTargets();
@@ -505,7 +507,7 @@ void allow_up_to(std::int64_t target) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-/// Returns the instructions that the environment variable RANKD_SIMD allows. Reads the variable once.
+/// Returns the best instruction set that the environment variable RANKD_SIMD allows. Reads the variable once.
 auto allowed_target() -> std::int64_t {
   static const std::int64_t chosen = [] {
     const char* name = std::getenv("RANKD_SIMD");

@@ -1,4 +1,4 @@
-// rankd/expr/mixed.cpp: compares int64 with double by value, without an influence of rounding.
+// rankd/expr/mixed.cpp: compares int64 with double by their exact values, without rounding.
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 
@@ -13,7 +13,7 @@ constexpr std::int64_t min_value = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Tests that are always true or always false. With NaN, every test of doubles is false.
+// Tests that are always true or always false. For NaN, however, every test of doubles is false.
 constexpr bound_test<std::int64_t> every_exact{comparison::less_equal, greatest};
 constexpr bound_test<std::int64_t> no_exact{comparison::less, min_value};
 constexpr bound_test<double> every_float{comparison::less_equal, infinity};
@@ -99,8 +99,8 @@ auto bound_for_floats(comparison how, std::int64_t bound) noexcept -> bound_test
   const auto nearest = static_cast<double>(bound);
   const bool fits = nearest < 0x1p63;
   if (fits && static_cast<std::int64_t>(nearest) == bound) return {how, nearest};
-  // There is no other double between the bound and its nearest double, so a comparison with the nearest double is
-  // exact.
+  // There is no other double between the bound and the double that is nearest to it, so a comparison with that double
+  // is exact.
   const bool above = !fits || static_cast<std::int64_t>(nearest) > bound;
   switch (how) {
     case comparison::equal: return no_float;

@@ -1,4 +1,4 @@
-// rankd/expr/ops.cpp: the table of the operations (ops) that trees can contain.
+// rankd/expr/ops.cpp: defines the table of the operations (ops) that trees can contain.
 #include <rankd/expr/detail/ops.hpp>
 
 #include <array>
@@ -27,20 +27,20 @@ constexpr std::array cmp_text_fields{op_field{"cmp", cmp}, op_field{"a", text}, 
 constexpr std::array two_texts{op_field{"a", text}, op_field{"b", text}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
 
-/// Returns the row of an arithmetic op that was added by the arithmetic capability.
+/// Returns the table row of an arithmetic op that the arithmetic capability has added.
 constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic operation)
     -> op_row {
   return {op, name, value, fields, operation, arithmetic_capability};
 }
 
-/// Returns the row of an op that was added by the capability of formulas. The evaluator has a special instruction for
-/// it.
+/// Returns the table row of an op that the formula capability has added. The evaluator has a special instruction for
+/// this op.
 constexpr auto formula(node_op op, std::string_view name, field_kind gives, std::span<const op_field> fields)
     -> op_row {
   return {op, name, gives, fields, {}, formulas_capability};
 }
 
-/// Returns the row of an op that was added by the capability of vectors.
+/// Returns the table row of an op that the vector capability has added.
 constexpr auto of_vectors(node_op op, std::string_view name) -> op_row {
   return {op, name, value, two_values, {}, vectors_capability};
 }

@@ -27,8 +27,8 @@ constexpr std::array<std::string_view, 2> flag_names{"", "i"};
 constexpr std::array<std::string_view, 2> pattern_kinds{"literal", "param"};
 constexpr std::array<std::string_view, 3> text_kinds{"literal", "param", "key"};
 
-/// The maximum number of diagnostics for one tree. Without it, a tree with a million errors would produce a million
-/// diagnostics.
+/// The maximum number of diagnostics for one tree. Without this limit, a tree with a million errors would produce a
+/// million diagnostics.
 constexpr std::size_t max_problems = 1000;
 
 /// A subtree that has not been parsed yet.
@@ -40,9 +40,9 @@ struct pending {
   std::uint32_t depth;
 };
 
-/// Returns the type of a JSON number: integer if it is written as one and fits into int64, and float otherwise.
-/// JavaScript writes large floats like integers.
-auto json_number_type(const json& value) -> value_type {
+/// Returns the type of a JSON number: integer if the number is written as an integer and fits into int64, and float
+/// otherwise. JavaScript writes large floats like integers.
+auto type_of(const json& value) -> value_type {
   if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
     return value_type::floating;
   return value.is_number_integer() ? value_type::integer : value_type::floating;
@@ -282,7 +282,7 @@ void tree_parser::read_text(object_reader& fields, std::string_view name) {
   source.refuse_unknown_fields();
 }
 
-/// Renumbers the nodes, so that children from left to right precede their parent.
+/// Renumbers the nodes, so that each parent follows its children, and the children are in the order from left to right.
 void tree_parser::put_children_first() {
   std::vector<tree_node>& nodes = tree_.nodes;
   std::vector<std::uint32_t> place(nodes.size());

@@ -20,7 +20,7 @@ namespace {
 /// The types that keys can be made of. Floats are excluded because one float can be spelled in several ways.
 constexpr std::array hole_types{value_type::integer, value_type::string, value_type::boolean};
 
-/// Checks the column or param that one hole names.
+/// Checks the column or param that one hole of a template names.
 class hole_check {
  public:
   hole_check(const plan_param& param, braid::diagnostics& problems) : param_(&param), problems_(&problems) {}
@@ -110,8 +110,8 @@ class bound_template::speller {
     }
   }
 
-  /// Returns the key of a row, or nothing if a hole of the key is null or no store can have the key. Lifetime: until
-  /// the next call.
+  /// Returns the key of a row, or nothing if the value of a hole is null or no store can contain the key. Lifetime: the
+  /// key is valid until the next call.
   auto spell(std::uint32_t row) -> std::optional<std::string_view> {
     text_ = template_->literals_.front();
     for (std::size_t at = 0; at < columns_.size(); ++at) {

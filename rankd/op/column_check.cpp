@@ -41,8 +41,8 @@ auto list_forms(const plan_node& node) -> std::vector<std::string> {
   return out;
 }
 
-/// Returns true if an operator reads keys with this prefix independently of its options. Data may contain such keys
-/// even if no plan reads them.
+/// Returns true if some operator reads keys with this prefix whatever its options are. Data may contain such keys even
+/// if no plan reads them.
 auto is_fixed(std::string_view key) -> bool {
   const auto begins = [key](std::string_view form) { return key.starts_with(form.substr(0, form.find(':') + 1)); };
   return std::ranges::any_of(all_ops(), [&](const op_entry& op) {
@@ -60,7 +60,7 @@ auto is_of_value(char c) -> bool {
 auto spells_value(std::string_view text) -> bool { return std::ranges::all_of(text, is_of_value); }
 
 /// Returns whether a template with these literals can produce a key. A value cannot contain the literal that follows
-/// its hole, so the function tries only the first match of each literal.
+/// its hole, so it is enough to try the first match of each literal.
 auto is_of_form(std::string_view key, const std::vector<std::string>& literals) -> bool {
   if (!key.starts_with(literals.front())) return false;
   key.remove_prefix(literals.front().size());
@@ -92,7 +92,7 @@ auto fits_key(std::string_view text, const key_entry& key) -> bool {
   return detail::spelled(text, double{}).has_value();
 }
 
-/// Returns a phrase for a message about a malformed value, such as "no float" or "no vector of 3 numbers".
+/// Returns a phrase for messages about a malformed value, such as "no float" or "no vector of 3 numbers".
 auto what_it_is_not(const key_entry& key) -> std::string {
   const std::string type(to_string(key.type));
   return "no " + type + (key.type == value_type::vector ? " of " + std::to_string(key.dimensions) + " numbers" : "");

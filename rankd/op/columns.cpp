@@ -1,5 +1,5 @@
-// rankd/op/columns.cpp: finds the columns that the rows of each node may have, by a walk through the plan in its order
-// of nodes.
+// rankd/op/columns.cpp: finds the columns that the rows of each node may have, by visiting the nodes in the order of
+// the plan.
 #include <rankd/op/columns.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -52,7 +52,7 @@ auto added_by(const plan_node& node) -> const plan_param* {
   return param != nullptr || adds.otherwise.empty() ? param : node.find_param(adds.otherwise);
 }
 
-/// Returns the keys that a node writes according to its options, ascending.
+/// Returns, in ascending order, the keys that a node writes according to its options.
 auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   if (!find_op(node.op)->adds.option.empty()) {
@@ -105,7 +105,7 @@ class column_walk {
     std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::logical_or{});
   }
 
-  /// Returns the keys that the rows of a node, or of its fallback, may have.
+  /// Returns the keys that the rows of a node or the rows of its fallback may have.
   [[nodiscard]] auto given_by(node_index node) const -> key_set {
     key_set out = columns_[node];
     for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {
@@ -173,8 +173,8 @@ class column_walk {
     return out;
   }
 
-  /// Reports a hole of a key template if the rows cannot have its column, because the key would then be null for every
-  /// row.
+  /// Reports an error if the rows cannot have the column of a hole in a key template, because the key would then be
+  /// null for every row.
   void check_template(node_index at, const plan_param& keys) {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {

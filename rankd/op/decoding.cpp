@@ -28,7 +28,7 @@ constexpr auto bytes_format(text_format format) noexcept -> text_format {
   return is_base64(format) ? static_cast<text_format>(static_cast<int>(format) - distance) : format;
 }
 
-/// Returns the number with this index. Bytes need no alignment.
+/// Returns the number with this index. The bytes need not be aligned.
 template <typename T>
 auto load_item(std::string_view bytes, std::size_t index) noexcept -> T {
   T value{};
@@ -101,7 +101,7 @@ auto find_member(dom::element document, std::string_view name, dom::element& out
 struct text_decoder::json_parser {
   dom::parser parser;
 
-  /// Parses a text. Returns whether it is one JSON value. Throws std::bad_alloc if memory runs out.
+  /// Parses a text. Returns whether the text is one JSON value. Throws std::bad_alloc if an allocation fails.
   auto read(std::string_view text, dom::element& out) -> bool {
     const auto error = parser.parse(text.data(), text.size()).get(out);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();

@@ -64,8 +64,8 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "when_values", format_list(param.when.values));
 }
 
-/// Returns which inputs contribute columns to the output rows of a library's operator, besides the columns that the
-/// operator writes. The empty string means all inputs.
+/// Returns the inputs from which the output rows of a library's operator take columns, in addition to the columns that
+/// the operator writes. The empty string means all inputs.
 auto columns_of_own(const op_entry& entry) -> std::string_view {
   if (entry.change == row_change::dense_source) return "written";
   const bool has_more = std::ranges::any_of(

@@ -102,7 +102,7 @@ class tree_walk {
   bool is_right_ = true;
 };
 
-/// Adds the rule of a split, and returns 1 + its position. Returns 0 for a plain comparison, which needs no rule.
+/// Adds the rule of a split, and returns 1 + its position. Returns 0 for a plain comparison, which has no rule.
 auto make_rule(const drawn_node& split, tree_model& out) -> std::uint32_t {
   if (split.kind == split_kind::number) return 0;
   split_rule made{.first_word = static_cast<std::uint32_t>(out.bits.size()),

@@ -25,15 +25,15 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. Only if the source fails
-/// can it pass on other rows: its input, or the rows of its fallback.
+/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. It passes on other rows
+/// only if it fails: the rows of its input or of its fallback.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;
   return node.fallback->kind == fallback_kind::input || node.fallback->node == find_rows;
 }
 
-/// Follows the rows of a node to all nodes that read them, and returns how the extra column is used there.
+/// Follows the rows of a node to all nodes that read these rows, and returns how those nodes use the extra column.
 auto find_use(std::uint32_t key, node_index source, const plan& loaded, const node_lists& takers,
               const std::vector<node_columns>& columns) -> extra_use {
   extra_use use = extra_use::unused;

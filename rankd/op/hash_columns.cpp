@@ -11,8 +11,8 @@
 namespace rankd::detail {
 namespace {
 
-/// The reply of the store. If only one feature is read, the reply contains only its field of each hash. Otherwise, the
-/// reply contains all fields.
+/// The reply of the store. If only one feature is read, the reply contains only the field of that feature from each
+/// hash. Otherwise, the reply contains all fields.
 struct found_fields {
   field_batch one;
   hash_batch all;
@@ -26,8 +26,8 @@ struct found_fields {
   }
 };
 
-/// Returns the distinct ids of the hashes of the active rows. Sets `places` to the position of each row's id among
-/// them.
+/// Returns the distinct ids of the hashes of the active rows. Stores in `places`, for each row, the index of the row's
+/// id among these ids.
 auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t> places, braid::arena& memory)
     -> std::span<const std::int64_t> {
   const auto by = rows.table().find(by_key);

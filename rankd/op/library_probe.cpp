@@ -62,14 +62,14 @@ void say(std::string_view text) {
   // `dlopen` is declared noexcept, so the compiler would omit the exception handler of this frame. The call through a
   // volatile pointer keeps the handler.
   void* (*volatile open)(const char*, int) = &::dlopen;
-  // The result is ignored: if the library does not exist or lacks a symbol, the parent's own `dlopen` reports that by
-  // dlerror.
+  // The result is ignored. If the library does not exist or lacks a symbol, the parent's own `dlopen` fails in the same
+  // way, and dlerror then describes the error.
   static_cast<void>(open(file, RTLD_NOW | RTLD_LOCAL));
   say(loaded);
   ::_exit(0);
 }
 
-/// Returns the output of the child until it ends. Returns `loaded` if the time limit passes first.
+/// Returns everything that the child writes until it ends. Returns `loaded` if the time limit passes before that.
 auto heard(int from) -> std::string {
   const auto limit = std::chrono::steady_clock::now() + max_wait;
   std::string out;

@@ -1,4 +1,4 @@
-// rankd/op/lightgbm.cpp: converts the splits and objectives of LightGBM to those of rankd.
+// rankd/op/lightgbm.cpp: converts LightGBM's splits and objectives to rankd's splits and objectives.
 #include <rankd/op/detail/lightgbm.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -45,7 +45,7 @@ constexpr std::array objectives{
     objective_row{"xentropy", score_link::sigmoid},      // cross_entropy, likewise
 };
 
-/// Splits an objective into words: its name, and options such as `sigmoid:1` and `sqrt`.
+/// Splits an objective into words: the name, and options such as `sigmoid:1` and `sqrt`.
 auto split_words(std::string_view text) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!text.empty()) {

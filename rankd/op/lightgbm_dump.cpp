@@ -20,8 +20,8 @@ using json = nlohmann::json;
 constexpr std::array<std::string_view, 3> missing_types{"None", "Zero", "NaN"};
 constexpr std::array<std::string_view, 2> decisions{"<=", "=="};
 
-/// Reads one tree recursively, node by node. `parse_json` limits the depth of the document, and so the depth of the
-/// recursion.
+/// Reads one tree recursively, node by node. `parse_json` limits the depth of the document, and thereby the depth of
+/// the recursion.
 class nested_tree {
  public:
   nested_tree(std::size_t features, category_bits& bits, const model_reading& reading)

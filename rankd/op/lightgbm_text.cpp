@@ -62,7 +62,8 @@ auto list_items(std::string_view list) -> std::vector<std::string_view> {
   return out;
 }
 
-/// Parses the whole text as a number. Returns nothing if that fails or for NaN. A threshold may be infinite.
+/// Parses the whole text as a number. Returns nothing if the text is not a number or is NaN. Infinity is accepted,
+/// because a threshold may be infinite.
 template <typename T>
 auto parse_number(std::string_view text) -> std::optional<T> {
   const auto out = braid::detail::number_in<T>(text);
@@ -104,7 +105,8 @@ struct section_reader {
     return least;
   }
 
-  /// Returns the list of `count` numbers in a field. The result has another length after a diagnostic about the length.
+  /// Returns the list of `count` numbers in a field. If the field has another number of items, reports a diagnostic and
+  /// returns an empty list.
   template <typename T>
   [[nodiscard]] auto list(std::string_view name, std::size_t count) const -> std::vector<T> {
     std::vector<T> out;
@@ -183,8 +185,8 @@ auto cut(std::string_view text, const model_reading& reading) -> cut_text {
 auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm_header {
   const section_reader in{file.header, reading};
   lightgbm_header out;
-  // A missing version is allowed in files with the old end line. LightGBM 2.0.5 and later releases of 2.0 wrote no
-  // version, but already used today's splits.
+  // A file with the old end line may lack a version. LightGBM 2.0.5 and later releases of 2.0 wrote no version, but
+  // already used today's splits.
   const text_field* version = in.has("version") || !file.has_old_end ? in.field("version") : nullptr;
   if (version != nullptr && version->value != "v2" && version->value != "v3" && version->value != "v4")
     reading.report("unsupported_schema", "/version",
@@ -214,7 +216,7 @@ auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm
   return out;
 }
 
-/// The category sets of one tree: the bits of all sets as words, and the first word of each set.
+/// The category sets of one tree: the bits of all sets as words, and the index of the first word of each set.
 struct category_sets {
   std::vector<std::int64_t> bounds;
   std::vector<std::uint32_t> words;
@@ -242,8 +244,8 @@ struct split_lists {
   std::vector<double> threshold;
 };
 
-/// Converts a child in the file to a position among the nodes. The file writes a leaf as ~number. Returns -1 after
-/// reporting out_of_range.
+/// Converts a child's number in the file to an index into the nodes. The file contains ~number for a leaf. Returns -1
+/// after reporting out_of_range.
 auto read_child(std::int64_t child, std::string_view list, std::size_t node, const drawn_tree& out,
                 const model_reading& reading) -> std::int64_t {
   const auto splits = static_cast<std::int64_t>(out.lists.first_leaf);

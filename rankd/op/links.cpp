@@ -7,13 +7,13 @@
 namespace rankd {
 namespace {
 
-/// The arithmetic of LightGBM and of rankd's own models, in doubles.
+/// The arithmetic of LightGBM and of rankd's own models, which compute in doubles.
 struct in_doubles {
   using number = double;
   static auto sigmoid(double x, double steepness) noexcept -> double { return 1 / (1 + std::exp(-steepness * x)); }
 };
 
-/// The arithmetic of XGBoost, in floats. The exponent is limited to avoid infinity.
+/// The arithmetic of XGBoost, which computes in floats. The exponent is limited to avoid infinity.
 struct in_floats {
   using number = float;
   static auto sigmoid(float x, double /*steepness*/) noexcept -> float {
@@ -35,8 +35,8 @@ auto linked(typename Width::number x, const score_rule& rule) noexcept -> typena
   return x;
 }
 
-/// Replaces the sums of one row by their softmax: exp(x - max), divided by the sum of these values. XGBoost also
-/// computes this sum in doubles.
+/// Replaces the sums of one row by their softmax: exp(x - max), divided by the sum of these values. The sum is computed
+/// in doubles, as in XGBoost.
 template <typename Width>
 void soften(std::span<model_sums> sums, std::size_t row) noexcept {
   using number = typename Width::number;

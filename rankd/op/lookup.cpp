@@ -1,4 +1,4 @@
-// rankd/op/lookup.cpp: finds the names in params of nodes in the registries.
+// rankd/op/lookup.cpp: looks up in the registries the names that params of nodes contain.
 #include <rankd/op/detail/lookup.hpp>
 
 #include <rankd/op/models.hpp>

@@ -26,7 +26,7 @@ struct running {
   }
 };
 
-/// Stores the result of `make` for each row, rounded to the width of the step.
+/// Stores the result of `make` for each row, rounded to the step's number type.
 template <typename Make>
 void for_rows(const running& at, const Make& make) noexcept {
   double* out = at.out();
@@ -111,7 +111,7 @@ void weighted(const running& at) noexcept {
   for_rows(at, [&](std::size_t i) { return out[i] + last; });
 }
 
-/// Combines the result so far with one more leaf: adds the leaf, or keeps the smaller or the larger number.
+/// Combines the result so far with the value of one more leaf: adds the two, or keeps the smaller or the larger value.
 auto folded(const program_forest& forest, double before, double leaf) noexcept -> double {
   switch (forest.fold) {
     case leaf_fold::sum:
@@ -132,7 +132,7 @@ void add_leaf(const running& at, const program_forest& forest, std::uint32_t lea
   }
 }
 
-/// Adds to the first output the leaves that some rows have reached.
+/// Adds the values of the leaves that some rows have reached to the first output of these rows.
 void add_values(const program_forest& forest, std::span<const std::uint32_t> leaves, double* out) noexcept {
   if (forest.trees.width == number_width::floats) {
     for (std::size_t i = 0; i < leaves.size(); ++i)

@@ -1,4 +1,4 @@
-// rankd/op/model_reading.cpp: finds the keys that model files name in the registries.
+// rankd/op/model_reading.cpp: looks up in the registries the keys that model files name.
 #include <rankd/op/detail/model_reading.hpp>
 
 #include <rankd/registry/names.hpp>

@@ -24,7 +24,7 @@ using json = nlohmann::json;
 constexpr std::array<std::string_view, 2> kinds{"linear", "trees"};
 constexpr std::array<std::string_view, 2> splits{"<", "<="};
 
-// This section reads linear models.
+// The functions below read linear models.
 
 void read_weight(const json& item, const std::string& pointer, const model_reading& reading,
                  std::vector<std::uint32_t>& seen, linear_model& out) {
@@ -55,7 +55,7 @@ auto read_linear(object_reader& reader, const model_reading& reading) -> linear_
   return out;
 }
 
-// This section reads tree models in rankd's own format.
+// The functions below read tree models in rankd's own format.
 
 auto read_keys(object_reader& reader, const model_reading& reading) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> out;
@@ -179,7 +179,8 @@ auto read_own(const json& document, const model_reading& reading) -> std::shared
 auto read_any(std::string_view file, std::string_view source_name, const model_reading& reading)
     -> std::shared_ptr<const model> {
   const std::string_view text = without_mark(file);
-  // The first byte of an ONNX file is the tag of field 1, its version. No text file begins with this byte.
+  // The first byte of an ONNX file is the tag of field 1, which contains the version. No text file begins with this
+  // byte.
   if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, reading);
   if (is_lightgbm_text(text)) return read_lightgbm_text(text, reading);
   constexpr foreign_json limits{.max_bytes = max_model_bytes, .max_memory = max_model_document};

@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The endings of the names of models: `.txt` is for LightGBM's text, `.ubj` for XGBoost's UBJSON.
+/// The file name extensions of models. `.txt` is LightGBM's text format, and `.ubj` is XGBoost's UBJSON.
 constexpr std::array<std::string_view, 4> endings{".json", ".onnx", ".txt", ".ubj"};
 
-/// The endings of files that trainers write and rankd does not read.
+/// The extensions of model files that trainers write but rankd cannot read.
 constexpr std::array<std::string_view, 5> unread_endings{".model", ".bin", ".pkl", ".joblib", ".cbm"};
 
 /// Returns a suggestion for a model that was not found: a similar name in the folder, or how to save the model in a

@@ -21,14 +21,14 @@ constexpr std::string_view naming_hint =
     "give the columns the names of keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
     "\"age\"])})";
 
-/// A column of an input of the graph. Its name is the name of a key.
+/// A column of a graph input. The name of the column is the name of a key.
 struct input_column {
   std::string name;
   std::string pointer;
   onnx_type type = onnx_type::floats;
 };
 
-// This section selects the outputs of the graph that are scores.
+// The functions below select the outputs of the graph that are scores.
 
 /// The outputs of the graph that are scores. If the graph also outputs labels, the model is a classifier.
 struct chosen_outputs {
@@ -50,10 +50,10 @@ auto choose_outputs(const onnx_file& file, const model_reading& reading) -> chos
   return out;
 }
 
-// This section converts the nodes of the graph to steps.
+// The functions below convert the nodes of the graph to steps.
 
-/// Returns whether the scores need each node. Nodes that only compute the labels of a classifier are not needed. They
-/// often use operators and strings that rankd does not support.
+/// Returns, for each node, whether the scores depend on it. Nodes that only compute the labels of a classifier are not
+/// needed. They often use operators and strings that rankd does not support.
 auto needed_nodes(const onnx_file& file, const chosen_outputs& outputs) -> std::vector<bool> {
   std::set<std::string_view> names;
   for (const onnx_value* each : outputs.scores) names.insert(each->name);
@@ -143,7 +143,7 @@ auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   return scope.with.problems.empty() && call.may_go_on();
 }
 
-// This section converts the inputs of the graph to keys.
+// The functions below convert the inputs of the graph to keys.
 
 /// Returns the names of all input columns from the metadata entry `feature_names`, in the order of the inputs.
 auto read_names(const onnx_file& file, const model_reading& reading) -> std::optional<std::vector<std::string>> {
@@ -166,8 +166,8 @@ auto read_names(const onnx_file& file, const model_reading& reading) -> std::opt
   return out;
 }
 
-/// Returns the number of columns of an input. If the file does not state this number, returns `otherwise`, which is 0
-/// unless the graph has one input and a list of names. Returns 0 after a diagnostic.
+/// Returns the number of columns of an input. If the file does not contain this number, returns `otherwise`, which is 0
+/// unless the graph has only one input and the file lists the names of columns. Returns 0 after a diagnostic.
 auto find_columns(const onnx_value& input, std::size_t otherwise, const model_reading& reading) -> std::size_t {
   const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
                          input.type == onnx_type::flags;
@@ -252,7 +252,7 @@ void set_keys(program_model& of, const std::vector<input_column>& columns, const
   }
 }
 
-// This section finds the slots of the scores.
+// The functions below find the slots of the scores.
 
 /// Returns the slots of the scores. For two classes, only the second class has a score.
 auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot_list {
@@ -275,17 +275,17 @@ auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot
   return out;
 }
 
-// This section warns about nulls that reach trees.
+// The functions below warn about nulls that reach trees.
 
-/// Returns true if a node has trees and its file does not state how they treat nulls.
+/// Returns true if a node has trees and the file does not define how these trees treat nulls.
 auto ignores_nulls(const onnx_node& node, onnx_scope& scope) -> bool {
   if (node.domain != onnx_ml || !node.op.starts_with("TreeEnsemble")) return false;
   const auto tracks = onnx_call(node, scope).ints("nodes_missing_value_tracks_true");
   return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
 }
 
-/// Returns true if a null of an input can reach trees whose file does not state how they treat nulls. An imputer
-/// replaces nulls before they reach the trees.
+/// Returns true if a null of an input can reach trees for which the file does not define how they treat nulls. An
+/// imputer replaces nulls before they reach the trees.
 auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope) -> bool {
   std::set<std::string_view> nullable;
   for (const onnx_value& each : file.inputs) nullable.insert(each.name);
@@ -300,7 +300,7 @@ auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_sc
   return false;
 }
 
-/// Warns if trees may send nulls to another child than scikit-learn does, and a key that they read may be null.
+/// Warns if trees may send nulls to another child than scikit-learn does, and a key that these trees read may be null.
 auto list_warnings(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope)
     -> braid::diagnostics {
   const auto may_be_null = [&](const program_key& each) {

@@ -1,4 +1,4 @@
-// rankd/op/onnx_arithmetic.cpp: ONNX operators that compute with the numbers of one row.
+// rankd/op/onnx_arithmetic.cpp: implements the ONNX operators that compute with the numbers of one row.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using made_rows = std::optional<onnx_rows>;
 
-/// Reports integers or booleans that are passed to an operator that accepts neither. Returns true then.
+/// Reports an error and returns true if integers or booleans are passed to an operator that accepts neither.
 auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   if (is_real(type)) return false;
   call.refuse("wrong_type", "input",
@@ -20,7 +20,7 @@ auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   return true;
 }
 
-/// exp(x - max) of some slots, with the maximum of the slots and the sum of the exponentials.
+/// The slots that contain exp(x - max) for some slots x, the maximum of these slots, and the sum of the exponentials.
 struct shifted_exponentials {
   std::uint32_t max = 0;
   std::uint32_t sum = 0;
@@ -121,7 +121,7 @@ auto make_clip(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, call.with_constants(model_op::minimum, of->type, out, upper)};
 }
 
-// This section multiplies rows by matrices.
+// The functions below multiply rows by matrices.
 
 auto multiplied(const onnx_call& call, const onnx_rows& by, std::span<const double> matrix,
                 std::span<const double> last, std::size_t rank) -> made_rows {
@@ -177,10 +177,10 @@ auto make_gemm(const onnx_call& call) -> made_rows {
   return multiplied(call, *rows, matrix, last, 2);
 }
 
-// This section combines the columns of a row.
+// The functions below combine the columns of a row.
 
-/// Returns the axes over which a node reduces. They are an attribute in older operator versions, and an input in newer
-/// ones. Returns nothing after a diagnostic.
+/// Returns the axes over which a node reduces. The axes are an attribute in older operator versions, and an input in
+/// newer versions. Returns nothing after a diagnostic.
 auto read_axes(const onnx_call& call) -> std::optional<std::vector<std::int64_t>> {
   if (!call.is_absent(1)) return call.whole(1);
   std::vector<std::int64_t> axes = call.ints("axes");
@@ -256,7 +256,7 @@ auto reduced(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, rank_of_result(call), {so_far}};
 }
 
-/// Returns the position of the first column that has the maximum.
+/// Computes the index of the first column that contains the maximum.
 auto make_argmax(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr || !is_by_columns(call)) return std::nullopt;

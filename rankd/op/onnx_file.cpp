@@ -47,7 +47,7 @@ auto take_integer(const wire_field& field, std::int64_t& out) -> bool {
   return field.kind == wire_kind::varint;
 }
 
-/// Appends the bytes of a field. They are a nested message or a name.
+/// Appends the bytes of a field, which are a nested message or a name.
 auto append_bytes(const wire_field& field, std::vector<std::string_view>& out) -> bool {
   out.push_back(field.bytes);
   return field.kind == wire_kind::bytes;
@@ -57,7 +57,7 @@ auto place(std::string_view parent, std::string_view field, std::size_t at) -> s
   return braid::json_pointer(braid::json_pointer(parent, field), at);
 }
 
-// This section parses the nodes of the graph.
+// The functions below parse the nodes of the graph.
 
 auto read_attribute_name(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::string_view {
@@ -88,7 +88,7 @@ auto read_node(std::string_view bytes, const std::string& pointer, const model_r
   return out;
 }
 
-// This section parses the inputs and outputs of the graph.
+// The functions below parse the inputs and outputs of the graph.
 
 auto read_shape(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::vector<std::int64_t> {
@@ -126,7 +126,7 @@ auto read_value(std::string_view bytes, std::string pointer, const model_reading
   return out;
 }
 
-// This section parses tensors.
+// The functions below parse tensors.
 
 auto read_tensor_name(const onnx_tensor& tensor, const model_reading& reading) -> std::string_view {
   std::string_view name;
@@ -199,8 +199,8 @@ void decode_raw(tensor_fields& from) {
   }
 }
 
-/// Returns the number of items that the dimensions of a tensor announce. Returns nothing if a dimension is negative or
-/// the number is far too large.
+/// Returns the number of items that a tensor must have according to its dimensions. Returns nothing if a dimension is
+/// negative or the number is far too large.
 auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_t> {
   std::size_t out = 1;
   for (const std::int64_t each : dims) {
@@ -211,7 +211,7 @@ auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_
   return out;
 }
 
-// This section parses the graph.
+// The functions below parse the graph.
 
 /// The nested messages of a graph, before they are parsed.
 struct graph_parts {
@@ -262,11 +262,11 @@ void read_graph(std::string_view bytes, onnx_file& out, const model_reading& rea
     out.inputs.push_back(read_value(parts.inputs[at], place("/graph", "input", at), reading));
   for (std::size_t at = 0; at < parts.outputs.size() && reading.problems.empty(); ++at)
     out.outputs.push_back(read_value(parts.outputs[at], place("/graph", "output", at), reading));
-  // Files of older versions list initializers also as inputs.
+  // Files of older versions also list initializers as inputs.
   std::erase_if(out.inputs, [&](const onnx_value& each) { return out.constants.contains(each.name); });
 }
 
-// This section parses the model, which contains the graph.
+// The functions below parse the model, which contains the graph.
 
 void check_opset(std::string_view bytes, const std::string& pointer, const model_reading& reading) {
   std::string_view domain;

@@ -1,4 +1,4 @@
-// rankd/op/onnx_learners.cpp: operators of ai.onnx.ml that scale, impute, encode and weight columns.
+// rankd/op/onnx_learners.cpp: implements the operators of ai.onnx.ml that scale, impute, encode and weight columns.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ auto read_labels(const onnx_call& call, std::string_view side) -> std::vector<do
   return out;
 }
 
-/// Maps each key to its value, as an ordinal encoder does. All other numbers are mapped to the encoder's default value.
+/// Maps each key to its value, like an ordinal encoder. All other numbers are mapped to the encoder's default value.
 auto make_labels(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -129,7 +129,7 @@ auto make_labels(const onnx_call& call) -> made_rows {
   return out;
 }
 
-// This section normalizes rows.
+// The functions below normalize rows.
 
 /// Divides each slot by `norm`. If `norm` is zero, the slots do not change.
 auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
@@ -139,8 +139,8 @@ auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> 
   return call.each(model_op::divide, onnx_type::floats, operands);
 }
 
-/// Normalizes a row by its L2 norm. Each result is the square root of the number's share of the sum of squares, with
-/// the sign of the number.
+/// Normalizes a row by its L2 norm. Each result is the square root of x² divided by the sum of all squares, with the
+/// sign of x.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
   const slot_list squares = call.each(model_op::multiply, onnx_type::floats, squares_of);
@@ -178,9 +178,9 @@ auto make_normalizer(const onnx_call& call) -> made_rows {
   return out;
 }
 
-// This section converts linear models.
+// The functions below convert linear models.
 
-/// Computes sums of products. The coefficients are listed output by output.
+/// Computes one sum of products for each output. The coefficients are listed output by output.
 auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<double>& intercepts)
     -> std::optional<slot_list> {
   const onnx_rows* of = call.rows(0);

@@ -1,4 +1,5 @@
-// rankd/op/onnx_shapes.cpp: ONNX operators that select, join and rename columns. Most of them need no step.
+// rankd/op/onnx_shapes.cpp: implements the ONNX operators that select, join and rename columns. Most of them need no
+// step of the program.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -99,7 +100,7 @@ auto make_concat(const onnx_call& call) -> made_rows {
   return joined(call, first->type, rank);
 }
 
-/// Makes rows of the same shape as other rows, with one number in all columns. The number is the attribute `value`, or
+/// Makes rows of the same shape as other rows. All columns contain the same number, which is the attribute `value`, or
 /// 0.
 auto make_filled(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.shaped(0);
@@ -120,7 +121,7 @@ auto make_vector(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Returns the columns at the given positions.
+/// Returns the columns with the given indexes.
 auto chosen(const onnx_call& call, const onnx_rows& rows, const std::vector<std::int64_t>& numbers) -> made_rows {
   onnx_rows out{.type = rows.type, .rank = rows.rank, .slots = {}};
   const auto columns = static_cast<std::int64_t>(rows.slots.size());
@@ -161,15 +162,15 @@ auto make_gather(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Returns integers that are an attribute in older operator versions, and an input in newer ones. Returns nothing after
-/// a diagnostic.
+/// Returns integers that are an attribute in older operator versions, and an input in newer versions. Returns nothing
+/// after a diagnostic.
 auto read_integers(const onnx_call& call, std::string_view attribute, std::size_t input)
     -> std::optional<std::vector<std::int64_t>> {
   if (call.is_absent(input)) return call.ints(attribute);
   return call.whole(input);
 }
 
-/// Returns a range of the columns. Positions below zero count from the end, and a range ends at the last column.
+/// Returns a range of the columns. Indexes below zero count from the end, and a range ends at the last column.
 auto make_slice(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -211,7 +212,7 @@ auto make_reshaped(const onnx_call& call) -> made_rows {
     out.tables = 1;
     return out;
   }
-  // The numbers of a row follow each other in an output of one column, so its rows can still be told apart.
+  // In an output with a single column, the numbers of a row follow each other, so the rows can still be distinguished.
   if (of->rank == 2 && call.is_result() && *shape == std::vector<std::int64_t>{-1, 1}) return out;
   const bool keeps_rows = !shape->empty() && (shape->front() == -1 || (shape->front() == 0 && of->rank <= 2));
   if (shape->size() == 1 && keeps_rows && columns == 1) return out;
@@ -230,7 +231,7 @@ auto make_flat(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Returns the axis that is removed or inserted. It is an attribute up to operator version 12, and an input from
+/// Returns the axis that is removed or inserted. The axis is an attribute up to operator version 12, and an input from
 /// version 13 on.
 auto read_axis(const onnx_call& call) -> std::int64_t {
   const auto axes = read_integers(call, "axes", 1);

@@ -25,8 +25,8 @@ struct tree_nodes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return tree.size(); }
 };
 
-/// A weight of a leaf. It consists of the numbers of the leaf's tree and node, and the weight's position in the lists
-/// of the file.
+/// A weight of a leaf, with the numbers of the leaf's tree and node, and with the weight's index in the lists of the
+/// file.
 struct listed_weight {
   std::int64_t tree = 0;
   std::int64_t number = 0;
@@ -44,7 +44,7 @@ constexpr weight_names of_regressor{"target_treeids", "target_nodeids", "target_
 constexpr weight_names of_classifier{"class_treeids", "class_nodeids", "class_ids", "class_weights",
                                      "class_weights_as_tensor"};
 
-/// The weights of one leaf, as a range of positions in the sorted list.
+/// The weights of one leaf, as a range of indexes into the sorted list of weights.
 struct leaf_range {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -132,7 +132,7 @@ auto read_weights(forest_reading& out, const weight_names& names) -> bool {
 }
 
 /// Returns the smallest number greater than `value`, as the threshold for "right if more than `value`". Returns NaN if
-/// no number is greater: then no row goes right.
+/// no number is greater; no row then goes to the right child.
 auto above(double value) -> double {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   return value == infinite ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(value, infinite);
@@ -184,7 +184,7 @@ auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool 
   return true;
 }
 
-/// Sets the children of a node to their positions within the tree. The file identifies children by node numbers.
+/// Sets the children of a node to their indexes within the tree. The file identifies children by node numbers.
 auto set_children(const forest_reading& reading, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
                   drawn_node& out) -> bool {
   const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
@@ -197,7 +197,7 @@ auto set_children(const forest_reading& reading, std::size_t at, const std::map<
          find("nodes_falsenodeids", reading.nodes.when_false[at], out.right);
 }
 
-/// Builds the tree from the nodes at positions `first` to `last` - 1.
+/// Builds a tree from the nodes with the indexes `first` to `last` - 1.
 auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
   drawn_tree out{.pointer = reading.call.node().pointer,
                  .lists = {.feature = "nodes_featureids",
@@ -240,8 +240,8 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
   return false;
 }
 
-/// Replaces the positions of leaves by their weights. If every leaf has exactly one weight and all these weights are
-/// for the first output, the weights become the values of the leaves.
+/// Replaces the indexes in leaves by the weights that the indexes refer to. If every leaf has exactly one weight and
+/// all these weights are for the first output, the weights become the values of the leaves.
 void settle_leaves(forest_reading& reading) {
   tree_model& trees = reading.made.trees;
   const bool is_single = std::ranges::all_of(reading.leaves, [&](const leaf_range& each) {
@@ -339,8 +339,8 @@ auto base_values(const onnx_call& call) -> std::vector<double> {
 }
 
 /// Computes the scores of a classifier for two classes if the file has weights for only one output. The sum is the
-/// score of the second class. The score of the first class is the rest of 1 if all weights are shares, and the negative
-/// sum otherwise.
+/// score of the second class. If no weight is negative, the score of the first class is 1 minus the sum; otherwise it
+/// is the negated sum.
 auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   const std::string_view transform = call.text("post_transform", "NONE");
   const bool is_share = std::ranges::all_of(sums.weights, [](const auto& each) { return each.weight.value >= 0; });

@@ -1,4 +1,5 @@
-// rankd/op/operator_library.cpp: loads libraries of operators, each once, and keeps them until the process ends.
+// rankd/op/operator_library.cpp: loads libraries of operators. Each library is loaded once, and stays loaded until the
+// process ends.
 #include <rankd/op/operator_library.hpp>
 
 #include <rankd/abi/c_operators.h>
@@ -72,7 +73,7 @@ auto is_taken(std::string_view name, const operators& known) -> bool {
          std::ranges::any_of(all_ops(), [&](const op_entry& each) { return each.shape.name == name; });
 }
 
-/// Returns all operators of a library, or the diagnostics for all errors in it.
+/// Returns all operators of a library, or the diagnostics for all errors in the library.
 auto read_library(const rankd_operator_library& offered, const operator_digest& digest, const operators& known)
     -> braid::checked<operators> {
   if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
@@ -192,7 +193,7 @@ auto make_digest(const fs::path& file) -> braid::checked<operator_digest> {
   return operator_digest{file.filename().string(), sha256_hex(*bytes)};
 }
 
-/// Loads the library in a file unless its contents are known. Requires the mutex.
+/// Loads the library in a file, unless a file with the same contents was loaded before. Requires the mutex.
 auto load(table& all, const fs::path& file) -> braid::checked<void> {
   auto now = make_digest(file);
   if (!now) return std::unexpected(std::move(now.error()));

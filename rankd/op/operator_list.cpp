@@ -1,4 +1,4 @@
-// rankd/op/operator_list.cpp: the list of the built-in operators, and finding an operator by its name.
+// rankd/op/operator_list.cpp: defines the list of the built-in operators, and finds operators by their names.
 #include <rankd/op/operator_list.hpp>
 
 #include <rankd/op/detail/own_operator.hpp>

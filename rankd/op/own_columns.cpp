@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Returns the validity bits of the active rows, indexed by position. Returns null if all bits are set.
+/// Returns the validity bits of the active rows, indexed by the rows' positions. Returns null if all bits are set.
 auto gathered_bits(const row_set& rows, bitmap from, braid::arena& memory) -> const std::uint64_t* {
   if (from.all_set() || rows.is_prefix()) return from.words();
   const std::span<std::uint64_t> words = memory.filled(words_for(rows.size()), std::uint64_t{0});
@@ -41,7 +41,8 @@ auto gathered_texts(const row_set& rows, const column& column, braid::arena& mem
 /// Returns whether all rows of the table are active and in order.
 auto is_whole(const row_set& rows) -> bool { return rows.is_prefix() && rows.size() == rows.table().size(); }
 
-/// Returns a validity bit for each row of the batch. Returns no bitmap if all rows of the batch are active and valid.
+/// Returns a validity bit for each row of the batch. Returns an empty bitmap if all rows of the batch are active and
+/// valid.
 auto scattered_bits(const row_set& rows, const std::uint64_t* from, braid::arena& memory) -> bitmap {
   const bitmap written(from);
   if (is_whole(rows)) return written.count(rows.size()) == rows.size() ? bitmap() : written;
@@ -51,7 +52,7 @@ auto scattered_bits(const row_set& rows, const std::uint64_t* from, braid::arena
   return bitmap(words.data());
 }
 
-/// Returns the values for all rows of the batch. The value under a null is zero.
+/// Returns the values for all rows of the batch. If a row is null, its value is zero.
 template <typename T, typename Stored>
 auto scattered_values(const row_set& rows, const rankd_written& from, braid::arena& memory) -> std::span<const T> {
   const auto* const written = static_cast<const Stored*>(from.values);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_sentence = 1000;
 
-/// Converts a text of a library for a message: valid UTF-8 of limited length.
+/// Converts a text from a library to valid UTF-8 of limited length, for use in a message.
 auto format_sentence(rankd_text text) -> std::string {
   if (text.data == nullptr) return {};
   std::string_view seen(text.data, std::min<std::size_t>(text.size, max_sentence));
@@ -27,7 +27,7 @@ auto format_sentence(rankd_text text) -> std::string {
 
 auto text_of(std::string_view text) -> rankd_text { return {text.data(), text.size()}; }
 
-/// Calls code of a library. If the code throws an exception, stores its text in `message` and returns 1.
+/// Calls the code of a library. If the code throws an exception, stores its text in `message` and returns 1.
 template <typename Call>
 auto guarded(std::string& message, Call call) -> std::int32_t {
   try {
@@ -78,7 +78,8 @@ struct run_host {
     try {
       if (self.context->may_make(0, bytes)) return self.context->memory.bytes(bytes, alignment);
     } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // An allocation failure counts as over budget, because no exception may pass through the code of the library.
+      // A failed allocation counts as an exceeded budget, because no exception may pass through the code of the
+      // library.
     }
     self.over_budget = true;
     return nullptr;
@@ -180,7 +181,7 @@ struct own_params {
     return with_written(*rows, *rows, made.written(), context.memory);
   }
 
-  /// Sets the remaining members of `with` from the data of the node, and calls the library. Returns the error of the
+  /// Sets the remaining members of `with` to the data of the node, and calls the library. Returns the error of the
   /// call, if any.
   [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
                             node_context& context) const -> std::optional<op_error> {
@@ -213,8 +214,8 @@ struct own_params {
     return failed(host.message.empty() ? "the operator failed without a reason" : host.message).error();
   }
 
-  /// Returns the ids of the rows. An empty row set may belong to a batch without ids and without an id type. Its ids
-  /// are then an empty column.
+  /// Returns the ids of the rows. If an empty row set belongs to a batch without ids and without an id type, returns an
+  /// empty column.
   [[nodiscard]] auto list_ids(const row_set& rows, braid::arena& memory) const -> rankd_column {
     if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
     const rankd_written none = blank(ids, 0, memory);

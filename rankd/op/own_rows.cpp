@@ -20,8 +20,8 @@ auto input_text(const own_input& input) -> std::string {
 
 }  // namespace
 
-/// Returns the approximate memory of a row in bytes. The id and the columns count twice: as the library writes them,
-/// and as the batch stores them.
+/// Returns the approximate memory of a row in bytes. The id and the columns count twice, because they exist both in the
+/// form in which the library writes them and in the form in which the batch stores them.
 auto own_rows::row_bytes() const -> std::size_t {
   std::size_t bytes = sizeof(std::uint32_t) + (ids_ == value_type::string ? sizeof(rankd_text) + sizeof(std::uint32_t)
                                                                           : 2 * sizeof(std::int64_t));
@@ -104,7 +104,7 @@ auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expect
 }
 
 /// Returns the merged rows as one batch: the rows taken from each input, then the operator's own rows. The row set has
-/// the order of the library.
+/// the order that the library has defined.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
   const auto find_side = [this](std::size_t at) { return is_own(at) ? inputs_.size() : origins_[at].input; };

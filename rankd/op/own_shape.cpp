@@ -18,11 +18,12 @@ constexpr std::uint32_t max_options = 64;
 constexpr std::uint32_t max_choices = 256;
 constexpr std::size_t max_doc = 1000;
 
-/// Namespaces that library operators must not use, because plans in TypeScript cannot name them or rankd uses them
-/// itself.
+/// Namespaces that library operators must not use, because plans in TypeScript cannot use such a namespace, or because
+/// rankd uses it itself.
 constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
                                                               "choose", "graph", "switch",      "prototype"};
-/// The names of options that every operator has, in artifacts or in TypeScript. A library must not use them.
+/// The names of options that every operator has, in artifacts or in TypeScript. A library must not define options with
+/// these names.
 constexpr std::array<std::string_view, 6> reserved_options{"trace",   "as",      "timeout_ms",
                                                            "retries", "capture", "hedge_ms"};
 
@@ -37,7 +38,7 @@ constexpr std::array<param_kind, 10> kinds{
     param_kind::int64,  param_kind::float64, param_kind::boolean, param_kind::string,  param_kind::enumeration,
     param_kind::key_id, param_kind::key_ids, param_kind::key_id,  param_kind::key_ids, param_kind::node_ref};
 
-/// The effects on rows, in the order of their constants in the C header.
+/// The effects that an operator can have on rows, in the order of their constants in the C header.
 constexpr std::array<row_change, 6> changes{row_change::preserves_view, row_change::stable_filter,
                                             row_change::permutation,    row_change::selection,
                                             row_change::dense_source,   row_change::merged};

@@ -1,4 +1,5 @@
-// rankd/op/row_change.cpp: checks each kind of relation between the output and input rows of an operator.
+// rankd/op/row_change.cpp: checks whether the output rows of an operator are in the declared relation to its input
+// rows.
 #include <rankd/op/row_change.hpp>
 
 #include <algorithm>

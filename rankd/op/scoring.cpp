@@ -53,7 +53,7 @@ void gather(const std::optional<column>& column, const block& block, double* out
     if (column->is_null(block.rows.row(block.first + i))) out[i] = no_value;
 }
 
-/// The data that all parallel parts share: the columns, and the sums indexed by position.
+/// The data that all parallel parts share: the columns, and the sums, which are indexed by the positions of rows.
 struct scoring {
   const row_set& rows;
   std::span<const std::optional<column>> columns;
@@ -97,7 +97,7 @@ auto goes_right(const tree_model& model, const split_node& node, double value) -
   return model.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
 }
 
-/// Finds leaves like `find_leaves`, for a tree in which some splits have rules.
+/// Finds the leaves of rows, like `find_leaves`, but for a tree in which some splits have rules.
 auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
@@ -112,8 +112,8 @@ auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, co
   return places;
 }
 
-/// Adds a leaf to the sum of each row. If the model uses floats, each sum is rounded to a float, which equals the sum
-/// of two floats.
+/// Adds a leaf to the sum of each row. If the model uses floats, each sum is rounded to a float, which gives the same
+/// result as adding two floats.
 void add_leaves(const tree_model& model, std::span<const std::uint32_t> leaves, double* sums) {
   if (model.width == number_width::doubles) {
     for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += model.values[leaves[i]];
@@ -143,7 +143,7 @@ void score_block(const tree_model& model, const scoring& all, const block& block
   }
 }
 
-/// Runs the steps of a program on a block. If a score is not a number, it becomes null.
+/// Runs the steps of a program on a block. If a score is NaN, it becomes null.
 void score_block(const program_model& model, const scoring& all, const block& block, double* slots) {
   for (std::size_t k = 0; k < model.keys.size(); ++k)
     gather_padded(all.columns[k], block, model.keys[k].width, slots + model.keys[k].slot * block_rows);
@@ -179,14 +179,14 @@ auto find_columns(const program_model& model, const row_set& rows, braid::arena&
   return out;
 }
 
-/// Returns how many blocks of values a part needs in memory at the same time.
+/// Returns how many blocks of values a parallel part needs in memory at the same time.
 auto count_blocks(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
 auto count_blocks(const tree_model& model) noexcept -> std::size_t {
   return std::max<std::size_t>(model.key_ids.size(), 1);
 }
 auto count_blocks(const program_model& model) noexcept -> std::size_t { return model.slots; }
 
-/// Returns whether the sum of some rows may be null.
+/// Returns whether the sum may be null for some rows.
 auto may_be_null(const linear_model& model) noexcept -> bool {
   return !std::ranges::all_of(model.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
@@ -220,7 +220,7 @@ auto score(const Model& what, const scoring& all, braid::arena& memory, const de
   return !stopped.load(braid::relaxed);
 }
 
-/// Converts the sums of one output, indexed by position, to a column indexed by row.
+/// Converts the sums of one output, which are indexed by position, to a column, which is indexed by row.
 auto by_row(const scoring& all, std::span<double> sums, braid::arena& memory) -> model_sums {
   const std::size_t size = all.rows.table().size();
   if (all.rows.is_prefix() && all.rows.size() == size)

@@ -14,8 +14,8 @@ usage::usage(const plan_budget& budget, std::size_t nodes)
       withdrawn_(nodes_.size(), false) {}
 
 /// Returns whether the nodes up to this one exceed a bound. Other threads may update their amounts at the same time, so
-/// the function may miss an excess. `first_breach` finds it at the end. Amounts that may be withdrawn are not counted,
-/// so a node that is refused now has certainly exceeded the bound.
+/// the function may miss an excess. `first_breach` finds it at the end. Amounts that may still be withdrawn are not
+/// counted, so if the function refuses a node, the bound is certainly exceeded.
 auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
   std::uint64_t sum = nodes_[position][what].load(braid::relaxed);
   if (replaceable_[position]) return sum > bounds_[what];

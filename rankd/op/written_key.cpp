@@ -1,4 +1,4 @@
-// rankd/op/written_key.cpp: the error for a value that is not allowed, with the row and the key.
+// rankd/op/written_key.cpp: creates the error for a value that is not allowed, which names the row and the key.
 #include <rankd/op/detail/written_key.hpp>
 
 namespace rankd::detail {

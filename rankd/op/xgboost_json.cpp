@@ -21,7 +21,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// The conversion of the base score in a file to the initial sum of a row.
+/// Says how the base score of a file is converted to the initial sum of a row.
 enum class margin_kind : std::uint8_t { same, logit, log };
 
 struct objective_row {
@@ -52,8 +52,8 @@ constexpr std::array objectives{
 
 using braid::detail::number_in;  // XGBoost writes its parameters as strings
 
-/// Refuses every field that has not been read, unless it is one of `unused`, which do not affect scores. A version of
-/// XGBoost that writes another field may compute scores in another way.
+/// Refuses every field that was not read, except the fields in `unused`, which do not affect scores. This is necessary
+/// because a version of XGBoost that writes other fields may compute scores in another way.
 void refuse_unknown_fields(object_reader& reader, std::initializer_list<std::string_view> unused) {
   for (const std::string_view each : unused) static_cast<void>(reader.value(each, presence::optional));
   reader.refuse_unknown_fields();
@@ -165,7 +165,7 @@ struct node_lists {
   std::vector<bool> categorical;
 };
 
-/// Returns a list of booleans. Newer versions write them as 0 and 1.
+/// Returns a list of booleans. Newer versions of XGBoost write booleans as 0 and 1.
 auto read_flags(object_reader& reader, std::string_view field, const model_reading& reading) -> std::vector<bool> {
   std::vector<bool> out;
   const json* list = reader.array(field, presence::required);
@@ -353,7 +353,8 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   } else if (*name == "gbtree") {
     out.model = in.object("model", presence::required);
     out.pointer = in.pointer_of("model");
-    // Since version 3.3, the booster `dart` is called gbtree. 3.3 has the weights here, 3.4 next to the trees.
+    // Since version 3.3, the booster `dart` is called gbtree. Version 3.3 stores the weights here, and version 3.4 next
+    // to the trees.
     if (in.value("weight_drop", presence::optional) != nullptr)
       out.weights = read_list<double>(in, "weight_drop", value_type::floating, reading);
     in.refuse_unknown_fields();
@@ -378,9 +379,9 @@ auto is_unchanged(const json& column) -> bool {
   return true;
 }
 
-/// Reports splits by category codes if the codes differ from the values of the column, because rows contain the values
-/// and not the codes. Since version 3.1, a file lists the categories of each feature, and string categories as
-/// `offsets` and bytes.
+/// Reports splits by category codes if the codes differ from the values of the column, because the rows of rankd
+/// contain the values, not the codes. Since version 3.1, a file lists the categories of each feature, and string
+/// categories as `offsets` and bytes.
 void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& features, const model_reading& reading) {
   const json* cats = reader.object("cats", presence::optional);
   if (cats == nullptr) return;

@@ -24,7 +24,7 @@ auto digest_of_file(const artifact& artifact) -> braid::checked<std::string> {
   return sha256_hex(*text);
 }
 
-/// Calls `add(file, out)` for each file of a folder. Errors: unreadable_folder.
+/// Calls `add(file, out)` for each file in a folder. Errors: unreadable_folder.
 template <typename Add>
 auto walk_folder(const std::filesystem::path& folder, Add add) -> braid::checked<std::vector<artifact>> {
   std::vector<artifact> out;

@@ -26,7 +26,7 @@ auto find_state(braid::node_progress progress) -> node_state {
   return node_state::skipped;
 }
 
-/// Returns whether a node in this state has written all its results.
+/// Returns whether a node that is in this state has written all its results.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
 
 /// Returns the state of a node at the end of a run.

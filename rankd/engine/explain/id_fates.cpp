@@ -20,7 +20,7 @@ struct sighting {
 };
 
 /// The positions of all explained ids in the rows of each node. The rows of each node are read only once for all ids,
-/// because the loop is blocked during this time.
+/// because this work blocks the loop.
 class sighting_table {
  public:
   explicit sighting_table(const run_picture& run)
@@ -76,7 +76,7 @@ class sighting_table {
   std::vector<sighting> seen_;                       // per node and id
 };
 
-/// The input rows of a node that have the explained id.
+/// Describes the input rows of a node that have the explained id.
 struct arrival {
   std::size_t rows = 0;
   std::size_t position = 0;  // of the first
@@ -149,8 +149,8 @@ class tracer {
       drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, find_reason(node.change));
   }
 
-  /// Reports on a node that merges its inputs: the rows that it takes from each input, the rows that it drops, and its
-  /// own rows.
+  /// Reports on a node that merges its inputs. Lists the rows that the node takes from each input, the rows that it
+  /// drops, and the rows that it adds itself.
   void visit_merged(node_index at, const merged_rows& from) {
     const bound_node& node = run_->state.plan->nodes[at];
     const batch& given = run_->state.nodes[at].output.table();
@@ -168,7 +168,7 @@ class tracer {
       if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
   }
 
-  /// Reports the rows of a source that have the explained id and that a node does not take. `kept` lists the rows that
+  /// Reports the rows of a source that have the explained id but are not taken by a node. `kept` lists the rows that
   /// the node takes.
   void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
     const sighting& seen = seen_->in(source, fate_.id);
@@ -181,7 +181,7 @@ class tracer {
     fate_.drops.back().from = run_->state.plan->nodes[source].node_id;
   }
 
-  /// Returns the first input row with the id that is not in the node's output.
+  /// Returns the first input row that has the id and is not in the node's output.
   [[nodiscard]] auto first_missing(arrival in, node_index node) const -> arrival {
     const row_set& kept = run_->state.nodes[node].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {

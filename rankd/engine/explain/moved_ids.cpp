@@ -60,7 +60,7 @@ auto value_text(const batch& table, std::uint32_t row, std::uint32_t key_id) -> 
   return out;
 }
 
-/// Returns the row of the first candidate with an id.
+/// Returns the row of the first candidate that has this id.
 auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uint32_t> {
   std::optional<std::uint32_t> out;
   if (answer.error) return out;
@@ -70,7 +70,7 @@ auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uin
   return out;
 }
 
-/// Returns whether a formula contains a key by its whole name.
+/// Returns whether a formula contains the name of a key as a whole word.
 auto names_key(std::string_view formula, const std::string& key) -> bool {
   const std::string name = "Key." + key;
   for (std::size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
@@ -136,7 +136,7 @@ auto moves_between(const ranking& before, const ranking& after, std::size_t& all
   return out;
 }
 
-/// The effect of a node of one plan on an id.
+/// The effect that a node of one plan has on an id.
 struct move_explainer::event {
   bool gave = false;
   const id_drop* drop = nullptr;
@@ -159,8 +159,8 @@ move_explainer::move_explainer(const bound_plan& before, const bound_plan& after
   order_stages(match_nodes(one, other));
 }
 
-/// Lists the nodes of both plans in the order of the second plan. A node that exists only in the first plan follows the
-/// last of its sources.
+/// Lists the nodes of both plans in the order of the second plan. A node that exists only in the first plan is listed
+/// after the last of its sources.
 void move_explainer::order_stages(const std::vector<std::optional<node_index>>& matched) {
   using place = std::pair<std::size_t, std::size_t>;
   std::vector<std::pair<place, stage>> all;
@@ -235,8 +235,8 @@ auto move_explainer::sentence(const fork& at, const ranking& before, const ranki
   return "no longer dropped at " + name + dropped(at, after, in_second);
 }
 
-/// Explains why a node drops a row: the values of the row in this answer and in the other answer, and the changes of
-/// the node.
+/// Explains why a node drops a row. Describes the values of the row in this answer and in the other answer, and how the
+/// two plans differ in this node.
 auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
   const bool is_now = at.is.dropped() > at.was.dropped();
   const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;
@@ -262,7 +262,7 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
   return out;
 }
 
-/// Returns the second half of a sentence that describes the changes of a node.
+/// Returns the second half of a sentence. It describes how the two plans differ in a node.
 auto move_explainer::changes_at(const stage& at) const -> std::string {
   if (!at.after) return ", which is removed";
   if (!at.before) return ", which is added";

@@ -19,7 +19,7 @@ auto measure_gain(double relevance, gain_form form) -> double {
 
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
 
-/// Returns the relevance of each id. It is 0 for ids that are repeated or not judged.
+/// Returns the relevance of each id. The relevance is 0 for an id that is repeated or not judged.
 auto list_relevance(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   std::set<row_id> seen;
@@ -45,7 +45,7 @@ auto measure_dcg(std::span<const double> relevance, gain_form form) -> double {
   return sum;
 }
 
-/// Returns the share of pairs of rows in which both rows have different values.
+/// Returns the share of all pairs of rows in which the two rows have different values.
 auto measure_diversity(std::span<const std::optional<std::string>> values) -> std::optional<double> {
   if (values.size() < 2) return std::nullopt;
   std::map<std::string_view, std::size_t> counts;

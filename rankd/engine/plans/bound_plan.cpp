@@ -26,8 +26,8 @@ namespace {
 auto compile(const expr_tree& tree, const registries& declared) { return compile_expr(tree, declared); }
 auto compile(const pred_tree& tree, const registries& declared) { return compile_pred(tree, declared); }
 
-/// Compiles the trees of a table. A tree with errors gets a program without code, so that the nodes can still be
-/// checked. That program never runs.
+/// Compiles the expression trees of a table. For a tree with errors, creates a program without code, so that the nodes
+/// can still be checked. Such a program never runs.
 template <typename Program, typename Tree>
 auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared, braid::diagnostics& problems)
     -> std::vector<Program> {
@@ -75,7 +75,7 @@ void note_extra_columns(const plan& loaded, const registries& declared, std::vec
   }
 }
 
-/// Returns the options of a node that are bound to params. Requires declared params.
+/// Returns the options of a node that are bound to params. Requires that these params are declared.
 auto bound_options(const plan_node& node, const registries& declared) -> std::vector<bound_option> {
   std::vector<bound_option> out;
   for (const plan_param& option : node.params)
@@ -83,7 +83,7 @@ auto bound_options(const plan_node& node, const registries& declared) -> std::ve
   return out;
 }
 
-/// Checks that the keys in the field `nulls` of a fallback are declared.
+/// Checks that the keys that a fallback's field `nulls` lists are declared.
 void check_nulls(const plan_node& node, const registries& declared, braid::diagnostics& problems) {
   if (!node.fallback) return;
   const std::string parent = braid::json_pointer(node.fallback->pointer, "nulls");
@@ -127,7 +127,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& co
           .hedge = std::chrono::milliseconds(node.hedge_ms)};
 }
 
-/// Returns the digests of models. Requires models that were found before.
+/// Returns the digests of models. Requires that the models were found before.
 auto make_digests(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (std::string& name : names) {
@@ -148,7 +148,7 @@ auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   return out;
 }
 
-/// Returns the digests of files of vectors. Requires files that were found before.
+/// Returns the digests of files of vectors. Requires that the files were found before.
 auto make_digests(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
     -> std::vector<model_digest> {
   std::vector<model_digest> out;
@@ -163,7 +163,8 @@ auto used_by(const bound_plan& plan) -> std::vector<model_digest> {
   return all;
 }
 
-/// Returns the node that makes pages. Reports an error if there are several, because a cursor contains one position.
+/// Returns the node that makes pages. Reports an error if there are several such nodes, because a cursor contains only
+/// one position.
 auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
   std::optional<node_index> found;
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
@@ -191,7 +192,7 @@ auto bind_nodes(const plan& loaded, const bind_context& context, braid::diagnost
   return nodes;
 }
 
-/// Runs the checks that concern several nodes. Each check requires that the earlier ones found no errors. Returns the
+/// Runs the checks that concern several nodes. Each check requires that the earlier checks found no errors. Returns the
 /// node that makes pages, if there is one.
 auto check_whole(const plan& loaded, const registries& declared, braid::diagnostics& problems)
     -> std::optional<node_index> {
@@ -203,7 +204,7 @@ auto check_whole(const plan& loaded, const registries& declared, braid::diagnost
   return page_node;
 }
 
-/// Removes the diagnostics about models and files of vectors, for checks that do not read files.
+/// Removes the diagnostics about models and files of vectors. Used for checks that do not read files.
 auto without_files(const braid::diagnostics& problems) -> braid::diagnostics {
   braid::diagnostics out;
   for (const braid::diagnostic& each : problems)

@@ -24,7 +24,7 @@ auto find_conditions(const plan_node& node) -> const plan_param* {
   return found == node.params.end() ? nullptr : &*found;
 }
 
-/// Returns an edge from each node to its successor in a linear order.
+/// Returns the edges of a linear order: one edge from each node to the next node.
 auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_shape::edge> {
   std::vector<braid::graph_shape::edge> edges;
   for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
@@ -63,7 +63,7 @@ auto find_fallbacks(const plan& loaded, const plan_route& route, const detail::n
   return out;
 }
 
-/// Adds the graph and the needs to a route. Requires that the nodes of the route are known.
+/// Adds to a route its graph and the request fields that it needs. Requires that the nodes of the route are known.
 void finish(plan_route& route, const plan& loaded, const registries& declared) {
   route.needs = find_needs(loaded, declared, route.bypassed);
   const detail::node_lists sources = find_sources(loaded, route);
@@ -121,8 +121,8 @@ plan_branches::plan_branches(std::shared_ptr<const plan> loaded, std::span<const
   }
 }
 
-/// Evaluates all conditions and returns a bit for each. Conditions read no columns, so they are evaluated on one row
-/// without columns.
+/// Evaluates all conditions and returns one bit for each condition. Conditions do not read columns, so they are
+/// evaluated on one row without columns.
 auto plan_branches::outcomes(std::span<const scalar> params) const -> std::uint64_t {
   constexpr std::size_t enough = 4096;
   static constexpr std::array<std::int64_t, 1> one_id{0};

@@ -54,8 +54,8 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   return std::nullopt;
 }
 
-/// Returns the first reason why a node cannot have a cache. Checks the nodes in the order of their numbers, and then
-/// the params.
+/// Returns the first reason why a node cannot have a cache. Checks first the nodes, in the order of their numbers, and
+/// then the params.
 auto find_obstacle(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
   const std::vector<bool> outside = outside_of_part(loaded, cached);
   for (node_index at = 0; at < outside.size(); ++at) {

@@ -33,7 +33,7 @@ auto list_arms(const experiment_entry& entry, const std::string& pointer, const 
   return out;
 }
 
-/// Returns the position of a layer in `into`, and adds the layer if necessary.
+/// Returns the index of a layer in `into`, and adds the layer if necessary.
 auto make_layer(plan_experiments& into, const experiment_layer& from, const registries& declared) -> std::uint32_t {
   auto found = std::ranges::find(into.layers, from.name, &plan_experiments::layer::name);
   if (found == into.layers.end()) {
@@ -106,7 +106,7 @@ auto list_names(const Items& items) -> std::vector<std::string_view> {
   return out;
 }
 
-/// Returns the arm that the request names. Reports an unknown experiment or arm.
+/// Returns the arm that the request names. Reports an error if the experiment or the arm is unknown.
 auto forced_arm(const plan_experiments& running, const forced_choice& named, diagnostic_list problems)
     -> std::optional<chosen_arm> {
   const std::string pointer = braid::json_pointer("/experiments", named.experiment);

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_graph.cpp: converts the numbers in a plan to names, and writes the plan as JSON.
+// rankd/engine/plans/plan_graph.cpp: writes a plan as JSON, with names in place of the numbers that the plan contains.
 #include <rankd/engine/plans/plan_graph.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -110,7 +110,7 @@ void append_request(std::string& out, const graph_request& request) {
   out += '}';
 }
 
-/// Appends an array of objects with a name and a digest.
+/// Appends an array of objects, each with a name and a digest.
 template <typename Items, typename Name>
 void append_digests(std::string& out, std::string_view member, const Items& items, std::string_view name_field,
                     Name name, std::string_view digest_field) {

@@ -123,7 +123,7 @@ auto plan_library::try_artifact(std::string text, const std::string& name) -> br
   return std::unexpected(std::move(problems));
 }
 
-/// Binds a version again with the files of vectors that are there now. All other parts stay the same.
+/// Binds a version again with the files of vectors that exist now. All other parts of the version stay the same.
 auto plan_library::bind_vectors(const version_ptr& old, vector_folder& vectors) -> braid::checked<bound_plan> {
   const bound_plan& now = old->plan;
   model_folder models(options_.models, *now.declared, options_.read);
@@ -219,7 +219,7 @@ auto plan_library::find_newest(std::string_view name, std::string_view artifact_
   return at->second.kept.back();
 }
 
-/// Binds all plans of a folder. Plans without a fallback plan come first, because other plans may use them as fallback
+/// Binds all plans of a folder. Binds plans without a fallback plan first, because other plans may use them as fallback
 /// plans.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder {
   bound_folder out;
@@ -255,8 +255,8 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
 
 /// Returns the fallback plan of a plan. If a version of the fallback plan is pinned, returns that version. Otherwise,
 /// returns the version of this reload, or the last valid version if this reload found errors in it. Returns null if the
-/// plan has no fallback plan or the name is unknown. If the fallback plan has a fallback plan itself, the result serves
-/// only for reporting the error.
+/// plan has no fallback plan or the name is unknown. If the fallback plan has a fallback plan itself, which is an
+/// error, the result is used only to report that error.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
   const std::string_view name = substitute_name(plan);
@@ -275,8 +275,8 @@ auto plan_library::substitute_for(const bound_plan& plan, const bound_images& im
   return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
 }
 
-/// Binds one plan. If its artifact, models, budget, experiments and registries have not changed, the newest version is
-/// reused. Only its fallback plan may then differ.
+/// Binds one plan. If the artifact, models, budget, experiments and registries of the plan have not changed, reuses its
+/// newest version. In that case, only the fallback plan may differ.
 auto plan_library::bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = rules.budgets.of(image.name);
@@ -317,7 +317,7 @@ auto plan_library::add_substitute_to(bound_image of, plan_handle found, const ar
   return made_version(std::move(plan));
 }
 
-/// Creates a version with the next number. The number is not used up before the version is stored. Requires the lock
+/// Creates a version with the next number. The number counts as used only when the version is stored. Requires the lock
 /// reloads_.
 auto plan_library::made_version(bound_plan plan) -> version_ptr {
   const auto last = last_numbers_.find(plan.name);
@@ -373,8 +373,8 @@ void plan_library::keep(version_history& here, version_ptr version) const {
     here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
 }
 
-/// Creates new versions of plans whose fallback plan has changed. A plan that does not fit the new fallback plan stays
-/// unchanged. Requires both locks.
+/// Creates new versions of the plans whose fallback plan has changed. If a plan does not fit its new fallback plan, the
+/// plan stays unchanged. Requires both locks.
 void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
@@ -390,8 +390,8 @@ void plan_library::renew_fallbacks(version_histories& in) {
   }
 }
 
-/// Publishes the given versions. All steps that can throw are done first. Versions that are no longer used are
-/// destroyed after the readers' lock was released. Requires the lock changes_.
+/// Publishes the given versions. Performs all steps that can throw first. Versions that are no longer used are
+/// destroyed after the lock of the readers was released. Requires the lock changes_.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
@@ -471,8 +471,8 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
 
 auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
-  // The history holds one reference. The published set and plans that use the version as their fallback plan hold
-  // others.
+  // The history holds one reference to the version. The published set holds another one, and so does each plan that
+  // uses the version as its fallback plan.
   const auto own = 1 + (serves ? 1 : 0) + standing_in(version);
   const auto all = version.use_count();
   return {.name = version->plan.name,

@@ -17,15 +17,15 @@ namespace {
 
 using detail::diagnostic_list;
 
-/// Returns the names of the candidate columns that the plan reads, for a message: "id, price, rating".
+/// Returns the names of the candidate columns that the plan reads, for use in messages, such as "id, price, rating".
 auto list_names(const plan_needs& needs) -> std::string {
   std::string out = "id";
   for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
   return out;
 }
 
-/// Returns the JSON pointer to a column of the candidates. If the request has rows, the pointer is to the first row
-/// with this column.
+/// Returns the JSON pointer to a column of the candidates. If the request contains the candidates as rows, the pointer
+/// refers to the first row that has this column.
 auto find_place(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
   const std::string parent = given.form == candidates_form::columns
                                  ? std::string("/candidates")
@@ -77,7 +77,7 @@ class param_collector {
 
   void add_option(const param_binding& bound) { add(declared_->find_param(bound.param_id)); }
 
-  /// Returns the params in ascending order, each once.
+  /// Returns the params in ascending order, without duplicates.
   auto take() -> std::vector<const param_entry*> {
     std::ranges::sort(found_);
     const auto repeated = std::ranges::unique(found_);
@@ -108,7 +108,7 @@ void add_keys(const plan_node& candidates, std::vector<std::uint32_t>& keys) {
     keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
 }
 
-/// Returns the entries of the keys in ascending order, each once.
+/// Returns the entries of the keys in ascending order, without duplicates.
 auto find_entries(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
   std::ranges::sort(keys);
   const auto repeated = std::ranges::unique(keys);

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_set.cpp: finds a plan by its name.
+// rankd/engine/plans/plan_set.cpp: finds a plan by its name in a set of plans.
 #include <rankd/engine/plans/plan_set.hpp>
 
 #include <algorithm>

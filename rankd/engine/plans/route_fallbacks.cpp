@@ -13,7 +13,8 @@ class route_linker {
   route_linker(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
       : nodes_(loaded.nodes), outputs_(loaded.outputs), bypassed_(bypassed), sources_(sources) {}
 
-  /// Computes the result in passes. Each pass makes more nodes run unconditionally, until no node waits for itself.
+  /// Computes the result in passes. If a node would have to wait for itself, the next pass makes it run
+  /// unconditionally. The last pass finds no such node.
   auto run() && -> route_fallbacks {
     std::vector<node_index> wanted = outputs_;
     do {
@@ -31,7 +32,8 @@ class route_linker {
     return !bypassed_[node] && nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
-  /// Returns the nodes that can be reached by these edges, including the start nodes.
+  /// Returns the nodes that can be reached along these edges from the nodes `open`, including the nodes `open`
+  /// themselves.
   [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
     std::vector<bool> seen(nodes_.size(), false);
     while (!open.empty()) {
@@ -50,7 +52,7 @@ class route_linker {
   }
 
   /// Marks the fallback of `source`, and all nodes that the fallback needs, as started by a failure of `source`. Skips
-  /// the nodes that `source` depends on, because they have run before `source`.
+  /// the nodes that `source` depends on, because these nodes have run before `source`.
   void wake(node_index source) {
     std::vector<bool> seen = reached({source}, sources_);
     std::vector<node_index> open{nodes_[source].fallback->node};

@@ -88,7 +88,7 @@ auto ranking_identity(const bound_plan& plan, const rank_request& request, const
   all += '/';
   for (std::size_t at = 0; at < request.params.size(); ++at) {
     const param_entry& param = declared.params()[at];
-    // Default values are left out. So replicas with different sets of params accept each other's cursors.
+    // Default values are left out, so that replicas with different sets of params accept each other's cursors.
     if (is_of_clock(request, param, at) || request.params[at] == param.default_value) continue;
     append_text(all, param.name);
     append_value(all, request.params[at]);

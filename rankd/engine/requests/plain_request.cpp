@@ -1,4 +1,5 @@
-// rankd/engine/requests/plain_request.cpp: a fast parser that returns nothing for any unusual request.
+// rankd/engine/requests/plain_request.cpp: implements a fast parser for usual requests. It returns nothing for any
+// unusual request.
 #include <rankd/engine/detail/plain_request.hpp>
 
 #include <cstddef>
@@ -8,7 +9,7 @@ namespace {
 
 constexpr std::size_t max_length = 4096;
 
-/// The maximum number of digits. Numbers of this length always fit into 64 bits.
+/// The maximum number of digits of an integer. Integers of this length always fit into 64 bits.
 constexpr std::size_t max_digits = 18;
 
 class reader {

@@ -53,7 +53,7 @@ class problem_list {
   std::size_t count_ = 0;  // of all, added or not
 };
 
-/// Builds the column of one key from a JSON value for each row.
+/// Builds the column of one key. The column is built from one JSON value for each row.
 class column_maker {
  public:
   column_maker(const key_entry& key, std::size_t rows, braid::arena& memory)
@@ -86,7 +86,7 @@ class column_maker {
       std::get<column_builder<std::int64_t>>(values_).push(std::get<std::int64_t>(value));
   }
 
-  /// Appends a vector. Requires a key of type vector, and as many numbers as the key has dimensions.
+  /// Appends a vector. Requires a key of type vector, and a vector with as many numbers as the key has dimensions.
   void push_vector(std::string_view bytes) { std::get<column_builder<std::string_view>>(values_).push(bytes); }
 
   void push_null() {
@@ -125,8 +125,8 @@ class candidates_reader {
       : made_(std::make_shared<candidate_rows>()), declared_(&declared), problems_(&problems) {}
 
  protected:
-  /// Allocates memory for the ids of `rows` rows. Returns false after an error if a request must not contain so many
-  /// rows.
+  /// Allocates memory for the ids of `rows` rows. Reports an error and returns false if a request must not contain so
+  /// many rows.
   auto announce(std::size_t rows, const std::string& pointer) -> bool {
     if (rows > max_candidates) {
       problems_->add("too_many_candidates", pointer,
@@ -142,7 +142,7 @@ class candidates_reader {
     return true;
   }
 
-  /// Returns the key of a column. If there is no such key, or if a request must not set it, reports an error and
+  /// Returns the key of a column. If there is no such key, or if a request must not set this key, reports an error and
   /// returns null.
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
@@ -319,7 +319,7 @@ class rows_reader : candidates_reader {
  private:
   static constexpr std::size_t no_maker = ~std::size_t{0};
 
-  /// A field name in the rows. The names are stored in the order of their first occurrence.
+  /// A field name that occurs in the rows. The names are stored in the order of their first occurrence.
   struct seen_name {
     std::string name;
     std::size_t maker = no_maker;  // no_maker: `id`, or a name that was refused

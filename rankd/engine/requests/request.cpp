@@ -26,11 +26,11 @@ using detail::diagnostic_list;
 
 constexpr std::int64_t max_deadline_ms = 86'400'000;
 
-/// The maximum number of diagnostics for one request. Without it, a request with a million errors would produce a
-/// million diagnostics.
+/// The maximum number of diagnostics for one request. Without this limit, a request with a million errors would produce
+/// a million diagnostics.
 constexpr std::size_t max_diagnostics = 100;
 
-/// Parses a user_id that is a string. Returns nothing if it is invalid.
+/// Parses a user_id that is a string. Returns nothing if the user_id is invalid.
 auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnostic_list problems)
     -> std::optional<row_id> {
   auto id = detail::id_from_json(value, value_type::string);
@@ -40,8 +40,8 @@ auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnost
   return id;
 }
 
-/// Parses the user_id. If ids are integers, it is an integer from 1 to 2^63-1 or a string of its digits. Returns
-/// nothing if the user_id is absent or invalid.
+/// Parses the user_id. If ids are integers, the user_id must be an integer from 1 to 2^63-1, or a string with the
+/// digits of such an integer. Returns nothing if the user_id is absent or invalid.
 auto read_user_id(object_reader& reader, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
   const nlohmann::json* value = reader.value("user_id", presence::optional);
   if (value == nullptr) return std::nullopt;
@@ -186,8 +186,8 @@ void read_forced(object_reader& reader, rank_request& request, diagnostic_list p
   }
 }
 
-/// The digits that identify a request in engine logs: the first 16 hexadecimal digits of a digest. The digest of a line
-/// in a file includes the line number, so equal lines differ.
+/// The digits that identify a request in engine logs: the first 16 hexadecimal digits of a digest. If the request is a
+/// line of a file, the digest includes the line number, so that equal lines have different digests.
 using request_digits = std::array<char, 16>;
 
 auto find_digits(std::string_view text, request_origin origin) -> request_digits {
@@ -206,8 +206,8 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
   return out;
 }
 
-/// Returns an id for a request without a request_id. The new id is derived from the line number in a file, or else from
-/// the digits of the request.
+/// Returns an id for a request without a request_id. The new id is derived from the request's line number in its file,
+/// or else from the digits of the request.
 auto made_up_request_id(const request_digits& digits, request_origin origin) -> std::string {
   if (!origin.request_id.empty()) return std::string(origin.request_id);
   return origin.line != 0 ? "line_" + std::to_string(origin.line) : with_digits("req_", digits);
@@ -216,7 +216,7 @@ auto made_up_request_id(const request_digits& digits, request_origin origin) -> 
 /// Finds the request_id in a text that may be invalid JSON. The field must be a string at the top level and occur once.
 class id_finder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// Returns the request_id, or nothing if it is not certain.
+  /// Returns the request_id, or nothing if the request_id is not certain.
   auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
 
   bool null() override { return value(); }
@@ -271,14 +271,13 @@ auto now() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// Converts the time of a request to the unit of a param. The param gets this time as its value.
+/// Converts the time of a request to the unit of a param whose value is that time.
 auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
   if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return time.count();
 }
 
-/// The function `request_with_defaults` returns a request with default values, and with the given id, if any.
-
+/// Returns a request with default values, and with the given request_id if there is one.
 auto request_with_defaults(std::string_view text, const registries& declared, request_origin origin,
                            std::optional<std::string_view> id) -> rank_request {
   rank_request request;

@@ -15,8 +15,8 @@
 
 namespace rankd {
 
-/// Returns the rows of a node's fallback. If the fallback node has failed as well, its own fallback is used. This ends,
-/// because the loader refuses cycles.
+/// Returns the rows of a node's fallback. If the fallback node has failed as well, its own fallback is used, and so on.
+/// The chain ends, because the loader refuses cycles.
 auto request_state::find_replaced_rows(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
@@ -36,7 +36,7 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// Returns whether anything uses the extra column of an operator.
+/// Returns whether another node, a capture or the answer uses the extra column of a node.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
   if (!request.captures.empty()) return true;  // captures show all columns
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;
@@ -52,8 +52,8 @@ void request_state::expect_failures() {
     if (plan->nodes[node].fallback) used.mark_replaceable(route->shape.position(node));
 }
 
-/// Returns whether a failed node has a fallback for its failure. Afterwards, the node's slot is not read again, because
-/// a node that exceeded its time may still write to it.
+/// Returns whether a failed node has a fallback for its failure. If it has one, the node's slot is not read again,
+/// because a node that exceeded its time may still write to the slot.
 auto plan_nodes::replaces(const braid::graph_failure& failure) noexcept -> bool {
   using cause = braid::graph_failure::cause;
   const auto& fallback = state_->plan->nodes[failure.node].fallback;
@@ -93,7 +93,7 @@ auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
   if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
   if (state_->route->takes_cached(node)) return true;
   const bound_node& what = plan.nodes[node];
-  // Operators that compute can also fail with codes that a fallback cannot cover.
+  // Operators that compute can also fail with codes for which a plan cannot define a fallback.
   if (what.op->work() == op_work::waits && replaces_all(what.fallback)) return false;
   return timeout(node) != braid::duration::max() || what.op->may_fail();
 }
@@ -128,7 +128,7 @@ auto plan_nodes::make_context(braid::node_index node) -> node_context {
   node_slot& slot = state_->nodes[node];
   if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
   // A node that waits has its own memory, because a store may fill it from another thread. If the budget limits bytes,
-  // every node has its own memory, so that its use can be measured.
+  // every node has its own memory, so that the memory use of the node can be measured.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<const node_index> sources = state_->find_sources(node);
@@ -182,7 +182,8 @@ auto plan_nodes::make_activity(braid::node_index node) const -> braid::trace::ac
   return braid::trace::activity(state_->plan->nodes[node].node_id + " of " + state_->request.engine_request_id);
 }
 
-/// Runs a node that computes. In a trace, it is a slice of its thread. A node that waits has a separate track.
+/// Runs a node that computes. In a trace, such a node is a slice of its thread, and a node that waits is a separate
+/// track.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
   if (state_->is_idle(node)) return braid::node_status::done;  // no node that runs takes its rows
   if (!braid::trace::is_on()) [[likely]]
@@ -197,8 +198,8 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
 
-/// Runs a node that waits. If its failure is temporary, it is retried within its own time limit and the deadline of the
-/// request. If all retries fail, the last failure is returned.
+/// Runs a node that waits. If the node fails with a temporary failure, it is retried within its own time limit and the
+/// deadline of the request. If all retries fail, the last failure is returned.
 auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = make_activity(node);
   const bound_node& what = state_->plan->nodes[node];
@@ -220,8 +221,8 @@ auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> 
   }
 }
 
-/// Reads the rows of a node from the cache, or waits for them. A task is used even if the rows are in the cache,
-/// because only a task can report that memory is exhausted.
+/// Reads the rows of a node from the cache, or waits until they are in the cache. A task is used even if the rows are
+/// already in the cache, because only a task can report that memory is exhausted.
 auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = make_activity(node);
   state_->nodes[node].started.store(now().time_since_epoch().count(), braid::relaxed);

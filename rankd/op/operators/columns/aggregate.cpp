@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/aggregate.cpp: the operator that adds a column with one number computed from many rows,
-// such as a sum.
+// rankd/op/operators/columns/aggregate.cpp: implements the operator that adds a column with one number computed from
+// many rows, such as a sum.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>

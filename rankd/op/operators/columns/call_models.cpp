@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/call_models.cpp: the operator that scores rows by models from files.
+// rankd/op/operators/columns/call_models.cpp: implements the operator that scores rows by models from files.
 #include <rankd/op/detail/written_key.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
@@ -46,7 +46,7 @@ struct call_models_params {
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
       if (!sums) return std::unexpected(op_error{"stopped", "the node was stopped during its computation"});
       if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
-      // A finite sum can have an infinite score, for example its exponential.
+      // The score of a finite sum can be infinite, for example if it is the exponential of the sum.
       if (each.scores_by->link(*sums))
         if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
       for (std::size_t at = 0; at < sums->size(); ++at)

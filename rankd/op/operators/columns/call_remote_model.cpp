@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/call_remote_model.cpp: the operator that scores rows with a model on another server.
+// rankd/op/operators/columns/call_remote_model.cpp: implements the operator that scores rows with a model on another
+// server.
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
@@ -215,8 +216,8 @@ auto find_inputs(const plan_node& node, const bind_context& context, braid::diag
   return out;
 }
 
-/// Checks `missing`, the substitute for nulls. If a column of integers is sent, reports bad_value unless `missing` is a
-/// 64-bit integer.
+/// Checks `missing`, the substitute for nulls. If the node sends a column of integers, reports bad_value unless
+/// `missing` is a 64-bit integer.
 void check_missing(const plan_param& param, const remote_params& params, braid::diagnostics& problems) {
   constexpr double end = 0x1p63;
   const double value = *params.missing;
@@ -228,7 +229,7 @@ void check_missing(const plan_param& param, const remote_params& params, braid::
                     "write a 64-bit integer", problems);
 }
 
-/// Reports the items of `outputs` that can name no tensor and no column.
+/// Reports the items of `outputs` that cannot be the name of a tensor or of a column.
 void check_outputs(const plan_param& param, braid::diagnostics& problems) {
   for (std::size_t at = 0; at < param.names.size(); ++at)
     if (const std::string& name = param.names[at]; !is_output_name(name))

@@ -33,7 +33,7 @@ struct decode_params {
     const std::optional<column> from = rows.table().find(key_id);
     const std::span<std::uint32_t> places = context.memory.filled(rows.size(), asked_rows::none);
     const std::size_t texts = from ? from->strings()->words->size() : 0;
-    // The values of all texts, one text after the other. A text that several rows share is read once.
+    // The values of all texts, one text after the other. If several rows share a text, the text is read only once.
     const auto found = context.memory.filled(texts * wanted.size(), std::optional<std::string_view>());
     if (from) read(rows, *from, places, found, context);
     const asked_rows of{.rows = rows, .asked = texts, .places = places};
@@ -48,7 +48,7 @@ struct decode_params {
   }
 
  private:
-  /// Reads each text of the active rows once, and stores for each row the number of its text.
+  /// Reads each text of the active rows once, and stores for each row the index of its text.
   void read(const row_set& rows, const column& from, std::span<std::uint32_t> places,
             std::span<std::optional<std::string_view>> found, node_context& context) const {
     const string_values& texts = *from.strings();
@@ -81,7 +81,7 @@ constexpr std::array decode_shape{
     out_keys_shape,
 };
 
-/// Numbers of one width fill one vector.
+/// Packed numbers form one vector, so they can be written to only one key.
 void check_packed(const plan_param& out_keys, std::span<const key_entry* const> keys, braid::diagnostics& problems) {
   if (keys.size() > 1)
     problems.add({.code = "too_many_items",

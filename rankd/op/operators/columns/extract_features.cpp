@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/extract_features.cpp: the operator that converts columns to columns of floats for models.
+// rankd/op/operators/columns/extract_features.cpp: implements the operator that converts columns to columns of floats
+// for models.
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/op/detail/written_key.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -92,7 +93,7 @@ auto no_bits(std::size_t size, braid::arena& memory) -> bitmap {
   return bitmap(memory.filled(std::max(words_for(size), std::size_t{1}), std::uint64_t{0}).data());
 }
 
-/// An ascending list of numbers, for counting how many of them are at most a value.
+/// An ascending list of numbers that counts how many of its numbers are not greater than a value.
 template <typename T>
 class ladder {
  public:
@@ -102,8 +103,8 @@ class ladder {
     steps_.resize((std::size_t{1} << bits_) - 1, std::numeric_limits<T>::max());
   }
 
-  /// Returns how many of the numbers are at most `value`. The search computes one bit of the result after another
-  /// without branches, because its comparisons are rarely predictable.
+  /// Returns how many of the numbers are not greater than `value`. The search computes one bit of the result after
+  /// another, and contains no branches, because the results of the comparisons are rarely predictable.
   [[nodiscard]] auto count_up_to(T value) const noexcept -> std::size_t {
     std::size_t count = 0;
     for (unsigned bit = bits_; bit-- > 0;) {

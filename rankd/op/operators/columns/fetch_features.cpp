@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/fetch_features.cpp: the operator that reads features of rows from hashes in the store.
+// rankd/op/operators/columns/fetch_features.cpp: implements the operator that reads features of rows from hashes in the
+// store.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/hash_columns.hpp>
@@ -21,8 +22,8 @@ struct fetch_params {
     store* from = context.stores[endpoint];
     if (from == nullptr) return ended(no_store());
     const row_set& rows = context.inputs[0];
-    // The bytes of a row: a value and a validity flag for each column, and the position of its hash. The store's
-    // replies are counted when the node has ended.
+    // The number of bytes that a row needs: for each column, a value and a validity flag; and the index of the row's
+    // hash. The store's replies are counted when the node has ended.
     const std::uint64_t row_bytes = sizeof(std::uint32_t) + columns.wanted.size() * (sizeof(double) + 1);
     if (!context.may_make(0, rows.table().size() * row_bytes)) return ended(over_budget());
     return columns.add_to(rows, *from, context);

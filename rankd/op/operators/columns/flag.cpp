@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/flag.cpp: the operator that adds a boolean column with the result of a predicate.
+// rankd/op/operators/columns/flag.cpp: implements the operator that adds a boolean column with the result of a
+// predicate.
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/formulas.hpp>
@@ -31,7 +32,8 @@ struct flag_params {
   }
 
  private:
-  /// Returns the bits of the active rows. Inactive rows have no value.
+  /// Returns a bitmap in which the bits of the active rows are set, because inactive rows have no value. If all rows
+  /// are active, the bitmap is empty.
   static auto active(const row_set& rows, braid::arena& memory) -> bitmap {
     if (rows.size() == rows.table().size()) return {};
     const std::span<std::uint64_t> words = memory.filled(words_for(rows.table().size()), std::uint64_t{0});

@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/hash.cpp: the operator that adds columns from fields of hashes. The plan defines the keys
-// of the hashes.
+// rankd/op/operators/columns/hash.cpp: implements the operator that adds columns from fields of hashes. The plan
+// defines the keys of the hashes.
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_fields.hpp>
 

@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/jitter.cpp: the operator that adds pseudo-random noise to a key. Equal seeds and ids have
-// equal noise.
+// rankd/op/operators/columns/jitter.cpp: implements the operator that adds pseudo-random noise to a column. Rows with
+// equal seeds and ids get equal noise.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -48,7 +48,7 @@ struct jitter_params {
 
  private:
   /// Converts the low 32 bits of a draw to a number in [-1, 1). core::sample keeps the rows with the smallest draws,
-  /// but their low bits are still uniformly distributed, so both operators may share a seed.
+  /// but the low bits of these draws are still uniformly distributed, so both operators may share a seed.
   static auto between_ends(std::uint64_t draw) noexcept -> double {
     return static_cast<double>(draw & 0xffff'ffffU) * 0x1p-31 - 1;
   }

@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/members_of.cpp: the operator that looks up each row's member in a set of the store, and
-// adds a column with its membership or score.
+// rankd/op/operators/columns/members_of.cpp: implements the operator that looks up each row's member in a set of the
+// store, and adds a column with its membership or score.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
@@ -115,7 +115,8 @@ constexpr std::array members_shape{
     known_shape,
 };
 
-/// Reports wrong_key_type if a column of scores is requested from a set without scores. Only sorted sets have scores.
+/// Reports wrong_key_type if the node requests a column of scores but the set is not a sorted set, because only sorted
+/// sets have scores.
 void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted, braid::diagnostics& problems) {
   if (is_sorted || key.type == value_type::boolean) return;
   problems.add({.code = "wrong_key_type",

@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/strings.cpp: the operator that adds a column from strings in the store. The plan defines
-// their keys.
+// rankd/op/operators/columns/strings.cpp: implements the operator that adds a column from strings in the store. The
+// plan defines the keys of the strings.
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_fields.hpp>
 

@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/vm.cpp: the operator that adds a column with the value of an expression.
+// rankd/op/operators/columns/vm.cpp: implements the operator that adds a column with the value of an expression.
 #include <rankd/expr/detail/program.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
@@ -33,7 +33,8 @@ auto list_params(const expr_program& program, const registries& declared) -> std
   return out;
 }
 
-/// Names the params that are null in the request, because they are the most likely reason for a null value.
+/// Returns a text that names the params that are null in the request, because these are the most likely reason for a
+/// null value.
 auto null_params(const std::vector<read_param>& read, std::span<const scalar> given) -> std::string {
   std::string names;
   std::size_t count = 0;
@@ -81,7 +82,7 @@ constexpr std::array vm_shape{
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
 };
 
-/// Reports why the values of an expression are not allowed for the key that receives them.
+/// Reports an error if the values of an expression are not allowed for the key that receives these values.
 void check_result(const key_entry& key, const plan_param& out_key, const plan_param& expr, const expr_program& program,
                   braid::diagnostics& problems) {
   const auto report = [&](std::string_view code, std::string_view gives, std::string_view hint) {

@@ -1,4 +1,5 @@
-// rankd/op/operators/rows/at_least.cpp: fails if there are too few rows, so that a fallback can provide others.
+// rankd/op/operators/rows/at_least.cpp: implements the operator that fails if there are too few rows, so that a
+// fallback can provide other rows.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>
 

@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/choose.cpp: the operator that returns the rows of one of its inputs. Conditions on params of
-// the request select the input.
+// rankd/op/operators/rows/choose.cpp: implements the operator that returns the rows of one of its inputs. Conditions on
+// params of the request select the input.
 #include <rankd/op/detail/pass_on.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/concat.cpp: the operator that appends the rows of another node.
+// rankd/op/operators/rows/concat.cpp: implements the operator that appends the rows of another node.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -14,7 +14,7 @@
 namespace rankd::detail::concat_op {
 namespace {
 
-/// Returns the bytes of one row of a table, without validity bits and the strings themselves.
+/// Returns the number of bytes of one row of a table, without validity bits and without the strings themselves.
 auto row_bytes(const batch& table) -> std::uint64_t {
   std::uint64_t bytes = sizeof(std::int64_t);
   for (const keyed_column& each : table.columns())
@@ -43,7 +43,8 @@ struct concat_params {
   }
 
  private:
-  /// Adds the column that names the source of each row. Rows that have a source from an earlier concat keep it.
+  /// Adds the column that names the source of each row. Rows that already have a source from an earlier concat keep
+  /// that source.
   [[nodiscard]] auto with_sources(const row_set& rows, std::size_t left, braid::arena& memory) const -> row_set {
     const std::optional<column> known = rows.table().find(source_key);
     dictionary_builder words(memory);

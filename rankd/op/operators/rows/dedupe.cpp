@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/dedupe.cpp: the operator that keeps one row for each value of a key.
+// rankd/op/operators/rows/dedupe.cpp: implements the operator that keeps one row for each value of a key.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>

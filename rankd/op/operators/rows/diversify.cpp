@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/diversify.cpp: the operator that separates rows with equal values, reserves positions for
-// certain values, or prefers rows that differ from the rows before them.
+// rankd/op/operators/rows/diversify.cpp: implements the operator that separates rows with equal values, reserves
+// positions for certain values, or prefers rows that differ from the rows before them.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -55,7 +55,8 @@ struct quota_params {
   }
 
  private:
-  /// Returns a bit for each position: set if the row's value is in the list of values.
+  /// Returns one bit for each position. The bit is set if the value of the row at this position is in the list of
+  /// values.
   [[nodiscard]] auto wanted(const row_set& rows, const column& by, braid::arena& memory) const
       -> std::span<const std::uint64_t> {
     const std::span<std::uint64_t> bits = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});

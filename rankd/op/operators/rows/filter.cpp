@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/filter.cpp: the operator that keeps the rows for which a predicate is true.
+// rankd/op/operators/rows/filter.cpp: implements the operator that keeps the rows for which a predicate is true.
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/formulas.hpp>

@@ -1,4 +1,5 @@
-// rankd/op/operators/rows/join.cpp: the operator that combines rows with the matching rows (partners) of another node.
+// rankd/op/operators/rows/join.cpp: implements the operator that combines rows with the matching rows (partners) of
+// another node.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -19,10 +20,10 @@
 namespace rankd::detail::join_op {
 namespace {
 
-/// How a join treats the rows of its first source.
+/// Says how a join treats the rows of its first source.
 enum class join_kind : std::uint8_t { inner, left, semi, anti, broadcast };
 
-/// The value of an added column in a row without a partner, for a left join.
+/// The value that a left join stores in an added column of a row without a partner.
 enum class missing_rule : std::uint8_t { null, default_value, error };
 
 /// A column that a join adds.
@@ -234,7 +235,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
           .source = {}};
 }
 
-/// Checks that `map` fits `select`: both must list the same number of keys with the same types.
+/// Checks that `map` fits `select`: the two options must list the same number of keys, with the same types.
 void check_map(const plan_param& map, std::span<const key_entry* const> from, std::span<const key_entry* const> to,
                braid::diagnostics& problems) {
   if (from.size() != to.size()) {
@@ -252,8 +253,8 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
-/// Reports null_in_key if a join adds nulls under a key that does not allow nulls, because it keeps rows without a
-/// partner.
+/// Reports null_in_key if a join keeps rows without a partner and would therefore add nulls under a key that does not
+/// allow nulls.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
   const std::string_view how = join_kinds[find_choice(node, find_param_shape(join_shape, "how"))];

@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/paginate.cpp: the operator that returns one page of its rows, selected by the cursor of the
-// request.
+// rankd/op/operators/rows/paginate.cpp: implements the operator that returns one page of its input rows. The request's
+// cursor selects the page.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>
 

@@ -1,4 +1,5 @@
-// rankd/op/operators/rows/rank_fusion.cpp: the operator that merges lists by the rank that each id has in each list.
+// rankd/op/operators/rows/rank_fusion.cpp: implements the operator that merges lists by the rank that each id has in
+// each list.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/sort.cpp: the operator that orders rows by a key.
+// rankd/op/operators/rows/sort.cpp: implements the operator that orders rows by a key.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/take.cpp: the operator that keeps the first rows.
+// rankd/op/operators/rows/take.cpp: implements the operator that keeps the first rows.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>
 

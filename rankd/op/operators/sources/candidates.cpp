@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/candidates.cpp: the source that returns the rows of the request's field `candidates`.
+// rankd/op/operators/sources/candidates.cpp: implements the source that returns the rows of the request's field
+// `candidates`.
 #include <rankd/op/candidates.hpp>
 
 #include <rankd/op/detail/bound.hpp>

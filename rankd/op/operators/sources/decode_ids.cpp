@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/decode_ids.cpp: makes rows of the ids in texts: JSON arrays, or packed integers.
+// rankd/op/operators/sources/decode_ids.cpp: implements the source that makes rows of the ids that texts contain as
+// JSON arrays or packed integers.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/decoding.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -19,8 +20,8 @@
 namespace rankd::detail::decode_ids_op {
 namespace {
 
-/// The ids of a text, as a range of all ids that were read. If the end is before the beginning, the text was not read
-/// yet.
+/// The ids of a text, as a range of indexes into all ids that were read. If the end of the range is before its
+/// beginning, the text was not read yet.
 struct ids_of_text {
   std::size_t begin = 1;
   std::size_t end = 0;

@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/follow.cpp: the source that returns the ids that the users of its input rows follow.
+// rankd/op/operators/sources/follow.cpp: implements the source that returns the ids that the users of its input rows
+// follow.
 #include <rankd/op/detail/countries.hpp>
 #include <rankd/op/detail/id_list.hpp>
 

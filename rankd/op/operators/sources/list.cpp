@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/list.cpp: the source that returns the ids in lists. The plan defines the keys of the
-// lists.
+// rankd/op/operators/sources/list.cpp: implements the source that returns the ids in lists. The plan defines the keys
+// of the lists.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/stored_ids.hpp>

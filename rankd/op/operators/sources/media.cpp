@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/media.cpp: the source that returns the ids of the media of its input rows.
+// rankd/op/operators/sources/media.cpp: implements the source that returns the ids of the media that belong to its
+// input rows.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/id_list.hpp>
 

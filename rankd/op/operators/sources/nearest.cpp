@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/nearest.cpp: the source that searches a file of vectors for those nearest to the vectors
-// of its input rows.
+// rankd/op/operators/sources/nearest.cpp: implements the source that searches a file of vectors for the vectors that
+// are nearest to the vectors of its input rows.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
@@ -28,7 +28,7 @@
 namespace rankd::detail::nearest_op {
 namespace {
 
-/// A vector that a search has found, by its id: an integer or a text.
+/// A vector that a search has found. It is identified by its id, an integer or a text.
 template <typename Id>
 struct found_id {
   double score = 0;
@@ -132,7 +132,7 @@ struct nearest_params {
       return id;
   }
 
-  /// Adds the changed vectors to the results that begin at `begin`, and keeps the nearest of all.
+  /// Adds the changed vectors to the results that begin at `begin`, and keeps the nearest of all vectors.
   template <typename Id>
   void add_changed(std::string_view query, const changed_vectors<Id>& changed, std::size_t wanted, std::size_t begin,
                    std::vector<found_id<Id>>& all) const {
@@ -150,7 +150,7 @@ struct nearest_params {
     all.resize(begin + kept);
   }
 
-  /// Returns the vectors of the input `changes` that may be found. If several rows have the same id, the last one
+  /// Returns the vectors of the input `changes` that may be found. If several rows have the same id, the last row
   /// counts.
   template <typename Id>
   [[nodiscard]] auto list_changed(std::span<const row_set> inputs) const -> changed_vectors<Id> {
@@ -175,7 +175,7 @@ struct nearest_params {
     return out;
   }
 
-  /// Returns which vectors of the file the search may find. Returns nothing if it may find all of them.
+  /// Returns which vectors of the file the search may find. Returns nothing if the search may find all vectors.
   template <typename Id>
   [[nodiscard]] auto make_filter(std::span<const row_set> inputs, const changed_vectors<Id>& changed) const
       -> std::optional<vector_filter> {
@@ -280,7 +280,7 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
   return nullptr;
 }
 
-/// Reports wrong_id_type if the ids of a file are integers and those of the project are strings, or the reverse.
+/// Reports wrong_id_type if the ids of a file are integers and the ids of the project are strings, or the reverse.
 void check_ids(const plan_param& param, const vector_file& file, const endpoint_entry& endpoint,
                const bind_context& context, braid::diagnostics& problems) {
   if (file.id_type() == context.declared.id_type()) return;
@@ -296,8 +296,8 @@ void check_ids(const plan_param& param, const vector_file& file, const endpoint_
                 .source = {}});
 }
 
-/// Reports metric_differs if a plan searches a graph that was made for another metric, because it would miss near
-/// vectors.
+/// Reports metric_differs if a plan searches a graph that was built for another metric, because the search would miss
+/// near vectors.
 void check_metric(const plan_param& param, const vector_file& file, const endpoint_entry& endpoint,
                   braid::diagnostics& problems) {
   const auto graph = file.graph();
@@ -342,7 +342,8 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
   if (const plan_param* probe = node.find_param("probe"))
     params.probe = option_value<std::int64_t>(*probe, context.declared);
   if (ef_search != nullptr) params.ef_search = option_value<std::int64_t>(*ef_search, context.declared);
-  // The inputs of a node are its input, then the nodes that options name, in the order of the shape.
+  // The list of a node's inputs contains first its input, and then the nodes that its options name, in the order of the
+  // operator's shape.
   std::size_t inputs = nearest_inputs;
   if (node.find_param("only") != nullptr) params.only = inputs++;
   if (node.find_param("except") != nullptr) params.except = inputs++;

@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/recommendation.cpp: the source that returns the ids that are recommended to the users of
-// its input rows.
+// rankd/op/operators/sources/recommendation.cpp: implements the source that returns the ids that are recommended to the
+// users of its input rows.
 #include <rankd/op/detail/countries.hpp>
 #include <rankd/op/detail/id_list.hpp>
 

@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/set.cpp: the source that returns the ids in sets. The plan defines the keys of the sets.
+// rankd/op/operators/sources/set.cpp: implements the source that returns the ids in sets. The plan defines the keys of
+// the sets.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/stored_ids.hpp>

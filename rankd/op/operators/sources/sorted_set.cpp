@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/sorted_set.cpp: the source that returns the ids in sorted sets, with their scores. The
-// plan defines the keys of the sets.
+// rankd/op/operators/sources/sorted_set.cpp: implements the source that returns the ids in sorted sets, with their
+// scores. The plan defines the keys of the sets.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -33,7 +33,7 @@ constexpr std::array sorted_set_shape{
     score_shape,
 };
 
-/// Returns the range of scores that the node's options define. Returns nothing if they define no range.
+/// Returns the range of scores that the node's options define, or nothing if the options define no range.
 auto read_range(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/viewer.cpp: the source that returns one row, the user of the request.
+// rankd/op/operators/sources/viewer.cpp: implements the source that returns one row, which is the user of the request.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/countries.hpp>
@@ -13,8 +13,8 @@
 namespace rankd::detail::viewer_op {
 namespace {
 
-/// Returns the row of a user whose id is a string, with the column `country`. The id is escaped in the store's key as
-/// in a key_template.
+/// Returns the row of a user whose id is a string, with the column `country`. In the store's key, the id is escaped in
+/// the same way as in a key_template.
 auto viewer_by_text(const std::string& id, batch row, store& store, std::uint32_t key, braid::arena& memory)
     -> braid::task<op_result<row_set>> {
   std::string name(user_prefix);

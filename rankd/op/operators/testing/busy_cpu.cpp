@@ -1,5 +1,5 @@
-// rankd/op/operators/testing/busy_cpu.cpp: the test operator that keeps a core busy for some time and then returns its
-// input rows.
+// rankd/op/operators/testing/busy_cpu.cpp: implements the test operator that keeps a core busy for some time and then
+// returns its input rows.
 #include <rankd/op/detail/bound.hpp>
 
 #include <array>

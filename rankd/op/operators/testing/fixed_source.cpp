@@ -1,4 +1,5 @@
-// rankd/op/operators/testing/fixed_source.cpp: the test source that returns rows with the ids 1, 2, 3 and so on.
+// rankd/op/operators/testing/fixed_source.cpp: implements the test source that returns rows with the ids 1, 2, 3 and so
+// on.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 

@@ -1,4 +1,5 @@
-// rankd/op/operators/testing/sleep.cpp: the test operator that returns its input rows after a timer has expired.
+// rankd/op/operators/testing/sleep.cpp: implements the test operator that returns its input rows after a timer has
+// expired.
 #include <rankd/op/detail/bound.hpp>
 
 #include <braid/coro/sleep.hpp>
