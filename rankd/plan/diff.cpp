@@ -52,7 +52,8 @@ struct side_index {
     }
   }
 
-  /// Returns operator and params of a node as text, one per line. References to other nodes are left out.
+  /// Returns the operator and the params of a node as text, each on its own line. References to other nodes are left
+  /// out.
   [[nodiscard]] auto own_text(const plan_node& node) const -> std::string {
     std::string text = node.op + "\n";
     for (const node_field& field : list_fields(node, side.of, side.declared))
@@ -67,7 +68,7 @@ struct side_index {
   std::vector<std::string> content;  ///< hashes of `own` and of the content of all sources
 };
 
-/// Pairs the nodes of two plans step by step. A pair is never separated again.
+/// Pairs the nodes of two plans step by step. Once two nodes are paired, they stay paired.
 class matcher {
  public:
   matcher(const side_index& before, const side_index& after)
@@ -118,8 +119,8 @@ class matcher {
     node_index at = 0;
   };
 
-  /// Pairs nodes by their neighbours, those with the most common neighbours first. So a weak pair never prevents a
-  /// strong one.
+  /// Pairs nodes by their neighbours. Pairs with the most common neighbours are made first, so that a weak pair never
+  /// prevents a strong pair.
   auto by_neighbours() -> bool {
     constexpr std::size_t many = 4;
     bool found = false;
@@ -259,7 +260,7 @@ class comparison_of_plans {
                         std::move(before), std::move(after)});
   }
 
-  /// Compares extensions of two nodes, or of the plans if the nodes are null.
+  /// Compares the extensions of two nodes, or the extensions of the two plans if the nodes are null.
   void extensions(std::span<const plan_extension> was, std::span<const plan_extension> is, const plan_node* old,
                   const plan_node* now) {
     std::map<std::string, std::pair<text, text>> payloads;

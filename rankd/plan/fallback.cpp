@@ -75,7 +75,7 @@ void require_capability(const draft& draft, const std::string& pointer, braid::d
                 .source = {}});
 }
 
-/// Reports an error if a pattern matches no failure code.
+/// Reports an error if a pattern does not match any failure code.
 void check_pattern(const std::string& pattern, const std::string& pointer, std::span<const std::string_view> known,
                    braid::diagnostics& problems) {
   if (std::ranges::any_of(known, [&](std::string_view code) { return stands_for(pattern, code); })) return;
@@ -120,7 +120,7 @@ auto read_patterns(object_reader& reader, std::span<const std::string_view> know
   return out;
 }
 
-/// Reads `use` of a fallback: `"input"`, `"empty"`, or an object that names a node.
+/// Reads the field `use` of a fallback, which is `"input"`, `"empty"`, or an object that names a node.
 void read_use(object_reader& reader, const plan_node& node, draft& draft, node_fallback& out,
               braid::diagnostics& problems) {
   const json* use = reader.value("use", presence::required);
@@ -190,7 +190,7 @@ void read_plan_fallback(object_reader& top, draft& draft) {
 namespace {
 
 /// Adds the edges that fallbacks need. A node that reads the rows of another node also waits for that node's fallback
-/// node. A node that only fallbacks need waits for the nodes that start it by failing.
+/// node. A node that only fallbacks need waits for the nodes whose failure starts it.
 class fallback_edges {
  public:
   fallback_edges(std::vector<plan_node>& nodes, std::span<const node_index> outputs)

@@ -70,10 +70,10 @@ auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& re
   return std::ranges::equal(*listed, seen.artifacts, same) && read_index(folder, read) == seen.index;
 }
 
-/// Errors by the name of the artifact. Errors that concern all artifacts have an empty name.
+/// Maps the name of an artifact to its errors. Errors that concern all artifacts are stored under an empty name.
 using faults_by_name = std::map<std::string, braid::diagnostics, std::less<>>;
 
-/// Returns the errors in the index of a pass, and the differences between the index and its artifacts.
+/// Returns the errors in the index that a pass has read, and the differences between the index and the artifacts.
 auto find_index_faults(const pass& seen, image_faults faults) -> faults_by_name {
   faults_by_name out;
   if (!seen.index) return out;

@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Returns whether a name is that of a node, or of a nested use, within the use `id` of a fragment.
+/// Returns whether a name belongs to a node or to a nested use of a fragment inside the use whose id is `id`.
 auto is_inside(std::string_view name, std::string_view id) -> bool {
   return name.starts_with(id) && name.substr(id.size()).starts_with("__");
 }

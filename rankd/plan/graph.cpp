@@ -29,7 +29,7 @@ void for_each_edge(const plan_node& node, Fn fn) {
   for (const node_index before : node.after) fn(before);
 }
 
-/// Returns a cycle as text, such as "`a` → `b` → `a`". For a long cycle, only the first nodes are named.
+/// Returns a cycle as text, such as "`a` → `b` → `a`". For a long cycle, the text names only the first nodes.
 auto spell_cycle(const std::vector<plan_node>& nodes, std::span<const node_index> cycle) -> std::string {
   constexpr std::size_t max_named = 8;
   std::string out;
@@ -93,8 +93,8 @@ class cycle_finder {
   std::size_t found_ = 0;
 };
 
-/// Returns the nodes in topological order (Kahn's algorithm). If several nodes are ready, the one with the smallest
-/// index comes first.
+/// Returns the nodes in topological order (Kahn's algorithm). If several nodes are ready, the node with the smallest
+/// index is next.
 auto topological(const std::vector<plan_node>& nodes) -> std::vector<node_index> {
   std::vector<std::vector<node_index>> users(nodes.size());
   std::vector<std::size_t> waiting(nodes.size());

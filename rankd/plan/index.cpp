@@ -21,15 +21,15 @@ auto not_indexed(const artifact& missed) -> braid::diagnostic {
           .source = {}};
 }
 
-/// Returns the artifact name in a row of an index; empty if it is absent.
+/// Returns the artifact name in a row of an index, or an empty text if the row has no name.
 auto name_in(const nlohmann::json& row) -> std::string {
   if (!row.is_object()) return {};
   const auto name = row.find("name");
   return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-/// Returns the artifact name of the row that contains the place `pointer` in an index; empty if the index has no such
-/// row.
+/// Returns the artifact name in the row of an index that the JSON pointer `pointer` leads into, or an empty text if the
+/// index has no such row.
 auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
   constexpr std::string_view rows = "/plans/";
   if (!pointer.starts_with(rows)) return {};

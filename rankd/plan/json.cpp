@@ -31,7 +31,7 @@ auto make_diagnostic(std::string_view code, std::string pointer, std::string mes
           .source = {}};
 }
 
-/// A text, and the line number at which it begins in its source.
+/// A text, and the number of the line at which the text begins in its source.
 struct numbered_text {
   std::string_view text;
   std::uint64_t first_line = 1;
@@ -39,8 +39,8 @@ struct numbered_text {
 
 constexpr std::uint64_t no_lines = 0;  // the first line of bytes that are no text
 
-/// Returns the place of the byte at `offset` for a message, such as "line 3, column 5: ". Columns are counted in bytes.
-/// In a document that is not text, the place is only the offset.
+/// Returns the location of the byte at `offset` for use in a message, such as "line 3, column 5: ". Columns are counted
+/// in bytes. In a binary document, the location is only the offset.
 auto find_place(numbered_text of, std::size_t offset) -> std::string {
   if (of.first_line == no_lines) return "byte " + std::to_string(offset) + ": ";
   const std::string_view before = of.text.substr(0, offset);
@@ -86,8 +86,8 @@ class builder : public nlohmann::json_sax<json> {
   bool binary(json::binary_t& value) override { return add(json::binary(std::move(value))); }
 
   bool number_float(double value, const std::string& literal) override {
-    // Accepts an integer beyond 64 bits only if it equals a float exactly. Later, readers of floats accept this value,
-    // and readers of integers refuse it.
+    // Accepts an integer beyond 64 bits only if it equals a float exactly. Code that later reads a float accepts this
+    // value, and code that reads an integer refuses it.
     if (literal.find_first_of(".eE") == std::string::npos && !float_of_integer(literal))
       problems_.add(make_diagnostic(
           "number_out_of_range", pointer(),
@@ -213,7 +213,7 @@ class builder : public nlohmann::json_sax<json> {
   std::vector<frame> open_;
 };
 
-/// Receives the events of a parser of UBJSON, which does not check texts.
+/// Receives the events of the UBJSON parser, which does not check texts.
 class ubjson_builder final : public builder {
  public:
   using builder::builder;
@@ -250,7 +250,7 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
 
 }  // namespace
 
-/// Destroys the innermost parts first, because the destructor of a value without parts needs no memory.
+/// Destroys the innermost parts first, because the destructor of a value without parts does not allocate memory.
 void dismantle(json& value) noexcept {
   std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
   open[0] = &value;

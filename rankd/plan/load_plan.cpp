@@ -89,8 +89,8 @@ auto read_strings(const json& list, std::string_view parent, draft& draft) -> st
   return out;
 }
 
-/// Returns false if the document has another format version. Its fields are not read then, because errors about them
-/// would be misleading.
+/// Returns false if the document has another format version. The fields of such a document are not read, because errors
+/// about them would be misleading.
 auto check_version(object_reader& reader) -> bool {
   const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
@@ -152,8 +152,9 @@ void read_capabilities(object_reader& reader, draft& draft) {
   draft.out.capabilities_required = std::move(ids);
 }
 
-/// Returns the capability that a plan must require for a node of a tree; empty if it needs none. The capability depends
-/// on the node's operation. A comparison of a param with strings needs a separate capability.
+/// Returns the capability that a plan must require for a node of a tree, or an empty text if the node needs no
+/// capability. The capability depends on the node's operation. A comparison of a param with strings needs a separate
+/// capability.
 auto required_capability(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
@@ -161,8 +162,8 @@ auto required_capability(const syntax_tree& tree, const tree_node& node) -> std:
   return rankd::required_capability(node.op);
 }
 
-/// Reports the first operation in a tree that needs a capability which the plan does not list. Children come before
-/// parents.
+/// Reports the first operation in a tree that needs a capability which the plan does not list. Children are examined
+/// before their parents.
 void check_ops(const syntax_tree& tree, draft& draft) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const std::string_view capability = required_capability(tree, tree.nodes[i]);
@@ -193,7 +194,7 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
   }
 }
 
-/// Returns the part of a table at `path`, such as `id`, `id/a` or `id/a/b`; null if there is no such part.
+/// Returns the part of a table at `path`, such as `id`, `id/a` or `id/a/b`, or null if there is no such part.
 auto find_part(const json* table, std::string_view path) -> const json* {
   while (table != nullptr) {
     const std::string_view field = path.substr(0, path.find('/'));
@@ -205,8 +206,8 @@ auto find_part(const json* table, std::string_view path) -> const json* {
   return table;
 }
 
-/// Reads `source_spans`: the source locations of the trees in both tables, and of their parts. Nodes contain their own
-/// locations.
+/// Reads `source_spans`: the source locations of the trees in both tables, and of their parts. The locations of the
+/// plan's nodes are stored in the nodes.
 void read_spans(object_reader& top, draft& draft) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;
@@ -226,7 +227,7 @@ void read_spans(object_reader& top, draft& draft) {
   std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }
 
-/// Reads `built_by`, which is a text. Other builders write an object of texts that contains the name of the tool.
+/// Reads `built_by`. It is a text, or, from other builders, an object of texts that contains the name of the tool.
 void read_builder(object_reader& reader, draft& draft) {
   const json* value = reader.value("built_by", presence::optional);
   if (value == nullptr) return;

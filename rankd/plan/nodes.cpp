@@ -24,7 +24,8 @@ struct node_context {
   braid::diagnostics& problems;  ///< of this node
 };
 
-/// Returns the number of a name. If the name is unknown, reports an error about the field that contains it.
+/// Returns the number of the node, tree or other object with this name. If the name is unknown, reports an error about
+/// the field that contains the name.
 auto resolve(object_reader& reader, std::string_view field, const std::string& name, name_table& known,
              std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);
@@ -180,7 +181,7 @@ auto read_text_item(const json& item) -> item_result<std::string> {
   return item.get<std::string>();
 }
 
-/// Reads one number after another. Each must not be less than the number before it.
+/// Reads one number after another. A number must not be less than the number before it.
 struct ascending_reader {
   std::optional<double> before;
 

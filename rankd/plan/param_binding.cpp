@@ -1,4 +1,4 @@
-// rankd/plan/param_binding.cpp: reads options of nodes, if a param of the request sets the option's value.
+// rankd/plan/param_binding.cpp: reads those options of nodes whose value is set by a param of the request.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -9,7 +9,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Reads the minimum or maximum that a param may have. It must be in the range of the option.
+/// Reads the minimum or maximum that a param may have. The value must be in the range of the option.
 auto read_end(object_reader& reader, std::string_view field, param_shape shape) -> scalar {
   shape.name = field;
   shape.need = presence::required;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view code = "registry_changed";
 
-/// The word for an entry of each registry, for messages.
+/// The word for an entry of each registry, for use in messages.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> entry_words{
     {{"keys", "key"}, {"params", "param"}, {"capabilities", "capability"}, {"endpoints", "endpoint"}}};
 
@@ -26,7 +26,7 @@ auto word_for(std::string_view registry) -> std::string {
   return std::string(found->second);
 }
 
-/// Reads a digest. Returns nothing if the field is absent, or wrong and reported.
+/// Reads a digest. Returns nothing if the field is absent. If the field is wrong, reports that and returns nothing.
 auto read_digest(object_reader& reader, std::string_view field) -> std::optional<std::string> {
   const std::string* text = reader.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;

@@ -24,7 +24,8 @@ struct free_context {
   void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
 };
 
-/// A double in decimal: the digits of its shortest text, and the power of ten that places the decimal point.
+/// A double in decimal: the digits of its shortest text, and the power of ten that determines where the decimal point
+/// is.
 struct decimal {
   std::string digits;
   int point = 0;
@@ -45,7 +46,7 @@ auto shortest_decimal(double value) -> decimal {
   return out;
 }
 
-/// Prints a double as JavaScript does. Source: ECMA-262, Number::toString.
+/// Prints a double in the same way as JavaScript. Source: ECMA-262, Number::toString.
 auto print_double(double value) -> std::string {
   if (!std::isfinite(value)) return "null";
   if (value == 0) return "0";

@@ -16,7 +16,7 @@ constexpr std::size_t static_choice = 0;
 constexpr std::size_t embedded_choice = 1;
 constexpr std::size_t cluster_choice = 2;
 constexpr std::size_t file_choice = 3;
-/// The names of metrics, in the order of vector_metric.
+/// The names of the distance metrics, in the order of vector_metric.
 constexpr std::array<std::string_view, 3> metric_names{"dot", "cosine", "l2"};
 constexpr std::array<std::string_view, 2> read_names{"masters", "replicas"};
 constexpr std::array<std::string_view, 2> protocol_names{"json", "grpc"};
@@ -43,7 +43,7 @@ auto is_host(std::string_view text) -> bool {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
 }
 
-/// Reads `host` and `port` into any type with these members.
+/// Reads `host` and `port` into an object of any type that has these members.
 template <typename Place>
 void read_address(object_reader& reader, Place& out) {
   if (const std::string* host = reader.text("host", presence::required)) {
@@ -97,8 +97,8 @@ auto read_embedded(object_reader& reader) -> endpoint_entry::embedded_resolver {
   return out;
 }
 
-/// Checks that the resolver is possible for the kind of the endpoint. In production, a redis endpoint must not be
-/// embedded, because several processes must be able to reach its data.
+/// Checks that an endpoint of this kind can have this resolver. In production, a redis endpoint must not be embedded,
+/// because several processes must be able to reach its data.
 void check_resolver(object_reader& reader, kind_type kind, std::size_t resolver, std::string_view environment) {
   const bool embedded = resolver == embedded_choice;
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));
@@ -185,7 +185,7 @@ void read_policy(object_reader& row, kind_type kind, endpoint_entry::policy_type
   in.refuse_unknown_fields();
 }
 
-/// Reports lists of changes that are not in an embedded store. Only such a store can be changed by a server.
+/// Reports lists of changes that are not in an embedded store, because a server can change only embedded stores.
 void check_changes(const std::vector<endpoint_entry>& all, braid::diagnostics& problems) {
   for (std::size_t at = 0; at < all.size(); ++at) {
     if (!all[at].policy.changes) continue;

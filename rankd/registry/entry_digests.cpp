@@ -1,4 +1,4 @@
-// rankd/registry/entry_digests.cpp: digests of single registry entries, over the fields that affect plans.
+// rankd/registry/entry_digests.cpp: computes digests of single registry entries, over the fields that affect plans.
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/digest.hpp>
 
@@ -15,7 +15,7 @@ struct meaning_field {
   const char* otherwise = nullptr;  ///< as JSON
 };
 
-/// The table and the id field of a registry, and the fields that the digest of an entry covers.
+/// Describes the entries of a registry: the table, the id field, and the fields that the digest of an entry covers.
 struct entry_shape {
   std::string_view registry;
   const char* table;

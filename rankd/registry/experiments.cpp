@@ -262,8 +262,8 @@ class file_reader {
     return braid::json_pointer(braid::json_pointer(pointers_[experiment], "arms"), arm);
   }
 
-  /// Checks rules that concern all experiments together. If there are too many arms, reports only that, because the
-  /// other checks compare each arm with all others.
+  /// Checks rules that concern all experiments together. If there are too many arms, reports only this error, because
+  /// the other checks compare each arm with all other arms.
   void check_together() {
     std::vector<std::size_t> active;
     std::size_t arms = 0;
@@ -291,7 +291,7 @@ class file_reader {
     }
   }
 
-  /// Reports a param that arms of two experiments set, if a request may be in both arms: a param can have only
+  /// Reports a param that arms of two experiments set if a request may be in both arms, because a param can have only
   /// one value.
   void check_settings(const experiment_entry& before, const experiment_arm& arm, const std::string& pointer) {
     for (const experiment_arm::setting& each : arm.set) {

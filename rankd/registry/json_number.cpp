@@ -27,7 +27,7 @@ auto end_of_string(std::string_view text, std::size_t at) noexcept -> std::size_
   return std::min(at + 1, text.size());
 }
 
-/// Calls `visit(word, at)` for each number and literal outside of strings, even if misspelled.
+/// Calls `visit(word, at)` for each number and each literal outside of strings, even for misspelled ones.
 template <typename Visit>
 void for_each_word(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
@@ -69,7 +69,7 @@ auto is_large_integer(std::string_view word) noexcept -> bool {
   return word.starts_with('-') ? !fits<std::int64_t>(word) : !fits<std::uint64_t>(word);
 }
 
-/// Prints an integral double below 1e21 as JavaScript does: its shortest digits, filled up with zeros.
+/// Prints an integral double below 1e21 in the same way as JavaScript: its shortest digits, filled up with zeros.
 auto in_javascript(double whole) -> std::string {
   std::array<char, 32> room{};
   const char* const end =

@@ -16,7 +16,7 @@
 namespace rankd {
 namespace {
 
-/// The bytes that are whole characters and that JSON strings contain unescaped. Nearly all text consists of them.
+/// The bytes that are whole characters and that JSON strings contain unescaped. Nearly all text consists of such bytes.
 constexpr std::array<bool, 256> plain_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x7F; ++byte) plain[byte] = byte != '"' && byte != '\\';
@@ -40,7 +40,7 @@ auto are_plain(const char* eight) noexcept -> bool {
   return (others & highest) == 0;
 }
 
-/// Checks eight bytes at a time. The last eight bytes may overlap the ones before.
+/// Checks eight bytes at a time. The last eight bytes may overlap the eight bytes before them.
 auto is_plain(std::string_view text) noexcept -> bool {
   constexpr std::size_t step = sizeof(std::uint64_t);
   if (text.size() < step) return std::ranges::all_of(text, [](char c) { return is_plain(c); });
@@ -68,7 +68,7 @@ void append_escape(std::string& out, unsigned char byte) {
   out += digits[byte & 0xFU];
 }
 
-/// Appends an ASCII character that needs escaping.
+/// Appends an ASCII character that must be escaped.
 void append_ascii(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;
@@ -88,8 +88,8 @@ void append_number(std::string& out, T value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// The first integral float that does not fit int64. From here on, floats are written with an exponent, because many
-/// parsers would read an integer and then refuse or round it.
+/// The first integral float that does not fit int64. This float and all larger ones are written with an exponent,
+/// because many parsers would read an integer and then refuse or round it.
 constexpr double end_of_integers = 0x1p63;
 
 void append_scientific(std::string& out, double value) {
@@ -101,8 +101,8 @@ void append_scientific(std::string& out, double value) {
 
 /// Writes a number below 10^9 with at most three digits after the point, such as a score or a price; returns null for
 /// any other number. These digits are the shortest ones: no two numbers of 15 digits have the same double, and the
-/// result is checked against the value. An exponent takes four characters and saves only trailing zeros. It would not
-/// be shorter, because a whole number below 100000 has at most four zeros.
+/// result is checked against the value. The form with an exponent is never shorter: an exponent takes four characters
+/// and saves only trailing zeros, and a whole number below 100000 has at most four of these.
 auto write_short(char* to, double value) noexcept -> char* {
   constexpr double max_size = 1'000'000'000;
   constexpr std::int64_t max_whole = 100'000;

@@ -68,7 +68,7 @@ constexpr std::array<std::string_view, 2> source_names{"override", "context"};
 /// The names of units in params.toml, in the order of clock_unit.
 constexpr std::array<std::string_view, 2> clock_names{"seconds", "milliseconds"};
 
-/// The differences between the files of keys and params.
+/// Describes how the files of keys and params differ from each other.
 template <typename Entry>
 struct row_shape {
   std::string_view table;
@@ -119,7 +119,7 @@ void read_own_fields(object_reader& row, param_entry& out) {
     out.allow_write = false;
 }
 
-/// Reads the fields that keys and params share. Returns the type; nothing if it is absent or wrong.
+/// Reads the fields that keys and params share. Returns the type, or nothing if the type is absent or wrong.
 template <typename Entry>
 auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) -> std::optional<value_type> {
   out.*shape.id = row.id(shape.id_field, presence::required).value_or(0);
@@ -141,7 +141,7 @@ auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) 
   return type;
 }
 
-/// Reads all rows of a table. `check(row, entry)` applies the rules of this table only.
+/// Reads all rows of a table. `check(row, entry)` applies the rules that only this table has.
 template <typename Entry, typename Check>
 auto read_values(section& section, const row_shape<Entry>& shape, Check check) -> std::vector<Entry> {
   std::vector<Entry> out;
@@ -175,7 +175,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
   demand(!key.allow_write, "allow_write", "must not be writable");
 }
 
-/// Checks a vector: it needs a length, and must be nullable because it cannot have a default.
+/// Checks a key of type vector: it needs a length, and must be nullable because it cannot have a default.
 void check_vector(object_reader& row, const key_entry& key) {
   row.value("dimensions", presence::required);
   if (!key.nullable) row.report("nullable", "bad_value", "a vector cannot have a default, so it must be nullable");
@@ -259,7 +259,7 @@ auto read_capabilities(section& section) -> std::vector<capability_entry> {
   return out;
 }
 
-/// Returns the fields of the endpoints that all environments share, as JSON.
+/// Returns as JSON the fields of the endpoints that must be equal in all environments.
 auto endpoints_document(const std::vector<endpoint_entry>& sorted) -> nlohmann::json {
   nlohmann::json rows = nlohmann::json::array();
   for (const endpoint_entry& entry : sorted)
@@ -271,7 +271,8 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
   return folder / ("endpoints." + std::string(environment) + ".toml");
 }
 
-/// The sections in the order in which they are read. The endpoint files of other environments are read after them.
+/// The sections in the order in which they are read. The endpoint files of other environments are read after all
+/// sections.
 constexpr std::array<std::string_view, 4> section_names{"keys", "params", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 3;
 

@@ -20,7 +20,8 @@ auto take_number(std::string_view& text, std::string_view prefix, std::size_t co
   return std::ranges::all_of(digits, is_digit);
 }
 
-/// The length of a UTF-8 sequence that begins with `lead`, and the range of its second byte (Unicode, table 3-7).
+/// Describes the UTF-8 sequences that begin with the byte `lead`: their length, and the range of their second byte
+/// (Unicode, table 3-7).
 struct utf8_form {
   std::size_t length;
   std::uint8_t low = 0x80;

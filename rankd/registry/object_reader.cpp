@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// The maximum number of unknown fields that are reported for one object. A document may contain a million.
+/// The maximum number of unknown fields that are reported for one object. A document may contain a million of them.
 constexpr std::size_t max_unknown_fields = 100;
 
 /// The usual number of fields that are read from an object.

@@ -40,7 +40,7 @@ auto characters_in(std::string_view text) -> std::uint64_t {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-/// Returns the names of types whose bits are set, such as "a, b or c".
+/// Returns the names of the types whose bits are set, as a text such as "a, b or c".
 auto list_names(detail::payload_types types) -> std::string {
   std::vector<std::string_view> names;
   for (unsigned at = 0; at < detail::payload_type_names.size(); ++at)

@@ -49,7 +49,7 @@ auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diag
   return out;
 }
 
-/// Reads the tables `operators`. Each table names the file of a library. A file may occur only once.
+/// Reads the tables `operators`. Each table names the file of a library. Two tables must not name the same file.
 auto read_operators(object_reader& project, const std::filesystem::path& root, braid::diagnostics& problems)
     -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;

@@ -7,7 +7,7 @@
 namespace rankd {
 namespace {
 
-/// Returns the entry whose `member` equals `value`. Requires a vector sorted by this member.
+/// Returns the entry whose `member` equals `value`. Requires that the vector is sorted by this member.
 template <typename Entry, typename Member, typename Value>
 auto find_sorted(const std::vector<Entry>& entries, Member member, const Value& value) -> const Entry* {
   const auto at = std::ranges::lower_bound(entries, value, std::ranges::less{}, member);

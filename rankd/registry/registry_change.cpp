@@ -1,4 +1,4 @@
-// rankd/registry/registry_change.cpp: compares old and new registries, and decides what changes need a restart.
+// rankd/registry/registry_change.cpp: compares old and new registries, and decides which changes need a restart.
 #include <rankd/registry/registry_change.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -66,8 +66,8 @@ auto equal_for_plans(const capability_entry& a, const capability_entry& b) -> bo
   return a.id == b.id && a.status == b.status && a.payload_schema == b.payload_schema;
 }
 
-/// Returns whether plans and requests cannot notice the difference between two registries. Features are not compared,
-/// because plans do not use them.
+/// Returns whether plans and requests cannot notice any difference between the two registries. Features are not
+/// compared, because plans do not use them.
 auto serves_like(const registries& a, const registries& b) -> bool {
   return without_doc(a.keys()) == without_doc(b.keys()) && without_doc(a.params()) == without_doc(b.params()) &&
          std::ranges::equal(a.capabilities(), b.capabilities(), equal_for_plans) &&

@@ -18,8 +18,8 @@
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-// toml++ treats a letter that is not ASCII as an impossible case when it tests for white space. The code below makes
-// the test return false instead.
+// When toml++ tests for white space, it treats a letter that is not ASCII as an impossible case. With the code below,
+// the test returns false instead.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -114,7 +114,7 @@ auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
     }
     if (!text.substr(at).starts_with(closing)) continue;
     at += closing.size();
-    // Up to two quotes before the closing ones belong to the string.
+    // Up to two quotes directly before the closing quotes belong to the string.
     for (int more = 0; is_long && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
     return at;
   }

@@ -1,4 +1,4 @@
-// rankd/registry/value.cpp: the names of value types.
+// rankd/registry/value.cpp: defines the names of value types.
 #include <rankd/registry/value.hpp>
 
 namespace rankd {

@@ -41,7 +41,7 @@ struct group_sums {
   }
 };
 
-/// Returns the group of each position. Each row whose group key is null is a group of its own.
+/// Returns the group of each position. Each row whose group key is null forms a group of its own.
 auto find_groups(const row_set& rows, const std::optional<std::uint32_t>& key, braid::arena& memory)
     -> numbered_values {
   if (!key) return {.numbers = memory.filled(rows.size(), std::uint32_t{0}), .count = 1};

@@ -13,8 +13,8 @@
 namespace rankd {
 namespace {
 
-/// One of the row sets to join. `first` is the position of its first row in the result, and `source` its column of the
-/// current key.
+/// One of the row sets to join. `first` is the position of the set's first row in the result. `source` is the set's
+/// column for the current key.
 struct side {
   const row_set* rows = nullptr;
   std::size_t first = 0;
@@ -69,7 +69,7 @@ class joiner {
   }
 
  private:
-  /// Returns the keys of all row sets, each once, ascending.
+  /// Returns the keys of all row sets in ascending order, without duplicates.
   auto all_keys() -> std::pmr::vector<std::uint32_t> {
     std::pmr::vector<std::uint32_t> keys(&memory_);
     for (const side& each : sides_)
@@ -108,7 +108,8 @@ class joiner {
     return result;
   }
 
-  /// Returns the joined values of all row sets. `list_values(side)` returns those of one row set, if it has the column.
+  /// Returns the joined values of all row sets. `list_values(side)` returns the values of one row set if this set has
+  /// the column.
   template <typename T, typename Values>
   auto plain(Values&& list_values) -> std::span<T> {
     const std::span<T> values = memory_.uninitialized<T>(size_);

@@ -15,7 +15,7 @@ struct checker {
   bitmap validity;
   null_rule nulls;
 
-  /// Returns the defect of one row, if any.
+  /// Returns the defect of one row, or nothing if the row has no defect.
   [[nodiscard]] auto check(std::uint32_t row) const -> std::optional<defect> {
     if (!validity[row]) {
       if (nulls == null_rule::allowed) return std::nullopt;

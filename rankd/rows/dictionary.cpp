@@ -1,4 +1,4 @@
-// rankd/rows/dictionary.cpp: assigns codes to strings by a hash table with open addressing.
+// rankd/rows/dictionary.cpp: assigns codes to strings, using a hash table with open addressing.
 #include <rankd/rows/dictionary.hpp>
 
 #include <algorithm>

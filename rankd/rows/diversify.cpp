@@ -46,7 +46,7 @@ class recent_values {
   std::size_t size_ = 0;
 };
 
-/// The rows that were not allowed at their turn, as a queue of positions for each value.
+/// The rows that were not allowed when it was their turn. They are stored as one queue of positions for each value.
 class waiting_rows {
  public:
   static constexpr std::uint32_t none = no_value;
@@ -82,7 +82,7 @@ class waiting_rows {
   std::span<std::uint32_t> next_;  // per position
 };
 
-/// Chooses a row for each position: the first remaining row that is allowed there.
+/// Chooses a row for each position, which is the first remaining row that is allowed there.
 class spreader {
  public:
   spreader(const row_set& rows, const window_options& options, braid::arena& memory)
@@ -117,7 +117,7 @@ class spreader {
     return position;
   }
 
-  /// Returns the position of the next row. Postponed rows that are allowed again precede all rows that were not
+  /// Returns the position of the next row. Postponed rows that are allowed again are chosen before rows that were not
   /// considered yet.
   auto choose() -> std::uint32_t {
     if (!ready_.empty()) {

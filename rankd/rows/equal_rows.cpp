@@ -15,8 +15,8 @@ auto word_of(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::ui
 auto word_of(double value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value + 0.0); }  // -0 becomes 0
 auto word_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// Calls `use(word)` with a function `word(row)`, whose results are equal exactly for rows with equal values. `codes`
-/// translates the codes of strings. It is empty if no translation is needed.
+/// Calls `use(word)` with a function `word(row)`. Its results are equal for two rows if and only if the rows have equal
+/// values. `codes` translates the codes of strings. It is empty if no translation is needed.
 template <typename Use>
 void with_words(const column& values, std::span<const std::uint32_t> codes, Use&& use) {
   if (const auto* floats = values.floats()) {

@@ -1,4 +1,4 @@
-// rankd/rows/sort.cpp: maps values of every type to unsigned integers with the same order, and sorts those.
+// rankd/rows/sort.cpp: maps values of every type to unsigned integers with the same order, and sorts these integers.
 #include <rankd/rows/sort.hpp>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ struct sort_item {
   std::uint32_t row;
 };
 
-/// Compares two items. Equal ranks are ordered by position, so even an unstable sorting algorithm keeps their order.
+/// Compares two items. Equal ranks are ordered by position, so even an unstable sorting algorithm keeps the order of
+/// equal items.
 auto comes_before(const sort_item& a, const sort_item& b) -> bool {
   return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
 }
@@ -83,8 +84,8 @@ auto make_ranks(const row_set& rows, const string_values& text, bitmap validity,
   return ranks;
 }
 
-/// Calls `use(rank)` with a function `rank(row)`. It returns an unsigned integer that orders the rows without nulls in
-/// this `direction`.
+/// Calls `use(rank)` with a function `rank(row)`. The function returns an unsigned integer that orders the rows without
+/// nulls in this `direction`.
 template <typename Use>
 void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
   const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;
@@ -113,7 +114,7 @@ class lowest_items {
     if (size_ == items_.size()) shrink();
   }
 
-  /// Returns the items with the lowest ranks in order, at most the requested number.
+  /// Returns the items with the lowest ranks, in order. Returns at most the requested number of items.
   [[nodiscard]] auto finish() -> std::span<const sort_item> {
     if (size_ > count_) shrink();
     sort_few(items_.first(size_));

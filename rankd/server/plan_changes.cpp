@@ -74,7 +74,7 @@ auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -
   return std::unexpected(std::move(problems));
 }
 
-/// Reads the registries first, because plans and experiments refer to their entries.
+/// Reads the registries first, because plans and experiments refer to entries of the registries.
 auto plan_changes::reload_plans() -> braid::checked<reload_report> {
   registry_change change{.next = library_->current()->declared(), .until_restart = {}};
   if (read_registries_) {

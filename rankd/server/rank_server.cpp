@@ -51,8 +51,8 @@ auto make_shares(const serve_options& options, std::size_t index) -> detail::sha
           .record_entries = share(options.engine.records.entries, options.loops, index)};
 }
 
-/// Returns whether only this machine, or only clients with tokens, can reach the page. The page runs plans for any
-/// user.
+/// Returns whether the plan page can be reached only from this machine or only by clients with tokens. This matters
+/// because the page runs plans for any user.
 auto page_is_private(const serve_options& options) -> bool {
   if (options.tokens || !options.listen.is_ip()) return true;
   const std::string host = options.listen.host();
@@ -99,8 +99,8 @@ void rank_server::parts::shard_ended() {
   changed.notify_all();
 }
 
-/// Starts to listen on all loops. The loops share a port by an option that also lets other servers of this user share
-/// it. So the port is first opened without that option, to report an error if it is in use.
+/// Starts to listen on all loops. The loops share a port by a socket option that also lets other servers of this user
+/// share the port. So the port is first opened without this option, in order to report an error if the port is in use.
 auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
@@ -210,7 +210,7 @@ auto rank_server::renew_shadows(std::vector<shadow_settings> next) -> braid::che
   return std::function<bool()>([all = parts_.get(), next = std::move(next), engine] {
     const std::scoped_lock alone(all->renewing);
     if (all->ending) return false;
-    // Sets the engine first, because a request that finds a shadow board uses the engine.
+    // Sets the engine before the shadow board, because a request that finds a shadow board uses the engine.
     if (*engine != nullptr && all->shared.candidates() == nullptr) all->shared.run_candidates_on(std::move(*engine));
     return all->shared.shadows.replace(next);
   });

@@ -49,7 +49,7 @@ auto make_message(const braid::http_server::refusal& refusal, const braid::http_
   }
 }
 
-/// Logs the functions on a stalled thread's stack in one field, the innermost first.
+/// Logs the functions on a stalled thread's stack in one field, beginning with the innermost.
 void log_stall(const serve_log& log, const braid::runtime::stall& what) {
   std::string stack;
   for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
@@ -139,7 +139,7 @@ void shard::renew(shard_credentials next) {
 }
 
 auto shard::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
-  // Called at the end, even if the loop is stopped early.
+  // A guard whose destructor runs when the shard ends, even if the loop is stopped early.
   struct end_call {
     shard* of;
     std::function<void()> fn;
@@ -173,7 +173,7 @@ auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid:
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   context_.metrics.count_answer(endpoint::other, refusal.status);
   if (!is_grpc_type(refusal.content_type)) return {.type = std::string(json_type), .body = std::move(answer.body)};
-  // A path without an endpoint is a service or a method that this server does not have.
+  // In gRPC, a path without an endpoint names a service or a method that this server does not have.
   if (answer.status == braid::http_status::not_found) answer.status = braid::http_status::not_implemented;
   return {.type = std::string(grpc_type), .status = braid::http_status::ok, .fields = grpc_failure_fields(answer)};
 }

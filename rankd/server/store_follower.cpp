@@ -1,4 +1,5 @@
-// rankd/server/store_follower.cpp: polls for new generations of stores, and logs the outcome.
+// rankd/server/store_follower.cpp: polls for new generations of stores, and logs whether the switch to a new generation
+// succeeds.
 #include <rankd/server/store_follower.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -89,7 +90,7 @@ void store_follower::run(braid::duration between) {
     try {
       is_fine = look();
     } catch (const std::bad_alloc&) {
-      // The thread tries again after the pause.
+      // After a failure, the thread tries again after the next pause.
     }
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, is_fine ? between : braid::duration(pause_after_failure), [this] { return ending_; }))

@@ -1,4 +1,5 @@
-// rankd/server/vector_merger.cpp: compares lists of changed vectors with their files, and merges one into the other.
+// rankd/server/vector_merger.cpp: compares lists of changed vectors with their files, and merges the lists into the
+// files.
 #include <rankd/server/vector_merger.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Thrown out of the computation of a merge that is cancelled.
+/// An exception that ends the computation of a merge if the merge is cancelled.
 struct merge_cancelled {};
 
 auto not_locked(const fs::path& file, std::error_code error) -> std::unexpected<braid::diagnostics> {
@@ -34,8 +35,9 @@ auto unreadable(const vector_changes_policy& list, std::error_code error) -> std
                                            "` cannot be read: " + error.message());
 }
 
-/// Returns the newest data of a store. The process may answer from older data: if another process has merged ids and
-/// removed them from the list, the older data still has them in the list, maybe with vectors from before that merge.
+/// Returns the newest data of a store. The process may answer from older data. If another process has merged ids and
+/// removed them from the list, the list in the older data still contains these ids, possibly with vectors from before
+/// that merge.
 auto open_newest(const followed_store& store) -> braid::checked<std::shared_ptr<const embedded_store>> {
   const auto manifest = read_manifest(store.folder());
   if (!manifest) return std::unexpected(manifest.error());
@@ -46,7 +48,8 @@ auto open_newest(const followed_store& store) -> braid::checked<std::shared_ptr<
   return std::make_shared<const embedded_store>(std::move(*opened));
 }
 
-/// Returns the set of a list without the ids whose vectors a file has. Changes nothing if the file has none of them.
+/// Returns the changes that remove from a list the ids whose vectors a file contains. Returns no changes if the file
+/// contains no such vectors.
 auto shortened(const embedded_store& now, const vector_changes_policy& list, const vector_file& file,
                std::error_code& error) -> store_changes {
   store_changes out;
@@ -156,7 +159,7 @@ void vector_merger::succeed(place& at) {
   at.pause = {};
 }
 
-/// Logs a failure unless it is the same as the last one, and postpones the next attempt.
+/// Logs a failure unless it is the same as the last failure, and postpones the next attempt.
 void vector_merger::fail(place& at, const braid::diagnostic& why, braid::time_point now) {
   count(at, [](merge_counts& of) { ++of.failures; });
   at.pause = at.pause == braid::duration::zero() ? first_pause : std::min(2 * at.pause, max_pause);
@@ -210,7 +213,7 @@ auto vector_merger::follow_and_merge(place& at) -> braid::checked<void> {
   return done;
 }
 
-/// Opens the served file. Keeps it open for the next call, because opening a file reads all of it.
+/// Opens the served file. Keeps the file open for the next call, because opening a file reads its whole contents.
 auto vector_merger::open_file(place& at) -> braid::checked<std::shared_ptr<const vector_file>> {
   if (at.opened != nullptr && at.opened->digest() == at.served) return at.opened;
   auto file = vector_file::open(at.of.file);
@@ -218,9 +221,9 @@ auto vector_merger::open_file(place& at) -> braid::checked<std::shared_ptr<const
   return file;
 }
 
-/// Publishes plans that use the file that is there now, and claims the files in use. Returns the digest of the file.
-/// The claim comes before the publication: otherwise another process could remove changes that requests of this process
-/// need.
+/// Publishes plans that use the current file, and claims the files in use. Returns the digest of the current file.
+/// Claims the file before the publication, because otherwise another process could remove changes that requests of this
+/// process need.
 auto vector_merger::follow(place& at) -> braid::checked<std::string> {
   auto digest = vector_file::make_digest(at.of.file);
   if (!digest) return digest;
@@ -241,7 +244,7 @@ auto vector_merger::follow(place& at) -> braid::checked<std::string> {
   return digest;
 }
 
-/// Claims the versions that requests may use and the given one, and releases the others.
+/// Claims the given version of the file and all versions that requests may use, and releases all other versions.
 auto vector_merger::claim_used(place& at, const std::string& digest) -> braid::checked<void> {
   std::vector<std::string> used = plans_.vectors_in_use(at.of.endpoint_id);
   const bool is_certain = std::ranges::find(used, std::string()) == used.end();
@@ -261,7 +264,8 @@ auto vector_merger::claim_used(place& at, const std::string& digest) -> braid::c
   return {};
 }
 
-/// Merges the changes that the file does not have, and removes those from the list that it has. Requires the lock.
+/// Merges the changes that the file does not contain into the file, and removes the changes that the file contains from
+/// the list. Requires the lock.
 auto vector_merger::merge_list(place& at) -> braid::checked<void> {
   if (const auto now = vector_file::make_digest(at.of.file); !now || *now != at.served) return {};  // followed first
   auto file = open_file(at);
@@ -291,7 +295,7 @@ auto vector_merger::merge_list(place& at) -> braid::checked<void> {
   return shorten(at, **file);
 }
 
-/// Writes the file that has the vectors of the list.
+/// Writes a new file that also contains the vectors of the list.
 auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed_vector> listed)
     -> braid::checked<void> {
   const braid::time_point begin = braid::steady_time().now();
@@ -299,7 +303,8 @@ auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed
   const auto stop_if_cancelled = [this](std::uint64_t = 0, std::uint64_t = 0) {
     if (is_cancelled_.load(braid::relaxed)) throw merge_cancelled();
   };
-  // Without this pool, the workers of the process would compute the lists together, and requests would wait for them.
+  // Without this pool, the workers of the process would share the computation, and requests would wait for these
+  // workers.
   braid::pool alone({.workers = 1,
                      .name = "merge",
                      .scheduling = braid::scheduling(braid::scheduling::other{.nice = 10}),
@@ -335,7 +340,8 @@ auto vector_merger::may_shorten(place& at, const std::string& digest) -> braid::
   return !*others;
 }
 
-/// Removes the ids from the list whose vectors the file has. An id that has changed since the merge is kept.
+/// Removes from the list the ids whose vectors the file contains. An id whose vector has changed since the merge is
+/// kept.
 auto vector_merger::shorten(place& at, const vector_file& file) -> braid::checked<void> {
   std::error_code error;
   const auto done = change_store(at.of.store->folder(),

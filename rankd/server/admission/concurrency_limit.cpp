@@ -18,8 +18,8 @@ void concurrency_limit::note(double slowdown, std::size_t under_way) noexcept {
   if (++seen_ >= window) end_window();
 }
 
-/// Changes the limit by the mean slowdown of the window. A limit that was never nearly reached does not grow, because
-/// nothing shows that a higher limit is safe.
+/// Changes the limit by the mean slowdown of the window. If the window never used half of the limit, the limit does not
+/// grow, because nothing shows that a higher limit is safe.
 void concurrency_limit::end_window() noexcept {
   const double mean = sum_ / static_cast<double>(seen_);
   const double gradient = std::clamp(tolerance / mean, steepest, 1.0);

@@ -17,8 +17,8 @@ namespace {
 
 using braid::http_status;
 
-/// Returns the status for a refused change: 404 if the plan or version does not exist, 409 if there is no earlier
-/// version, otherwise 422.
+/// Returns the HTTP status for a refused change: 404 if the plan or version does not exist, 409 if there is no earlier
+/// version, and otherwise 422.
 auto status_of_change(const braid::diagnostics& problems) -> http_status {
   const std::string& code = problems.front().code;
   if (code == "unknown_plan" || code == "unknown_version") return http_status::not_found;
@@ -93,8 +93,8 @@ auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint whi
   out.after = is_draft ? asked_draft(context, x, which, with) : asked_plan(context, x, which, with, "with_version");
   if (out.after == nullptr) return std::nullopt;
   if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
-  // Both plans must have the same registries: the request is parsed once, and its params are in the order of one
-  // registry.
+  // Both plans must have the same registries, because the request is parsed only once, and its params are in the order
+  // of one registry.
   reply(context, x, which,
         answer_error(http_status::conflict, "registries_differ",
                      "these versions are bound to different registries, so one request cannot run on both; "

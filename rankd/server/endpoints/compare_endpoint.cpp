@@ -1,4 +1,4 @@
-// rankd/server/endpoints/compare_endpoint.cpp: compares two plans by their answers: to one request, and to recorded
+// rankd/server/endpoints/compare_endpoint.cpp: compares two plans by their answers to one request or to recorded
 // traffic.
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
@@ -39,13 +39,13 @@ constexpr std::size_t max_changed = 1000;
 constexpr auto first_pause = std::chrono::milliseconds(5);
 constexpr auto max_pause = std::chrono::milliseconds(250);  // between two reports of progress
 
-/// Parses an integer in a range; returns nothing for any other text.
+/// Parses an integer in a range. Returns nothing for any other text.
 auto number_between(std::string_view text, std::size_t low, std::size_t high) -> std::optional<std::size_t> {
   const auto number = braid::detail::number_in<std::size_t>(text);
   return number && *number >= low && *number <= high ? number : std::nullopt;
 }
 
-/// Returns the record files that exist now; empty if one of the given files or folders cannot be read.
+/// Returns the record files that exist now, or no files if one of the given files or folders cannot be read.
 auto find_records(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& each : places) {
@@ -57,7 +57,7 @@ auto find_records(const std::vector<std::filesystem::path>& places) -> std::vect
   return out;
 }
 
-/// One of the two plans, and its answers.
+/// One of the two compared plans, and its answers.
 struct compared_side {
   /// Prepares the request for the plan. If the request is not valid for the plan, the answer is the diagnostics.
   compared_side(plan_handle which, const rank_request& asked, const registries& declared)
@@ -89,8 +89,8 @@ struct compared_side {
   std::string reads;
 };
 
-/// Compares two answers, explains the moved ids, and returns the result as JSON. This may take long, because each plan
-/// may have 10 000 nodes.
+/// Compares two answers, explains the moved ids, and returns the result as JSON. The function may take long, because
+/// each plan may have 10 000 nodes.
 auto answers_json(const compared_side& before, const compared_side& after, const registries& declared) -> std::string {
   const answer_verdict verdict = compare_answers(before.answer, after.answer, answer_depth);
   std::size_t moved = 0;
@@ -106,8 +106,8 @@ auto answers_json(const compared_side& before, const compared_side& after, const
   return out + "}\n";
 }
 
-/// Runs one plan after the other on the same data: reads of the first plan are not sent to the stores again. Then runs
-/// each plan once more on its own recorded reads, to explain the ids that moved.
+/// Runs the two plans one after the other on the same data: reads that the first plan has made are not sent to the
+/// stores again. Then runs each plan once more on its own recorded reads, to explain the ids that moved.
 auto run_both(engine& ranker, const store_list& live, const registries& declared, compared_side& before,
               compared_side& after) -> braid::task<void> {
   const auto run = [&ranker](compared_side& side, store_list on, rank_request with) {
@@ -136,7 +136,7 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
   }
 }
 
-/// A comparison on recorded traffic, which runs on a thread that may block.
+/// A comparison on recorded traffic. It runs on a thread that may block.
 struct traffic_run {
   std::string record;  // the only record to use; empty: all
   std::vector<std::filesystem::path> files;
@@ -146,7 +146,7 @@ struct traffic_run {
   braid::atomic<bool> is_given_up{false};  // written by the loop: true for good
   std::mutex mutex;
   std::optional<braid::checked<traffic_findings>> result;  // under it; set once
-  // The result if memory runs out. It is made in advance, while there is memory.
+  // The result that is used if an allocation fails. It is created in advance, while there is memory.
   std::optional<braid::checked<traffic_findings>> no_memory = braid::checked<traffic_findings>(
       refused("out_of_memory", "the server has not enough memory for this comparison; try again later"));
 
@@ -314,8 +314,8 @@ auto answer_traffic(endpoint_context& context, braid::http_exchange& x) -> braid
   reply(context, x, endpoint::traffic, http_status::ok, json_type, text);
 }
 
-/// Answers with lines: first the progress, repeatedly, then the result. If the client disconnects, the comparison
-/// stops.
+/// Answers with lines. The first lines report the progress, and the last line contains the result. If the client
+/// disconnects, the comparison stops.
 auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::diff_traffic;
   const std::string id(given_request_id(x.request()));

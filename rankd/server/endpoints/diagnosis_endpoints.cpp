@@ -24,7 +24,7 @@ using braid::http_status;
 
 constexpr int max_trace_seconds = 600;  // the most that BRAID_TRACE can keep
 
-/// Parses a number of whole seconds; returns nothing for any other text.
+/// Parses a number of whole seconds. Returns nothing for any other text.
 auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds> {
   const auto number = braid::detail::number_in<int>(text);
   if (!number || *number < 1 || *number > max_trace_seconds) return std::nullopt;
@@ -33,7 +33,7 @@ auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds>
 
 }  // namespace
 
-/// Waits on a thread that may block, because all loops, even this one, must report their tasks.
+/// Waits on a thread that may block, because all loops, including this loop, must report their tasks.
 auto answer_tasks(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   auto asking = braid::offload(context.runtime->blocking(), [] { return braid::dump().to_text(); });
   const std::string text = co_await std::move(asking);

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/draft_endpoint.cpp: the page's endpoints, which read, compile, complete and save the sources
-// of plans.
+// rankd/server/endpoints/draft_endpoint.cpp: implements the endpoints of the plan page that read, compile, complete and
+// save the sources of plans.
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/held_body.hpp>
 #include <rankd/server/detail/routes.hpp>
@@ -38,8 +38,8 @@ struct edit {
 
 enum class edit_fields : std::uint8_t { text_or_artifact, text_and_digest, text_and_offset, option };
 
-/// Reads an offset into the text in UTF-16 units. The text has at least as many bytes as UTF-16 units, which bounds the
-/// offset.
+/// Reads an offset into the text in UTF-16 units. The offset must not exceed the number of bytes of the text, because a
+/// text never has more UTF-16 units than bytes.
 auto read_offset(object_reader& reader, std::string_view field, const std::string& text) -> std::size_t {
   const auto offset =
       reader.integer(field, presence::required, {.min = 0, .max = static_cast<std::int64_t>(text.size())});
@@ -77,7 +77,7 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
-/// Returns why the saved plan is not served now; empty if it is served.
+/// Returns why the saved plan is not served now, or an empty text if it is served.
 auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
     -> braid::diagnostics {
   if (!read) return read.error();
@@ -96,7 +96,7 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
   return out;
 }
 
-/// Adds diagnostics to the answer of a save. These diagnostics have no position in the source.
+/// Adds diagnostics to the answer to a save request. These diagnostics have no position in the source.
 auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
   if (problems.empty()) return saved;
   auto answer = compiler_answer::parse(saved);
@@ -211,9 +211,9 @@ auto answer_project(endpoint_context& context, braid::http_exchange& x) -> braid
   co_await std::move(asking);
 }
 
-/// Sends the script of the compiler to a browser. Browsers load a worker's script without a token. That is safe: the
-/// script is the same for every project, and available only after a client that may edit has requested a project. All
-/// answers share one copy, because the script has megabytes and any client may request it.
+/// Sends the script of the compiler to a browser. Browsers load a worker's script without a token. That is safe,
+/// because the script is the same for every project, and is available only after a client that may edit has requested a
+/// project. All answers share one copy of the script, because it has several megabytes and any client may request it.
 auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/endpoint_context.cpp: functions that answer requests, shared by all endpoints.
+// rankd/server/endpoints/endpoint_context.cpp: implements functions that answer requests, which all endpoints share.
 #include <rankd/server/detail/endpoint_context.hpp>
 
 #include <rankd/server/grpc/grpc_status.hpp>
@@ -44,7 +44,7 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
 auto find_client(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {
   if (!context.tokens) return token_client();
   const auto field = x.request().fields.find("Authorization");
-  // Refuses a request with two Authorization fields, because they might belong to two clients.
+  // Refuses a request with two Authorization fields, because the two fields might belong to two different clients.
   if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
   return context.tokens->find_client(*field);
 }

@@ -20,8 +20,8 @@ struct code_status {
   http_status status;
 };
 
-/// The statuses of the errors of a plan. A code that is not listed gets status 422, because the fault is in the plan or
-/// the request.
+/// The HTTP statuses for error codes of plans. A code that is not listed has the status 422, because the error is in
+/// the plan or the request.
 constexpr std::array run_statuses{
     code_status{"deadline_exceeded", http_status::gateway_timeout},
     code_status{"time_budget_exceeded", http_status::gateway_timeout},

@@ -37,7 +37,8 @@ void write_loops(exposition& out, const serve_shared& shared) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
 
-/// Writes which version of each plan this server serves, so that a half-finished rollout over several servers is seen.
+/// Writes which version of each plan this server serves, so that a half-finished rollout over several servers can be
+/// noticed.
 void write_plans(exposition& out, const serve_shared& shared) {
   out.family("rankd_plan_info", kind::gauge, "1 for each served plan; the label `digest` identifies its version.");
   for (const known_plan& each : shared.context.plans->list())
@@ -362,7 +363,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
   if (const auto* candidates = shared.candidates()) runtimes.push_back(candidates->runs_on.get());
   for (braid::runtime* const each : runtimes) {
     std::vector<braid::metric> more = braid::metrics(*each);
-    // The memory of jobs is counted for the whole process, so only the first runtime reports it.
+    // The memory for jobs is counted for the whole process, so only the first runtime reports it.
     if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
     std::ranges::move(more, std::back_inserter(all));
   }
@@ -371,7 +372,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
 
 void write_process(exposition& out, const serve_shared& /*shared*/) { write_process_metrics(out); }
 
-/// A function that writes some families of metrics.
+/// A function that writes some metric families.
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
 /// All metrics of a server, in the order of its answer.

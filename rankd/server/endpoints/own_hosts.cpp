@@ -15,7 +15,7 @@ auto lower(char c) -> char { return c >= 'A' && c <= 'Z' ? static_cast<char>(c +
 
 auto is_same(std::string_view a, std::string_view b) -> bool { return std::ranges::equal(a, b, {}, lower, lower); }
 
-/// Removes the port from a host. An IPv6 address keeps its brackets.
+/// Removes the port from a host. The brackets of an IPv6 address are kept.
 auto without_port(std::string_view host) -> std::string_view {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
   return host.substr(0, host.find(':'));
@@ -26,7 +26,7 @@ auto is_address(std::string_view name) -> bool {
   return braid::socket_address::ip(name, 0).has_value();
 }
 
-/// Returns the host and the port of `http://host:port`; nothing for `null` and for other schemes.
+/// Returns the host and the port of `http://host:port`, or nothing for `null` and for other schemes.
 auto find_authority(std::string_view origin) -> std::optional<std::string_view> {
   for (const std::string_view scheme : {"http://", "https://"})
     if (is_same(origin.substr(0, scheme.size()), scheme)) return origin.substr(scheme.size());
@@ -57,7 +57,7 @@ auto own_hosts::is_named(std::string_view host) const -> bool {
                              [name = without_port(host)](std::string_view each) { return is_same(each, name); });
 }
 
-/// Returns whether the server may answer for a host. An empty host is allowed: a browser always sends `Host`, and only
+/// Returns whether the server may answer for a host. An empty host is allowed: browsers always send `Host`, and only
 /// programs that use HTTP/1.0 leave it out.
 auto own_hosts::allows_host(std::string_view host) const -> bool {
   if (host.empty() || is_named(host) || std::ranges::find(names_, "*") != names_.end()) return true;

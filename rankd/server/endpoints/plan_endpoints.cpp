@@ -1,5 +1,5 @@
 // rankd/server/endpoints/plan_endpoints.cpp: GET /v1/plans and /v1/plans/{name}: lists the plans of a server, and
-// describes one.
+// describes a single plan.
 #include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>
@@ -69,7 +69,7 @@ auto described(const known_plan& plan) -> std::string {
   return out + "}\n";
 }
 
-/// Lists the optional features of the server that the page may offer to this client.
+/// Lists the optional features of the server that the plan page may offer to this client.
 auto offers_to(const endpoint_context& context, const token_client& client) -> std::vector<std::string> {
   std::vector<std::string> out;
   const bool may_see = client.may_see_shadows || context.tokens == nullptr;

@@ -18,7 +18,7 @@ using braid::http_status;
 
 constexpr std::size_t largest_kept_answer = 256 * 1024;
 
-/// Returns the remaining time in whole milliseconds; at least 1.
+/// Returns the remaining time in whole milliseconds, but at least 1.
 auto left_until(braid::time_point deadline, braid::time_point now) -> std::chrono::milliseconds {
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - now), std::chrono::milliseconds(1));
 }
@@ -31,10 +31,10 @@ auto read_and_rank(endpoint_context& context, served_request request) -> braid::
   co_await rank_prepared(context, request, *asked);
 }
 
-/// Reports to the gate how long the request took after its admission. The wait before the admission is not counted: it
-/// shows how many requests arrive, not how many at a time are too many. Immediate errors are not counted, because they
-/// do not show how busy the server is. Answers from a cache are not counted either: compared with them, computed
-/// answers would look like overload.
+/// Reports to the gate how long the request took after its admission. The wait before the admission is not counted,
+/// because it shows how many requests arrive, not how many concurrent requests are too many. Immediate errors are not
+/// counted, because they do not show how busy the server is. Answers from a cache are not counted either, because
+/// computed answers would look like overload in comparison.
 void learn(endpoint_context& context, const served_request& request, const ranking& ranked, braid::duration took,
            const admission_gate::pass& pass) {
   if (ranked.shares_work) return;

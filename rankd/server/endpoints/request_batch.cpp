@@ -1,5 +1,5 @@
-// rankd/server/endpoints/request_batch.cpp: cuts a batch without parsing its requests. If that fails, the general
-// parser reports the errors.
+// rankd/server/endpoints/request_batch.cpp: splits a batch into its requests without parsing them. If that fails, the
+// general parser reports the errors.
 #include <rankd/server/endpoints/request_batch.hpp>
 
 #include <rankd/engine/requests/request.hpp>
@@ -40,7 +40,7 @@ auto cut_batch(std::string_view body, std::size_t max, texts& found) -> bool {
          (in.skip("]") || cut_elements(in, max, found)) && in.skip("}") && in.is_at_end();
 }
 
-/// Returns why a text is not a batch.
+/// Returns the reason why a text is not a batch.
 auto find_problems(std::string_view body) -> braid::diagnostics {
   auto document = parse_json(body, "request");
   if (!document) return document.error();

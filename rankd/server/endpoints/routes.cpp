@@ -1,4 +1,5 @@
-// rankd/server/endpoints/routes.cpp: the table of endpoints: method, path, access, limit, handler.
+// rankd/server/endpoints/routes.cpp: defines the table of endpoints, with the method, path, access, limit and handler
+// of each endpoint.
 #include <rankd/server/detail/routes.hpp>
 
 #include <rankd/server/studio/page.hpp>
@@ -26,7 +27,7 @@ auto may_change_plans(const serve_shared& shared) -> bool {
   return has_versions(shared) && shared.options.clients_change_plans;
 }
 
-/// A condition for endpoints, and how to start a server that fulfils it.
+/// A condition under which a server has certain endpoints, and how to start a server that fulfils this condition.
 struct endpoint_switch {
   bool (*is_on)(const serve_shared& shared);
   std::string_view how;
@@ -39,7 +40,7 @@ constexpr endpoint_switch switches[] = {
     {may_change_plans, "`rankd serve` with --allow-changes and --token-file FILE"},
 };
 
-/// Returns whether a path, without its query, has the form of a route such as `/v1/plans/{name}/versions`.
+/// Returns whether a path without a query has the form of a route such as `/v1/plans/{name}/versions`.
 auto has_form(std::string_view path, std::string_view form) -> bool {
   const auto next_segment = [](std::string_view& text) {
     const std::string_view segment = text.substr(0, text.find('/'));
@@ -102,7 +103,7 @@ constexpr route table[] = {
     {endpoint::openapi, method::get, access::everyone, answer_openapi},
 };
 
-/// Returns the table of endpoints with an additional row for each file of the page.
+/// Returns the table of endpoints with an additional row for each file of the plan page.
 auto with_page_files() -> std::vector<route> {
   std::vector<route> out(std::begin(table), std::end(table));
   for (const page_file& file : page_files())

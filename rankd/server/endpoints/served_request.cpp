@@ -44,12 +44,12 @@ auto is_request_id(std::string_view text) -> bool {
   return text.size() <= max_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Returns the id of one request of a batch; empty if the call has no id in its head.
+/// Returns the id of one request of a batch, or an empty text if the call has no id in its head.
 auto part_id(std::string_view call, std::size_t at) -> std::string {
   return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);
 }
 
-/// Logs the exception of a sink; does nothing if there is no memory to log it.
+/// Logs the exception of a sink. Does nothing if the memory for logging cannot be allocated.
 void log_failed_sink(const serve_log& log) noexcept {
   try {
     log.note(log_level::error, "handler_failed", {{"message", thrown_message(std::current_exception())}});
@@ -196,7 +196,7 @@ void served_request::fail_body(std::error_code error) {
   fail(unread_body(error, context->options().http.limits, record.request_id));
 }
 
-/// Answers with a text that was made in advance, and inserts only the id, because a refusal must cost little.
+/// Answers with a text that was created in advance and inserts only the id, because a refusal must cost little.
 void served_request::refuse_overloaded() {
   record.is_shed = true;
   if (!is_part()) exchange->pace();

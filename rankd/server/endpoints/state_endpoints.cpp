@@ -1,5 +1,5 @@
-// rankd/server/endpoints/state_endpoints.cpp: what a server tells about itself: health, readiness, limits, the OpenAPI
-// description, the page, and the results of candidates.
+// rankd/server/endpoints/state_endpoints.cpp: implements the endpoints about the server itself: health, readiness,
+// limits, the OpenAPI description, the plan page, and the results of candidate plans.
 #include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -22,7 +22,8 @@ namespace {
 
 using braid::http_status;
 
-/// Returns why the artifact of a plan was left out, without paths of files, because every client may read this.
+/// Returns why the artifact of a plan was left out, without paths of files, because every client may read the returned
+/// text.
 auto left_out_json(const known_plan& plan) -> std::string {
   std::string out = "{";
   append_json_member(out, "plan", plan.name);
@@ -42,7 +43,7 @@ enum class check_state : std::uint8_t {
 
 constexpr std::array<std::string_view, 4> check_state_names{"ok", "failed", "warning", "unchecked"};
 
-/// The checks of an answer, and the error for the first one that failed.
+/// The checks of an answer, and the error for the first check that has failed.
 class check_list {
  public:
   /// Adds a check. `members` are further members, such as `,"endpoint":"ep_0001"`, or empty.
@@ -56,7 +57,7 @@ class check_list {
     text_ += '}';
   }
 
-  /// Adds a check that failed. The first one decides the error of the answer.
+  /// Adds a check that has failed. The first failed check determines the error of the answer.
   void add_failure(std::string_view name, std::string code, std::string_view message, std::string_view members = {}) {
     add(name, check_state::failed, message, members);
     if (!error_) error_ = answer_error(http_status::service_unavailable, std::move(code), message);
@@ -71,7 +72,7 @@ class check_list {
 };
 
 /// Checks the stores. A damaged embedded store makes this replica unready, because other replicas are not damaged.
-/// Stores on other machines are not asked, because a failure of such a store would affect all replicas.
+/// Stores on other machines are not contacted, because a failure of such a store would affect all replicas.
 void check_stores(const endpoint_context& context, check_list& out) {
   const auto& declared = context.serving().declared->endpoints();
   for (std::size_t at = 0; at < context.stores.size(); ++at) {
@@ -174,8 +175,8 @@ auto answer_openapi(endpoint_context& context, braid::http_exchange& x) -> braid
   return {};
 }
 
-/// Sends a file of the page. No token is needed: the files contain nothing about this server, and requests from the
-/// page need a token if the server has tokens.
+/// Sends a file of the plan page. No token is needed: the files contain nothing about this server, and requests from
+/// the page need a token if the server has tokens.
 auto answer_page(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const page_file& file = find_page_file(x.route());
   static_cast<void>(x.set_field("Content-Security-Policy", page_policy));

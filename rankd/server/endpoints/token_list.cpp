@@ -63,7 +63,7 @@ auto read_line(std::string_view content) -> token_line {
   return out;
 }
 
-/// Returns the rights of a token; nothing if one of the words is not a right.
+/// Returns the rights of a token, or nothing if one of the words is not a right.
 auto parse_rights(std::string_view text) -> std::optional<token_client> {
   token_client out;
   while (true) {

@@ -1,4 +1,4 @@
-// rankd/server/events/counter_snapshot.cpp: writes and reads snapshots of values.
+// rankd/server/events/counter_snapshot.cpp: writes and reads snapshots of the values that events have changed.
 #include <rankd/server/events/counter_snapshot.hpp>
 
 #include <rankd/store/crc32c.hpp>
@@ -45,7 +45,7 @@ auto read_sorted_set(packed_reader& reader) -> counted_sorted_set {
   return out;
 }
 
-/// Converts a number to a kind. Returns nothing if there is no such kind.
+/// Converts a number to the kind of a value. Returns nothing if no kind has this number.
 auto read_value(packed_reader& reader, bool has_kind) -> std::optional<counted_value> {
   counted_value out{.ends = std::chrono::milliseconds(reader.integer())};
   const auto kind = has_kind ? static_cast<record_kind>(reader.number()) : record_kind::hash;

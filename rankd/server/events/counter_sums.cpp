@@ -17,7 +17,7 @@ namespace {
 
 using braid::detail::number_in;
 
-/// Formats a sum as HINCRBYFLOAT does: 17 digits after the point, without zeros at the end.
+/// Formats a sum in the same way as HINCRBYFLOAT: with 17 digits after the point, but without zeros at the end.
 auto fraction_text(long double sum) -> std::string {
   std::array<char, 5'200> digits{};  // the largest long double has 4933 before the point
   const int size = std::snprintf(digits.data(), digits.size(), "%.17Lf", sum);
@@ -48,7 +48,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Computes what the script in step_kinds.cpp does, with doubles as in Lua.
+/// Computes the same as the script in step_kinds.cpp. It uses doubles, like Lua.
 auto add_fading(counted_hash& hash, const event_rule& counter, const rule_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);

@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.cpp: sends steps of rules as batches of commands.
+// rankd/server/events/counter_writer.cpp: sends the steps of rules to Redis as batches of commands.
 #include <rankd/server/events/counter_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -36,7 +36,7 @@ auto make_commands(const event_rules& rules, const std::vector<const rule_step*>
 
 }  // namespace
 
-/// The connections to Redis, by endpoint. Used only on the loop.
+/// The connections to Redis, by endpoint. They are used only on the loop.
 class counter_writer::connections {
  public:
   connections(braid::loop& loop, const std::map<std::size_t, redis_address>& servers) {
@@ -48,7 +48,8 @@ class counter_writer::connections {
     }
   }
 
-  /// Returns the number of steps that Redis has applied, and why it did not apply the others.
+  /// Sends the commands for some steps. Returns the number of steps that Redis has applied, and the reason why it did
+  /// not apply the others.
   auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const rule_step*>& steps)
       -> braid::task<std::pair<std::size_t, std::string>> {
     braid::arena memory;
@@ -78,7 +79,7 @@ class counter_writer::connections {
   }
 
  private:
-  /// Returns the server's own message, if there is one; otherwise the message of the error.
+  /// Returns the server's own message if there is one, or else the message of the error.
   static auto find_reason(std::error_code error, const auto& redis) -> std::string {
     const std::string_view text = redis.refusal_of(error);
     return text.empty() ? error.message() : std::string(text);
@@ -162,7 +163,8 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
   }
 }
 
-/// Writes batches until the end. Waits after a batch that is not full, so that an idle server sends few batches.
+/// Writes batches until the writer ends. Waits after a batch that is not full, so that an idle server sends few
+/// batches.
 auto counter_writer::work() -> braid::task<void> {
   connections all(runtime_->io(), servers_);
   for (;;) {

@@ -25,8 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// How long an expired hash is kept. If the disk is busy, an event that was received before the expiry may be counted
-/// after it. The event must still find the hash, because it would find the hash if the log were counted again.
+/// The time for which an expired hash is kept. If the disk is busy, an event that was received before the expiry may be
+/// counted after the expiry. Such an event must still find the hash, because it would also find the hash if the log
+/// were counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
@@ -37,7 +38,7 @@ class recent_ids {
  public:
   explicit recent_ids(milliseconds window) noexcept : window_(window) {}
 
-  /// Adds an id; returns false if it was added before.
+  /// Adds an id. Returns false if the id was added before.
   auto insert(const std::string& id, milliseconds received) -> bool {
     while (!ages_.empty() && (ages_.front().first <= received - window_ || ages_.size() >= max_ids)) {
       ids_.erase(ages_.front().second);
@@ -54,7 +55,7 @@ class recent_ids {
   std::deque<std::pair<milliseconds, std::string>> ages_;
 };
 
-/// Calls `see(event)` for each undamaged line. Returns the number of damaged lines.
+/// Calls `see(event)` for the event in each undamaged line. Returns the number of damaged lines.
 template <typename See>
 auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   std::size_t others = 0;
@@ -70,8 +71,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a log may contain a snapshot's position. A missing file may have been removed, so a position in a
-/// missing file is accepted. It is refused if the number of this file is higher than that of the newest file.
+/// Returns whether a log may contain a snapshot's position. A position in a missing file is accepted, because the file
+/// may have been removed, unless the number of that file is higher than the number of the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
@@ -127,8 +128,8 @@ auto embedded_counters::start() -> braid::checked<void> {
 }
 
 /// Reads the snapshot. Returns an empty text if the snapshot was read, or if there is none yet. Otherwise, returns why
-/// the snapshot cannot be used. Fails if the file cannot be read. The file may contain a valid snapshot, so the
-/// counters must not be restored without it.
+/// the snapshot cannot be used. Fails if the file cannot be read, because the file may contain a valid snapshot,
+/// without which the counters must not be restored.
 auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;
@@ -205,8 +206,7 @@ void embedded_counters::count_step(const rule_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees expired values. While the memory is full, this happens at most once in `between_sweeps`, and not for every
-/// event.
+/// Frees expired values. While the memory is full, this is done at most once in `between_sweeps`, not for every event.
 auto embedded_counters::make_room(const rule_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;

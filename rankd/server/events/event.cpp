@@ -24,7 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t max_problems = 100;
 constexpr std::size_t max_name_bytes = 100;
-// the integers that JavaScript can represent exactly
+// The limit of the integers that JavaScript can represent exactly.
 constexpr int_range times{.min = 0, .max = std::int64_t{1} << 53U};
 
 auto is_printable(std::string_view text) -> bool {
@@ -138,8 +138,8 @@ class event_reader {
   const event_type* type_ = nullptr;
 };
 
-/// Converts integers that do not fit int64 back to doubles. JSON writes a large double without an exponent, so it is
-/// parsed as an unsigned integer.
+/// Converts integers that do not fit int64 back to doubles. The JSON of JavaScript contains large doubles without an
+/// exponent, so such a double is parsed as an unsigned integer.
 void mend_large_numbers(json& document) {
   const auto fields = document.find("fields");
   if (fields == document.end() || !fields->is_object()) return;
@@ -153,8 +153,8 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns as text the value of an event with this name, for a key or for the value of a rule. Returns nothing if the
-/// event has no such value.
+/// Returns as text the value that an event has under this name. It is used in a key or as the value of a rule. Returns
+/// nothing if the event has no such value.
 auto value_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;
@@ -195,7 +195,7 @@ auto fill_amount(rule_step& step, const event_rule& rule, const event& event) ->
   return given != nullptr;
 }
 
-/// Sets the value that a rule writes, and its score. Returns false if the event does not have them.
+/// Sets the value that a rule writes, and its score. Returns false if the event has no such value or score.
 auto fill_value(rule_step& step, const event_rule& rule, const event& event) -> bool {
   auto text = rule.value == "time_ms" ? std::optional(std::to_string(step.at.count())) : value_text(event, rule.value);
   if (!text) return false;

@@ -63,7 +63,7 @@ struct line_scan {
   std::size_t behind = 0;   // lines after that end, including a partial one
 };
 
-/// Calls `see(event)` for each undamaged line, even after damaged ones.
+/// Calls `see(event)` for each undamaged line, even for lines after a damaged line.
 template <typename See>
 auto scan_lines(std::string_view text, See see) -> line_scan {
   line_scan out;
@@ -96,7 +96,7 @@ auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
          named.st_ino == opened.st_ino;
 }
 
-/// Returns whether another process has locked a file of a log: see `open_file`.
+/// Returns whether another process has locked a file of a log, in the way in which `open_file` locks it.
 auto is_written_by_another(const fs::path& path) -> bool {
   const braid::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
@@ -202,9 +202,9 @@ auto event_log::open_file(unsigned number) noexcept -> bool {
   return true;
 }
 
-/// Removes a partial line that a crash has left, and reads the ids of the last `window`, beginning with the newest
-/// file. If there are undamaged lines after a damaged one, the file is kept and a new file is begun, because these
-/// events were reported as written.
+/// Removes a partial line that a crash has left, and reads the ids of the events of the last `window`, beginning with
+/// the newest file. If there are undamaged lines after a damaged line, the file is kept and a new file is begun,
+/// because these events were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
   unsigned number = files.empty() ? 1 : event_file_number(files.back());
@@ -274,7 +274,7 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
         ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
       // Even a call with only repeated events waits for the next group. The group that is being written may contain the
-      // first event with the same id, and this group may be lost.
+      // first event with the same id, and writing that group may fail.
       waiting.waiters.push_back(std::move(mine));
     } catch (...) {
       take_back(before, waiting);
@@ -284,8 +284,8 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
   return result;
 }
 
-/// Adds an event to the waiting group. Returns false if an event with its id was accepted before. Requires the mutex of
-/// the log.
+/// Adds an event to the waiting group. Returns false if an event with the same id was accepted before. Requires the
+/// mutex of the log.
 auto event_log::take(const event& one, const std::string& line, const event_rules& rules, milliseconds now,
                      batch& waiting) -> bool {
   waiting.ids.push_back(one.event_id);  // first, so that `take_back` finds it
@@ -299,8 +299,8 @@ auto event_log::take(const event& one, const std::string& line, const event_rule
   return true;
 }
 
-/// Removes all events of a call again after memory ran out. The client may send them again. Requires the mutex of the
-/// log.
+/// Removes all events of a call from the waiting group after an allocation has failed. The client may send these events
+/// again. Requires the mutex of the log.
 void event_log::take_back(const queue_sizes& before, batch& waiting) noexcept {
   for (; waiting.ids.size() > before.ids; waiting.ids.pop_back()) ids_.erase(waiting.ids.back());
   waiting.bytes.resize(before.bytes);
@@ -314,10 +314,10 @@ void event_log::write(batch& taken, append_then /*then*/) {
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// Reports the events as failed, although they may be on the disk.
+/// Reports the events of a batch as failed, although they may be on the disk.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
-/// Passes the changes of written events to the counters. If memory runs out, the events stay written, but are not
+/// Passes the changes of written events to the counters. If an allocation fails, the events stay written but are not
 /// counted.
 void event_log::count(std::vector<rule_step> steps) noexcept {
   const auto lost = static_cast<std::int64_t>(steps.size());
@@ -328,15 +328,15 @@ void event_log::count(std::vector<rule_step> steps) noexcept {
   }
 }
 
-/// Removes events that were written but not reported, and syncs the file. The log must not write before this function
-/// has succeeded. Otherwise the removed events could still exist after a restart. A repeated event would then be
-/// dropped as a duplicate, although no counter has counted it.
+/// Removes from the file the events that were written but not reported, and syncs the file. The log must not write
+/// before this function has succeeded. Otherwise the removed events could still exist after a restart. A repeated event
+/// would then be dropped as a duplicate, although no counter has counted it.
 auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// Returns whether the paths of the lock and of the file still refer to the open files. Returns false if there is no
-/// memory to check that; then the written events are reported as failed.
+/// Returns whether the paths of the lock and of the file still refer to the open files. Also returns false if the
+/// memory for this check cannot be allocated. If the function returns false, the written events are reported as failed.
 auto event_log::is_in_place() noexcept -> bool {
   bool is_there = false;
   try {
@@ -368,7 +368,7 @@ auto event_log::write_in_place(std::string_view bytes) -> bool {
 }
 
 /// Writes and syncs bytes. After a failed sync the log continues in a new file, because the system may have dropped
-/// pages of the old one.
+/// pages of the old file.
 auto event_log::append(std::string_view bytes) -> bool {
   if (is_broken_ && !cut()) return false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))

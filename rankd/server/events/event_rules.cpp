@@ -36,7 +36,7 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Returns whether a field of an event must be a number.
+/// Says whether a rule requires that a field of an event is a number.
 enum class field_use : std::uint8_t { any, number };
 
 /// Returns whether two rules change the value under the same key.
@@ -115,8 +115,8 @@ class rule_reader {
                    "leave out `score` or `max_age_s`");
   }
 
-  /// Reports a rule that contradicts an earlier rule for the same key: about the kind of the value, or about the use of
-  /// a field.
+  /// Reports a rule that contradicts an earlier rule for the same key, because the two rules need different kinds of
+  /// values or use a field differently.
   void check_place(const event_rule& rule) {
     for (const event_rule& other : rules_->all()) {
       if (!has_same_place(rule, other)) continue;
@@ -134,7 +134,7 @@ class rule_reader {
   }
 
   /// Reports a rule whose expiry differs from that of another rule for the same key, because a value has only one
-  /// expiry. A rule without an expiry accepts that of the other rule.
+  /// expiry. A rule without an expiry accepts the expiry of the other rule.
   void check_end(const event_rule& of) {
     const auto ends_otherwise = [&of](const event_rule& other) {
       const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;

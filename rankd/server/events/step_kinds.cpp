@@ -1,4 +1,4 @@
-// rankd/server/events/step_kinds.cpp: for each kind of rule, the change in memory and the commands of Redis.
+// rankd/server/events/step_kinds.cpp: defines, for each kind of rule, the change in memory and the commands for Redis.
 #include <rankd/server/events/step_kinds.hpp>
 
 #include <rankd/server/events/counter_sums.hpp>
@@ -106,8 +106,8 @@ auto send_set(const event_rules& rules, const rule_step& step, redis_batch& out)
   return 1;
 }
 
-/// Adds a member. Then removes members that are too old, and those beyond the bound, as the commands of
-/// `send_sorted_set` do.
+/// Adds or removes a member. After adding, removes members that are too old and members beyond the bound, like the
+/// commands of `send_sorted_set`.
 auto change_sorted_set(counted_value& value, const event_rules& rules, const rule_step& step) -> bool {
   const event_rule& rule = rules.all()[step.rule];
   auto& set = std::get<counted_sorted_set>(value.data);
@@ -192,8 +192,8 @@ auto apply_step(counted_value& value, const event_rules& rules, const rule_step&
   const step_kind& kind = find_step_kind(rule.kind);
   if (!fit(value, kind.holds) || !kind.change(value, rules, step)) return false;
   if (rule.action == rule_action::remove) return true;
-  // A window sets the expiry only if there is none, as EXPIRE NX does. An idle time sets the expiry again, as EXPIRE
-  // does.
+  // If the rule has a window, sets the expiry only if there is no expiry yet, like EXPIRE NX. If the rule has an idle
+  // time, sets the expiry again, like EXPIRE.
   if (rule.window_s != 0 && value.ends.count() == 0) value.ends = step.received + std::chrono::seconds(rule.window_s);
   if (rule.idle_s != 0) value.ends = step.received + std::chrono::seconds(rule.idle_s);
   return true;

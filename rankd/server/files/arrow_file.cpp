@@ -70,8 +70,8 @@ void arrow_file::write(const batch& taken, append_then then) {
   if (then == append_then::reopen) is_ended_ = files_.size() != 0;
 }
 
-/// Writes one batch. If the system does not write the whole batch, the batch is lost, and its bytes are removed again.
-/// Otherwise, readers could not read the batches after it.
+/// Writes one batch. If the system does not write the whole batch, the batch is lost, and its bytes are removed from
+/// the file. Otherwise, readers could not read the batches after it.
 void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (sets.empty()) return;
   std::string text = arrow_batch(keys_, sets);

@@ -80,7 +80,8 @@ auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
 
 // --- functions that build a batch ---
 
-/// A bitmap, or booleans as bits. The first bit is the lowest bit of the first byte.
+/// A buffer of bits, which is used for bitmaps and for columns of booleans. The first bit is the lowest bit of the
+/// first byte.
 class bit_buffer {
  public:
   void add(bool bit) {
@@ -115,7 +116,7 @@ class offset_buffer {
   std::string bytes_ = std::string(sizeof(end_), '\0');
 };
 
-/// The buffers of a batch: columns in the order of the schema, parents before their children.
+/// The buffers of a batch. Columns are in the order of the schema, and parents precede their children.
 class batch_body {
  public:
   /// Begins a column, or one level of a nested column, with its validity bitmap.
@@ -148,7 +149,7 @@ class batch_body {
 
 using row_sets = std::span<const captured_copy>;
 
-/// Adds a column with the text that `text_of(set)` returns for each set; null for an absent text.
+/// Adds a column with the text that `text_of(set)` returns for each set. An absent text becomes null.
 template <typename Fn>
 void add_texts(batch_body& out, row_sets sets, Fn text_of) {
   bit_buffer present;
@@ -184,7 +185,7 @@ void add_integers(batch_body& out, const bit_buffer& present, row_sets sets, Fn 
   out.add(all);
 }
 
-/// Returns whether a column accepts values of another type: a column of bytes also accepts text.
+/// Returns whether the column `into` accepts values of the column `from`. A column of bytes also accepts text.
 auto takes(const captured_key& into, const captured_key& from) -> bool {
   if (into.holds == captured_key::type::bytes && from.holds == captured_key::type::text) return true;
   return into.holds == from.holds && into.dimensions == from.dimensions;
@@ -196,7 +197,7 @@ auto column_for(const captured_copy& set, const captured_key& key) -> const capt
   return found != set.columns.end() && takes(key, found->key) ? &*found : nullptr;
 }
 
-/// The values in all lists of a key, one after the other.
+/// The values of all lists under a key, one after the other.
 class item_values {
  public:
   item_values(const captured_key& key, row_sets sets) : key_(&key) {
@@ -242,7 +243,7 @@ class item_values {
   std::string values_;
 };
 
-/// Adds a list for each set; null if the set has no such column.
+/// Adds a list for each set, or a null if the set has no such column.
 void add_lists(batch_body& out, const captured_key& key, row_sets sets) {
   bit_buffer present;
   offset_buffer ends;

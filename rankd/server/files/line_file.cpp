@@ -91,7 +91,7 @@ void line_file::write(const batch& lines, append_then then) {
   const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
   const bool anew = then == append_then::reopen;
   settled_ = 0;
-  // A retry reopens the file before the lines are written, because the waiting lines belong into the new file.
+  // A retry reopens the file before the lines are written, because the waiting lines must be written to the new file.
   if (!anew && is_due()) open_anew(reopening::attempt::repeated);
   write_lines(lines);
   if (anew) open_anew(reopening::attempt::asked);
@@ -106,7 +106,7 @@ void line_file::lose(const batch& lines) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// Opens the file again. A series keeps its current file if the file is empty and still has its name.
+/// Opens the file again. A series of files keeps its current file if that file is empty and still has its name.
 void line_file::open_anew(reopening::attempt kind) {
   errno = 0;
   bool is_open = true;
@@ -137,9 +137,9 @@ void line_file::write_lines(std::string_view text) {
   }
 }
 
-/// Writes lines. Lines that the system does not write are lost, including a partly written line. In a series, the
-/// partial line is removed again, because the text after it would not be a valid line. Returns false if it cannot be
-/// removed.
+/// Writes lines. Lines that the system does not write are lost, including a partly written line. In a series of files,
+/// the partial line is removed from the file, because the next line would otherwise continue it and be invalid. Returns
+/// false if the partial line cannot be removed.
 auto line_file::write_whole(std::string_view lines) -> bool {
   const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
   const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));

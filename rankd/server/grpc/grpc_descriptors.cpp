@@ -34,7 +34,7 @@ class symbol_list {
     for (const grpc::MessageType& each : message.nested_type()) add(name, each);
     for (const grpc::EnumType& each : message.enum_type()) add(name, each);
   }
-  /// Adds an enumeration. Its values belong to the scope around it.
+  /// Adds an enumeration. The names of its values belong to the scope around the enumeration.
   void add(const std::string& scope, const grpc::EnumType& values) {
     add(scope, values.name());
     for (const grpc::Named& value : values.value()) add(scope, value.name());

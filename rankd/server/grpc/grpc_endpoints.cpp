@@ -1,5 +1,5 @@
-// rankd/server/grpc/grpc_endpoints.cpp: the methods of the service rankd.v1.Ranking. They pass requests to the
-// functions of the HTTP endpoints.
+// rankd/server/grpc/grpc_endpoints.cpp: implements the methods of the service rankd.v1.Ranking, which pass requests to
+// the functions of the HTTP endpoints.
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/events/event_log.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 using braid::http_status;
 
-/// The answer of one request of RankBatch.
+/// The answer to one request of a RankBatch call.
 class grpc_part final : public answer_form {
  public:
   explicit grpc_part(std::size_t at) { message_.set_index(static_cast<std::uint32_t>(at)); }
@@ -37,7 +37,7 @@ class grpc_part final : public answer_form {
   v1::RankBatchResponse message_;
 };
 
-/// Ranks one request, which is a call or a part of one.
+/// Ranks one request, which is a whole call or a part of a call.
 auto rank_message(endpoint_context& context, served_request& request, const grpc_call& call,
                   const v1::RankRequest& message) -> braid::task<void> {
   auto text = to_json(message);

@@ -22,8 +22,8 @@
 namespace rankd {
 namespace {
 
-/// Appends a number. JSON has no number that is not finite: NaN means null, as in JSON from Python, and an infinite
-/// number is written so that the parser refuses it.
+/// Appends a number. JSON cannot represent numbers that are not finite. NaN is written in the way in which Python
+/// writes it, and means null. An infinite number is written in a form that the parser refuses.
 void append_number_message(std::string& out, double number) {
   if (std::isnan(number))
     out += "NaN";
@@ -54,7 +54,7 @@ void append_value_message(std::string& out, const v1::Value& value) {
   out += "null";
 }
 
-/// Appends the members of a map, sorted by name. Hash maps of protobuf have another order in each process.
+/// Appends the members of a map, sorted by name. The hash maps of protobuf have a different order in each process.
 template <typename Map, typename Append>
 void append_sorted(std::string& out, const Map& map, Append append) {
   std::vector<const typename Map::value_type*> sorted;
@@ -192,7 +192,7 @@ void append_event_message(std::string& out, const v1::Event& event) {
   out += '}';
 }
 
-/// Adds a value to a column of an answer; a null is an entry with the default value.
+/// Adds a value to a column of an answer. For a null, adds an entry with the default value.
 void add_value(v1::Column& out, const column& values, std::uint32_t row, bool as_data) {
   const bool is_null = values.is_null(row);
   if (const auto* whole = values.integers()) return out.add_integers(is_null ? 0 : (*whole)[row]);

@@ -1,4 +1,4 @@
-// rankd/server/grpc/grpc_services.cpp: the services of gRPC that describe a server: health and reflection.
+// rankd/server/grpc/grpc_services.cpp: implements the gRPC services that describe a server: health and reflection.
 #include <rankd/registry/names.hpp>
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/routes.hpp>
@@ -26,10 +26,10 @@ namespace health = ::grpc::health::v1;
 namespace reflection = ::grpc::reflection::v1;
 using braid::http_status;
 
-/// The maximum size of a message to these services. It contains little more than a name.
+/// The maximum size of a message to these services, which contains little more than a name.
 constexpr std::size_t max_message_bytes = 4096;
 
-/// The time after which Watch notices a change.
+/// The maximum time until Watch notices a change.
 constexpr auto watch_interval = std::chrono::milliseconds(200);
 
 constexpr std::string_view ranking_service = "rankd.v1.Ranking";

@@ -1,4 +1,4 @@
-// rankd/server/grpc/grpc_status.cpp: maps the statuses of HTTP to codes of gRPC, and formats the fields of a status.
+// rankd/server/grpc/grpc_status.cpp: maps HTTP statuses to gRPC codes, and formats the fields of a gRPC status.
 #include <rankd/server/grpc/grpc_status.hpp>
 
 #include <rankd/server/grpc/grpc_messages.hpp>
@@ -19,7 +19,8 @@ struct status_code {
   grpc_code code;
 };
 
-/// The codes of gRPC for all statuses that `rankd serve` answers. Other statuses are `unknown`.
+/// The gRPC codes for all HTTP statuses with which `rankd serve` answers. For all other statuses, the code is
+/// `unknown`.
 constexpr std::array grpc_codes{
     status_code{http_status::ok, grpc_code::ok},
     status_code{http_status::bad_request, grpc_code::invalid_argument},
@@ -43,11 +44,11 @@ constexpr std::array grpc_codes{
     status_code{http_status::version_not_supported, grpc_code::unimplemented},
 };
 
-// Clients refuse answers whose fields are too large: the libraries of gRPC accept 8 KiB at least.
+// Clients refuse answers whose fields are too large: the gRPC libraries accept at least 8 KiB.
 constexpr std::size_t max_message = 1024;
 constexpr std::size_t max_details = 3072;
 
-/// Returns the beginning of a text in UTF-8, without a part of a character at its end.
+/// Returns the beginning of a UTF-8 text. Does not cut a character in two.
 auto cut_text(std::string_view text, std::size_t max_bytes) -> std::string_view {
   if (text.size() <= max_bytes) return text;
   while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xC0U) == 0x80U) --max_bytes;

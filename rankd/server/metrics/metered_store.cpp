@@ -13,7 +13,8 @@ void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
   in_flight += other.in_flight;
 }
 
-/// A running batch. If it is destroyed before its end, the batch was abandoned, or an exception was thrown.
+/// A running batch. If the object is destroyed before the batch has ended, the batch was abandoned or an exception was
+/// thrown.
 class metered_store::asking {
  public:
   explicit asking(metered_store& of) noexcept : store_(&of) { store_->in_flight_.fetch_add(1, braid::relaxed); }

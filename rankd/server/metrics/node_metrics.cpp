@@ -1,5 +1,5 @@
-// rankd/server/metrics/node_metrics.cpp: the metrics of single nodes. They are added and removed together with their
-// plans.
+// rankd/server/metrics/node_metrics.cpp: keeps the metrics of single nodes. These metrics are added and removed
+// together with the plans of the nodes.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ void serve_metrics::node_counts::add(const node_counts& other) noexcept {
   work.add(other.work);
 }
 
-/// Makes the counts for a new version of a plan. A node continues the counts of the node with the same name in the
-/// version before.
+/// Creates the counts for a new version of a plan. Each node continues the counts of the node with the same name in the
+/// previous version.
 auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen {
   plan_nodes_seen made{.digest = plan.digest, .names = {}, .places = {}, .counts = {}};
   made.places.resize(plan.nodes.size());

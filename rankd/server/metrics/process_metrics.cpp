@@ -1,4 +1,4 @@
-// rankd/server/metrics/process_metrics.cpp: metrics of this process from the operating system.
+// rankd/server/metrics/process_metrics.cpp: reads the metrics of this process from the operating system.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <chrono>
@@ -17,7 +17,7 @@ auto to_seconds(const ::timeval& time) -> double {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// The memory in use and the address space, in bytes.
+/// The memory that the process uses, and the size of its address space, in bytes.
 struct memory_sizes {
   double resident = 0;
   double addresses = 0;
@@ -32,8 +32,8 @@ auto memory_of_process() -> memory_sizes {
   return {.resident = resident * page, .addresses = pages * page};
 }
 
-/// Counts the open descriptors. Does not use std::filesystem::directory_iterator, which ends the process if memory runs
-/// out.
+/// Counts the open descriptors. Does not use std::filesystem::directory_iterator, which ends the process if an
+/// allocation fails.
 auto open_descriptors() -> double {
   ::DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return 0;

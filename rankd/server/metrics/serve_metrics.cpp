@@ -1,4 +1,5 @@
-// rankd/server/metrics/serve_metrics.cpp: counts events of a loop, sums the counts of all loops, and writes them.
+// rankd/server/metrics/serve_metrics.cpp: counts the events of a loop, adds up the counts of all loops, and writes the
+// sums.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <string>
@@ -110,7 +111,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   sums.unread_ += unread_;
 }
 
-/// Writes the answers of endpoints by status. Statuses with a count of 0 are left out.
+/// Writes the number of answers of each endpoint by HTTP status. Statuses with a count of 0 are left out.
 void serve_metrics::write_endpoints(exposition& out) const {
   const auto name = [](std::size_t which) { return name_of(static_cast<endpoint>(which)); };
   out.family("rankd_http_responses_total", kind::counter, "Answers by endpoint and status.");

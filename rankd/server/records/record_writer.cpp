@@ -23,7 +23,7 @@ auto system_now() -> milliseconds {
   return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// An earlier call, as a line in the history of a store: `ID TIME DIGEST GENERATION RECORDS DELETIONS`.
+/// An earlier call. In the history of a store, each such call is a line `ID TIME DIGEST GENERATION RECORDS DELETIONS`.
 struct past_call {
   std::string id;
   milliseconds time{0};
@@ -60,7 +60,7 @@ struct past_call {
   }
 };
 
-/// Returns the calls of the last day, the oldest first.
+/// Returns the calls of the last day, oldest first.
 auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> braid::result<std::vector<past_call>> {
   std::vector<past_call> out;
   const auto kept = in.history();
@@ -72,7 +72,7 @@ auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> braid
   return out;
 }
 
-/// Returns the record of a hash without some fields; nothing if no field is left.
+/// Returns the record of a hash without some fields, or nothing if no field is left.
 auto without_fields(const record_view& record, const std::vector<std::string>& fields) -> std::vector<std::byte> {
   std::vector<hash_field> left;
   for (std::size_t at = 0; at < record.count(); ++at)
@@ -113,8 +113,8 @@ auto delete_fields(store_changes& all, const embedded_store::snapshot& now, cons
   return true;
 }
 
-/// Adds one change, which overrides changes of earlier calls to the same key. Returns false if the change is not
-/// possible.
+/// Adds one change, which overrides changes of earlier calls to the same key. Returns false if the change is
+/// impossible.
 auto add_change(store_changes& all, const embedded_store::snapshot& now, const record_change& change) -> bool {
   if (change.bytes.empty() && !change.fields.empty()) return delete_fields(all, now, change);
   if (change.bytes.empty()) {
@@ -147,7 +147,7 @@ struct record_writer::group {
   auto try_add(store_changes& all, const embedded_store::snapshot& now, call& one) const -> bool;
 };
 
-/// Adds all changes of a call. If one change is not possible, adds none of them and sets the outcome of the call.
+/// Adds all changes of a call. If one of the changes is impossible, adds no change and sets the outcome of the call.
 auto record_writer::group::try_add(store_changes& all, const embedded_store::snapshot& now, call& one) const -> bool {
   for (const record_change& each : one.changes) {
     if (!each.bytes.empty() || each.fields.empty()) continue;
@@ -168,8 +168,8 @@ auto record_writer::group::make(const embedded_store& now) -> store_changes {
   const auto snapshot = now.take_snapshot();
   auto read = snapshot ? recent_calls(*snapshot, time) : std::unexpected(snapshot.error());
   if (!read) {
-    // The call is refused: without the earlier calls, a repeated call could not be recognized and would be applied
-    // twice.
+    // The call is refused, because without the list of earlier calls, a repeated call could not be recognized and would
+    // be applied twice.
     problems.add({.code = "store_unreadable",
                   .pointer = {},
                   .message = "the earlier calls cannot be read: " + read.error().message(),
@@ -238,7 +238,7 @@ auto record_writer::apply(std::string_view id, std::string_view lines) -> record
   return std::move(*mine.outcome);
 }
 
-/// Writes calls and sets their outcomes. If memory runs out, all calls have failed, and clients may send them again.
+/// Writes calls and sets their outcomes. If an allocation fails, all calls fail, and clients may send them again.
 void record_writer::write(const std::vector<call*>& calls) noexcept {
   try {
     write_group(calls);

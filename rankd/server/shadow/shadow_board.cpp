@@ -17,8 +17,8 @@ namespace {
 
 using kind = exposition::kind;
 
-/// Hashes a text by FNV-1a, and mixes the bits as in SplitMix64, because the high bits of plain FNV depend little on
-/// the last characters.
+/// Hashes a text by FNV-1a, and mixes the bits as in SplitMix64, because the high bits of a plain FNV hash depend
+/// little on the last characters.
 auto hash_of(std::string_view text) noexcept -> std::uint64_t {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001B3U;
@@ -29,8 +29,8 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
 
 auto to_rank(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
-/// Returns whether the candidate ran out of time. This does not count against the candidate, because its thread gets
-/// only idle processors.
+/// Returns whether the candidate plan ran out of time. This does not count against the candidate plan, because its
+/// thread runs only on idle processors.
 auto is_starved(const shadow_run& run) -> bool {
   constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
   return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();

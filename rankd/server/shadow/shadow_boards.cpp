@@ -1,4 +1,4 @@
-// rankd/server/shadow/shadow_boards.cpp: a list of candidates that reloads replace as a whole.
+// rankd/server/shadow/shadow_boards.cpp: keeps a list of candidate plans, which reloads replace as a whole.
 #include <rankd/server/shadow/shadow_boards.hpp>
 
 #include <algorithm>

@@ -59,7 +59,8 @@ class request_writer {
     return false;
   }
 
-  /// Returns the params of `context`, and those that the server's clock has set, so that a replay uses the same times.
+  /// Returns the params of `context` and the params that the server's clock has set, so that a replay uses the same
+  /// times.
   auto with_times() -> std::vector<std::size_t> {
     std::vector<std::size_t> out = request_->in_context;
     for (std::size_t at = 0; at < declared_->params().size(); ++at) {

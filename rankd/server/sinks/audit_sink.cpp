@@ -1,5 +1,5 @@
-// rankd/server/sinks/audit_sink.cpp: the audit: a line for each request to rank, with everything that is needed to send
-// the request again.
+// rankd/server/sinks/audit_sink.cpp: writes the audit, which has a line for each request to rank, with everything that
+// is needed to send the request again.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/line_file.hpp>

@@ -1,4 +1,4 @@
-// rankd/server/sinks/capture_sink.cpp: writes rows to files of captures. The rows were captured at nodes of plans.
+// rankd/server/sinks/capture_sink.cpp: writes the rows that were captured at nodes of plans to files of captures.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/arrow_file.hpp>
@@ -14,7 +14,8 @@ class capture_sink final : public request_sink {
  public:
   explicit capture_sink(const serve_context& serving) noexcept : serving_(&serving) {}
 
-  /// Writes the captured rows of the plan. If its substitute ran, also writes the captured rows of the substitute.
+  /// Writes the captured rows of the plan. If the fallback plan ran, also writes the captured rows of the fallback
+  /// plan.
   void receive(served_request& request) override {
     if (request.ranked == nullptr) return;
     const ranking& ranked = *request.ranked;
@@ -33,7 +34,8 @@ class capture_sink final : public request_sink {
     }
   }
 
-  /// Adds rows to a file, if there is one. If memory runs out, these rows are lost; later rows may still be kept.
+  /// Adds rows to a file, if there is one. If an allocation fails, these rows are lost, but later rows may still be
+  /// written.
   template <typename File, typename Add>
   static void add(File* to, Add add_rows) {
     if (to == nullptr) return;

@@ -19,14 +19,14 @@ auto begin_line(const line_origin& origin) -> std::string {
   return out;
 }
 
-/// Returns the columns of an answer that its exposure has. Vectors are left out unless the request names its keys.
+/// Returns the columns of an answer that the exposure contains. Vectors are left out unless the request names its keys.
 auto logged_fields(const audited_request& asked, const ranking& shown) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out = shown.fields;
   if (!asked.names_keys) std::erase_if(out, [](const key_entry* key) { return key->type == value_type::vector; });
   return out;
 }
 
-/// Appends the fields of a request that the line does not have yet; nothing if there are none.
+/// Appends the fields of a request that the line does not contain yet. Appends nothing if there are no such fields.
 void append_rest_of_request(std::string& out, const audited_request& asked) {
   std::string_view rest = asked.json;
   rest.remove_prefix(std::min(asked.rest, rest.size()));

@@ -1,4 +1,4 @@
-// rankd/server/sinks/exposure_sink.cpp: writes the exposure log: a line for each answer with candidates.
+// rankd/server/sinks/exposure_sink.cpp: writes the exposure log, which has a line for each answer with candidates.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/sinks/captured_lines.hpp>

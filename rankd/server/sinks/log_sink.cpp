@@ -23,7 +23,7 @@ auto printable_id(std::string_view id) -> std::string {
   return out;
 }
 
-/// Requests a trace file of the seconds before a slow request ended.
+/// Requests a trace file that covers the seconds before a slow request ended.
 void save_trace(const request_record& record) {
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(record.took).count();
   braid::trace::save("request " + printable_id(record.request_id) + " of plan " + record.plan + " took " +
@@ -64,8 +64,8 @@ class log_sink final : public request_sink {
               {"code", record.code}});
   }
 
-  /// Logs the number of refusals at most once in a while. A full server may refuse thousands of requests, and a line
-  /// for each would cost as much as the refusal saves.
+  /// Logs the number of refusals from time to time. A full server may refuse thousands of requests, and writing a line
+  /// for each refusal would cost as much as the refusal saves.
   void report_refusals(braid::time_point now) noexcept {
     if (unreported_refusals_ == 0 || now < next_summary_) return;
     next_summary_ = now + time_between_summaries;

@@ -4,7 +4,8 @@
 namespace rankd::detail {
 namespace {
 
-/// Counts the nodes of the plan. If its substitute ran, also counts the nodes of the substitute, even after a failure.
+/// Counts the nodes of the plan. If the fallback plan ran, also counts the nodes of the fallback plan, even if the
+/// fallback plan has failed.
 void count_nodes(serve_metrics& metrics, const plan_source& serving, const bound_plan& plan, const ranking& ranked) {
   const ranking& own = ranked.failed_before == nullptr ? ranked : *ranked.failed_before;
   metrics.count_nodes(plan, own.nodes, serving);
@@ -16,7 +17,8 @@ class metrics_sink final : public request_sink {
  public:
   explicit metrics_sink(endpoint_context& context) noexcept : context_(&context) {}
 
-  /// Counts the answer first, because that needs no memory. A batch call is counted once for all of its requests.
+  /// Counts the answer first, because counting it needs no memory. A batch call is counted once for all of its
+  /// requests.
   void receive(served_request& request) override {
     if (request.which)
       context_->metrics.count_end(*request.which, request.record.status, request.record.took, context_->gate.counts(),

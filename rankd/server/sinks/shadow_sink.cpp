@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t overlap_depth = 10;
 
 /// Runs a request with the candidate plan, and compares the answers. The candidate has its own budget, deadline and
-/// thread. It may also have its own connections to stores, so that served requests do not wait for it.
+/// thread. It may also have its own connections to stores, so that served requests do not wait for the candidate.
 auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, const bound_plan& plan,
                             const ranking& served) -> braid::task<void> {
   shadow_board& board = *ask.board;
@@ -51,8 +51,8 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
   board.add(std::move(run), plan.digest, candidate->bound->digest);
 }
 
-/// Runs the candidate, and then frees the served answer on the loop that made it. Freeing takes a lock that requests
-/// need, and this low-priority thread might be preempted while it holds the lock.
+/// Runs the candidate, and then frees the served answer on the loop that made it. Freeing the answer takes a lock that
+/// requests need, and this low-priority thread might be preempted while it holds that lock.
 auto run_shadow(endpoint_context& context, std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served,
                 in_flight_shares::pass place) -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
@@ -108,7 +108,7 @@ class shadow_sink final : public request_sink {
 }  // namespace
 
 /// Makes the engine for candidates. Its thread runs only on idle processors, so that served requests do not wait for
-/// candidates. The runtime is merged into one thread, so that no other thread gets this scheduling class.
+/// candidates. The runtime is merged into one thread, so that no other thread has this scheduling class.
 auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::unique_ptr<shadow_engine>> {
   auto out = std::make_unique<shadow_engine>();
   out->stores.all = shared.context.stores;

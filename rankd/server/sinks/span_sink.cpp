@@ -23,13 +23,13 @@ auto to_system_time(braid::time_point then, const request_record& record) -> std
   return record.time + std::chrono::duration_cast<std::chrono::system_clock::duration>(then - record.begun);
 }
 
-/// Returns true for a request whose spans are exported. Requires a known client, because strangers may set the sampling
-/// flag as well, and must not fill the queue or the collector.
+/// Returns true for a request whose spans are exported. Requires that the client is known, because unknown clients may
+/// set the sampling flag as well, but must not fill the queue or the collector.
 auto is_exported(const request_record& record) noexcept -> bool {
   return record.is_known && record.trace && record.trace->is_sampled;
 }
 
-/// Adds the spans of the nodes that ran, in the plan or in its substitute.
+/// Adds the spans of the nodes of the plan and of its fallback plan that ran.
 void add_node_spans(const served_request& request, std::vector<otlp_span>& out) {
   const request_record& record = request.record;
   const ranking& ranked = *request.ranked;
@@ -59,8 +59,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
   }
 }
 
-/// Returns the span of the request itself. Values that are hidden in the audit are not in the span either. A request of
-/// a batch has only its plan and its result in its span; everything else is in the span of the call.
+/// Returns the span of the request itself. The span does not contain values that are hidden in the audit. The span of a
+/// request in a batch contains only the plan and the result; everything else is in the span of the call.
 auto request_span(const served_request& request, const redaction& hidden) -> otlp_span {
   const request_record& record = request.record;
   const std::optional<endpoint> which = request.which;

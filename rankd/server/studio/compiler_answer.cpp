@@ -1,4 +1,5 @@
-// rankd/server/studio/compiler_answer.cpp: keeps the members of an object as they are written.
+// rankd/server/studio/compiler_answer.cpp: parses an answer of the compiler, and keeps the members of the object in the
+// form in which they are written.
 #include <rankd/server/studio/compiler_answer.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -14,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// Appends `\uXXXX`.
+/// Appends a UTF-16 unit in the form `\uXXXX`.
 void append_escape(std::string& out, std::uint32_t unit) {
   std::array<char, 7> room{};
   std::snprintf(room.data(), room.size(), "\\u%04x", unit);
@@ -42,7 +43,7 @@ auto compiler_answer::find(std::string_view name) const noexcept -> std::string_
   return found == members_.end() ? std::string_view() : std::string_view(found->second);
 }
 
-/// The string is parsed as a tree without children, whose destructor needs no memory.
+/// The string is parsed as a JSON value without children, whose destructor does not allocate memory.
 auto compiler_answer::text(std::string_view name) const -> std::optional<std::string> {
   const std::string_view value = find(name);
   if (!value.starts_with('"')) return std::nullopt;

@@ -47,8 +47,8 @@ struct compiler_process::running {
   braid::buffered_reader answers;
 };
 
-/// Ends the process, unless it has answered. A process that has not answered may still send its answer later. The next
-/// question would then read this late answer.
+/// Ends the process if it has not answered. Otherwise the process might send its answer later, and that late answer
+/// would be read as the answer to the next question.
 struct compiler_process::process_end {
   std::unique_ptr<running>& of;
   bool is_due = true;
@@ -83,7 +83,7 @@ auto compiler_process::is_closed() const -> bool {
 void compiler_process::close() {
   const std::scoped_lock lock(closing_);
   is_closed_ = true;
-  // Killing the process ends a question that waits for its answer.
+  // If the process is killed, a question that waits for its answer ends.
   if (runtime_ != nullptr) static_cast<void>(runtime_->post(kill()));
 }
 
@@ -117,8 +117,8 @@ auto compiler_process::ask(std::string question, const std::function<bool(const 
   return runtime_->run(ask_here(question, fits));
 }
 
-/// Asks the process, and starts it if necessary. If an existing process has ended since the last question, a new
-/// process is asked.
+/// Asks the process, and starts it if necessary. If the process has ended since the last question, starts a new process
+/// and asks it.
 auto compiler_process::ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
     -> braid::task<braid::checked<std::string>> {
   for (;;) {

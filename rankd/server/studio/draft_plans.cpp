@@ -14,7 +14,7 @@
 namespace rankd {
 namespace {
 
-/// Returns the beginning of a question.
+/// Returns the beginning of the JSON of a question to the compiler.
 auto begin_question(std::string_view what, std::string_view plan) -> std::string {
   std::string out = "{";
   append_json_member(out, "do", what);
@@ -22,14 +22,14 @@ auto begin_question(std::string_view what, std::string_view plan) -> std::string
   return out;
 }
 
-/// Returns the beginning of a question that also has a text.
+/// Returns the beginning of the JSON of a question that also contains a text.
 auto begin_question(std::string_view what, std::string_view plan, std::string_view text) -> std::string {
   std::string out = begin_question(what, plan);
   append_json_member(out, "text", text);
   return out;
 }
 
-/// Returns the object that answers a question.
+/// Sends a question to the compiler, and returns the answer.
 auto make_answer(compiler_process& compiler, std::uint64_t number, std::string question)
     -> braid::checked<compiler_answer> {
   append_json_count(question, "number", number);
@@ -50,7 +50,8 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, std::string q
                  reason->text("message").value_or("the compiler printed no reason"));
 }
 
-/// Binds an artifact as a plan; returns null, and replaces `problems` by the reasons, if the engine refuses it.
+/// Binds an artifact as a plan. If the engine refuses the artifact, returns null and replaces `problems` by the
+/// reasons.
 auto bound(const std::string& artifact, const std::string& name, const decltype(draft_plans::settings::bind)& bind,
            std::string& problems) -> plan_handle {
   auto made = bind(artifact, name);

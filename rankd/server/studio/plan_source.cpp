@@ -1,4 +1,4 @@
-// rankd/server/studio/plan_source.cpp: finds plans by name, in a fixed list or in a library.
+// rankd/server/studio/plan_source.cpp: finds plans by name, either in a fixed list or in a plan library.
 #include <rankd/server/studio/plan_source.hpp>
 
 #include <rankd/registry/diagnostic.hpp>

@@ -39,9 +39,9 @@ auto is_taken(const braid::result<braid::http_client::answer>& answer) -> bool {
 /// The maximum size in bytes of a collector's answer. A normal answer contains only a number and a sentence.
 constexpr std::uint64_t max_answer = std::uint64_t{64} << 10U;
 
-/// Returns `partialSuccess.rejectedSpans` of an answer; 0 if it is absent. The value may be a string or a number.
+/// Returns `partialSuccess.rejectedSpans` of an answer, or 0 if it is absent. The value may be a string or a number.
 auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
-  // Refuses deeper nesting. The exporter needs no deeper values, and a collector may send any document.
+  // Refuses an answer with deeper nesting. The exporter needs no deeper values, and a collector may send any document.
   constexpr int max_depth = 4;
   const auto is_kept = [](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
     return depth <= max_depth;
@@ -58,7 +58,7 @@ auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
   return std::min(number, sent);
 }
 
-/// Returns the pause that the collector requests in its answer; zero if it requests none.
+/// Returns the pause that the collector requests in its answer, or zero if it requests no pause.
 auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> braid::duration {
   if (!answer) return {};
   const auto field = answer->field("Retry-After");
@@ -68,13 +68,13 @@ auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> bra
                                      max_retry_after);
 }
 
-/// Returns the URL for the log without its query, which often contains a key.
+/// Returns the URL for use in the log, without the query, which often contains a key.
 auto without_query(std::string_view url) -> std::string { return std::string(url.substr(0, url.find('?'))); }
 
 }  // namespace
 
-/// Lookups of host names. Each runs on its own detached thread, because the system's lookup cannot be stopped and may
-/// outlast the exporter. The thread owns everything that it uses. A caller can stop waiting at any time.
+/// Looks up host names. Each lookup runs on its own detached thread, because the system's lookup cannot be stopped and
+/// may outlast the exporter. The thread owns everything that it uses. A caller can stop waiting at any time.
 class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
  public:
   using answer = braid::result<braid::socket_address::list>;
@@ -82,8 +82,8 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
 
   explicit lookups(function ask) : ask_(std::move(ask)) {}
 
-  /// Looks up a host. Blocks: until the system answers, or until `give_up`. Errors: errc::closed after `give_up`; those
-  /// of the lookup function; std::system_error if no thread can be created.
+  /// Looks up a host. Blocks: until the system answers or `give_up` is called. Errors: errc::closed after `give_up`;
+  /// the errors of the lookup function; std::system_error if no thread can be created.
   auto find(const std::string& host) -> answer {
     const auto found = std::make_shared<std::optional<answer>>();
     std::thread([self = shared_from_this(), found, host] { self->answer_to(host, *found); }).detach();
@@ -254,7 +254,7 @@ auto span_exporter::deliver(braid::http_client& client, const spans& batch) -> b
   }
 }
 
-/// Waits for a time, but no longer than until the exporter ends.
+/// Waits for the given time, or until the exporter ends if that is earlier.
 auto span_exporter::pause(braid::duration span) -> braid::task<void> {
   const braid::time_point end = runtime_->io().now() + span;
   while (runtime_->io().now() < end && !is_ending())

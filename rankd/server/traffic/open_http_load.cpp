@@ -1,4 +1,4 @@
-// rankd/server/traffic/open_http_load.cpp: sends each request over HTTP when it is due, whether earlier ones were
+// rankd/server/traffic/open_http_load.cpp: sends each request over HTTP when it is due, whether earlier requests were
 // answered or not.
 #include <rankd/server/traffic/http_load.hpp>
 
@@ -81,8 +81,8 @@ class line {
     }
   }
 
-  /// Returns the head of the answer, and sets `whole` to the size of the entire answer. Requires an answer with a
-  /// Content-Length, which rankd always sends.
+  /// Returns the head of the answer, and sets `whole` to the size of the entire answer. Requires that the answer has a
+  /// Content-Length field, which rankd always sends.
   auto take_head(std::size_t& whole) const -> heard {
     const braid::http_response_head& head = parser_.head();
     whole = parser_.size() + head.body.length;
@@ -120,7 +120,8 @@ class open_load {
       co_await std::move(all);
     };
     braid::task<void> whole = braid::with_scope(std::ref(start));
-    // The last request may be sent `patience` after the end, and then has `patience` for its answer.
+    // The last request may be sent up to `patience` after the end of the load, and its answer may then take another
+    // `patience`.
     auto limited = braid::with_deadline(ends_at_ + 2 * options_->patience, std::move(whole));
     static_cast<void>(co_await std::move(limited));  // requests without an answer by then have failed
     while (const std::optional<arrival> left = due_.try_receive()) seen_->unsent += left->due >= counts_from_ ? 1 : 0;

@@ -23,7 +23,7 @@ constexpr std::size_t requests_of_runner = 128;                    // requests t
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // in these requests
 constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which cursors were too old
 
-/// Returns the plan and its substitute without time limits, because a comparison may take any time.
+/// Returns the plan and its fallback plan without time limits, because a comparison may take any time.
 auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
   bound_plan copy = plan;
   copy.budget = {.rows = plan.budget.rows, .bytes = plan.budget.bytes};
@@ -42,8 +42,8 @@ auto make_summary(const ranking& answer) -> compared_answer {
   return {.code = answer_code(answer), .candidates = answer_size(answer)};
 }
 
-/// Returns whether reads recorded in one project are valid in the other. Recorded reads contain endpoints as indexes,
-/// so both must have the same endpoints.
+/// Returns whether reads that were recorded in one project are valid in another project. Recorded reads refer to
+/// endpoints by index, so both projects must have the same endpoints.
 auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
   return recorded.id_type() == ours.id_type() &&
          std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {
@@ -54,7 +54,8 @@ auto have_same_endpoints(const registries& recorded, const registries& ours) -> 
 
 }  // namespace
 
-/// A thread that runs plans, with its engine. The runtime is destroyed first, because its last tasks use the engine.
+/// A thread that runs plans, and the engine that it uses. The runtime is destroyed first, because its last tasks use
+/// the engine.
 struct traffic_comparison::runner {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
@@ -303,8 +304,8 @@ auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan
   co_return result;
 }
 
-/// Runs a request again with both plans, and explains the ids that moved. The output keys stay those of the request:
-/// with others, the plans would read values that are not in the record.
+/// Runs a request again with both plans, and explains the ids that moved. The output keys of the request are not
+/// changed, because with other keys, the plans would read values that are not in the record.
 auto traffic_comparison::explain(runner& runner, kept& of) -> braid::task<void> {
   auto request = parse_request(of.asked.text, *settings_.declared,
                                {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});

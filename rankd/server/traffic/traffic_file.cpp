@@ -212,8 +212,8 @@ auto traffic_reader::read(source source) -> braid::checked<traffic_reader> {
   return made;
 }
 
-/// Reads until the buffer has `bytes` bytes; returns false if the file ends before. Reads in pieces, so that a damaged
-/// length in a frame cannot cause an allocation that is larger than the file.
+/// Reads until the buffer contains `bytes` bytes. Returns false if the file ends before that. Reads in pieces, so that
+/// a damaged length in a frame cannot cause an allocation that is larger than the file.
 auto traffic_reader::fill(std::size_t bytes) -> bool {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();

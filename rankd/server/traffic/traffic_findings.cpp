@@ -29,8 +29,8 @@ auto size_of(const fs::path& file) -> std::uint64_t {
   return error ? 0 : size;
 }
 
-/// Passes all frames of a file to the comparison. Calls `go_on` with the position in the file, and stops if `go_on`
-/// returns false.
+/// Passes all frames of a file to the comparison. Repeatedly calls `go_on` with the position in the file, and stops if
+/// `go_on` returns false.
 auto take_all(const fs::path& file, traffic_comparison& into, const std::function<bool(std::uint64_t)>& go_on)
     -> braid::checked<read_record> {
   auto from = traffic_reader::open(file);

@@ -1,5 +1,5 @@
-// rankd/server/traffic/traffic_images.cpp: collects the files of a project and its plans for a record, and restores
-// them into a folder.
+// rankd/server/traffic/traffic_images.cpp: collects the files of a project and of its plans for a record, and writes
+// the files of a record to a folder.
 #include <rankd/server/traffic/traffic_images.hpp>
 
 #include <rankd/engine/plans/plan_experiments.hpp>
@@ -61,8 +61,8 @@ auto plan_changed(std::string message, std::string hint, const fs::path& source 
 
 constexpr const char* load_again = "load the plans again, so that the server runs the plans in the files";
 
-/// Returns the text of experiments.toml; empty if the plan has no experiments. Fails if the experiments in the file are
-/// not those that the plan has at the given time.
+/// Returns the text of experiments.toml, or an empty text if the plan has no experiments. Fails if the file contains
+/// other experiments than the plan has at the given time.
 auto experiments_text(const bound_plan& plan, const fs::path& folder, const registries& declared,
                       std::chrono::sys_seconds now) -> braid::checked<std::string> {
   if (plan.experiments == nullptr) return std::string();
@@ -182,8 +182,8 @@ auto recorded_world::replace_by(const fs::path& file) -> braid::checked<void> {
   return {};
 }
 
-/// Binds a recorded plan without deadlines and time limits, because a replay may take any time. All model files are
-/// named .json: the format of a model is recognized by its contents.
+/// Binds a recorded plan without deadlines and time limits, because a replay may take any time. All model files have
+/// the extension .json, because the format of a model is recognized by its contents.
 auto recorded_world::bind(const recorded_plan& image, const artifact_image& artifact) -> braid::checked<bound_plan> {
   const fs::path own = folder_ / ("plan_" + std::to_string(image.number));
   if (auto written = write_texts(own, image.models, ".json"); !written)

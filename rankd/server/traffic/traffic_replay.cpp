@@ -39,8 +39,8 @@ auto traffic_replay::unused_plans() const -> std::vector<std::string> {
   return world_ == nullptr ? std::vector<std::string>() : world_->unused();
 }
 
-/// Restores the project and makes the engine. The key of its cursors need not be secret: signatures of this key are
-/// compared only with each other.
+/// Restores the project and makes the engine. The key that signs its cursors need not be secret, because signatures
+/// with this key are compared only with each other.
 auto traffic_replay::begin(const recorded_project& project) -> braid::checked<void> {
   if (world_ != nullptr) return not_traffic("has two projects");
   auto made = recorded_world::make(project, settings_.vectors);
@@ -115,7 +115,8 @@ auto traffic_replay::take_all(std::span<const traffic_reader::frame> frames)
   return out;
 }
 
-/// The calling thread is one of those that run requests. Which thread runs a request makes no difference to its answer.
+/// The calling thread is one of the threads that run requests. Which thread runs a request makes no difference to its
+/// answer.
 void traffic_replay::run_all(std::span<const recorded_request> requests, std::span<replayed_request> results) {
   braid::atomic<std::size_t> next{0};
   const auto run_some = [&](lane& on) {
@@ -198,9 +199,9 @@ auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> re
   return out;
 }
 
-/// Runs a request and returns the answer. If a read is missing in the record, or if the recorded reads cannot be used
-/// at all, notes this in `out`. Cursors of a replaced plan are signed for the replacement; otherwise no answer with a
-/// cursor could be equal.
+/// Runs a request and returns the answer. If the record lacks a read, or if the recorded reads cannot be used at all,
+/// stores this fact in `out`. Cursors of a replaced plan are signed for the plan that replaces it, because otherwise no
+/// answer with a cursor could be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
                             rank_request request, lane& on, replayed_request& out) const -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
@@ -226,8 +227,8 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   return to_json(result);
 }
 
-/// Returns the answer with the cursor of its next page signed by the key of the replay. If `identity` is given, the
-/// cursor is signed for that ranking.
+/// Returns the answer, in which the cursor of the next page is signed with the key of the replay. If `identity` is
+/// given, the cursor is signed for that ranking.
 auto traffic_replay::signed_again(std::string_view answer, std::optional<std::string_view> identity) const
     -> std::string {
   constexpr std::string_view before = R"(,"next_cursor":")";

@@ -79,7 +79,7 @@ auto traffic_writer::wants_next() noexcept -> bool {
   return std::floor((before + 1) * options_.share) > std::floor(before * options_.share);
 }
 
-/// Returns the number of a plan. If a plan was destroyed and another plan has its address, the new plan gets a new
+/// Returns the number of a plan. If a plan was destroyed and a new plan has the same address, the new plan gets a new
 /// number. Requires the mutex.
 auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   known_plan_number& known = numbers_[plan.get()];
@@ -162,10 +162,11 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Counts all frames of a batch as lost. `write` throws only before it writes its first frame, if memory runs out.
+/// Counts all frames of a batch as lost. This is right because `write` throws only if an allocation fails before it
+/// writes its first frame.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
-/// Calls `has_plan`, and returns `traffic_loss::plan` if memory runs out.
+/// Calls `has_plan`, and returns `traffic_loss::plan` if an allocation fails.
 auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) noexcept -> std::optional<traffic_loss> {
   try {
     return has_plan(plan, number);
@@ -174,8 +175,8 @@ auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) no
   }
 }
 
-/// Writes a plan, unless it is in the file. Returns the reason if the plan cannot be written now, or could not be
-/// written a short time ago.
+/// Writes a plan unless the file already contains it. If the plan cannot be written now or could not be written a short
+/// time ago, returns the reason.
 auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
   const auto [at, is_new] = images_.try_emplace(number);
   image& state = at->second;
@@ -189,7 +190,7 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
   return why;
 }
 
-/// Writes a plan, and before it the plan's substitute.
+/// Writes the fallback plan of a plan, and then the plan itself.
 auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, image& state)
     -> std::optional<traffic_loss> {
   const auto report = [&](const braid::diagnostics& problems) {
