@@ -24,7 +24,8 @@ constexpr std::uint64_t blocks_at_once = 16;  // one read of 1 MiB
 
 auto count_blocks(std::uint64_t bytes) -> std::uint64_t { return bytes / block_bytes + (bytes % block_bytes != 0); }
 
-/// Fills `buffer` from the file. Errors: the system's; io_error if the file ends before the buffer is full.
+/// Fills `buffer` from the file. Errors: the error of the system call, or io_error if the file ends before the buffer
+/// is full.
 auto read_fully(const braid::descriptor& file, std::span<std::byte> buffer, std::uint64_t from) -> braid::result<void> {
   while (!buffer.empty()) {
     const ::ssize_t got = ::pread(file.number(), buffer.data(), buffer.size(), static_cast<::off_t>(from));
@@ -44,8 +45,8 @@ struct read_failure {
 };
 
 /// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, and stops if `each` returns false.
-/// Reads the file instead of mapping it: reading an unreadable block returns an error, but accessing it in a mapped
-/// file would raise SIGBUS.
+/// Reads the file instead of mapping it, because reading a damaged block returns an error, but an access to such a
+/// block in a mapped file would raise SIGBUS.
 template <typename Each>
 auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64_t first, std::uint64_t count,
                  Each&& each) -> std::optional<read_failure> {
@@ -55,7 +56,8 @@ auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64
     const std::uint64_t from = first * block_bytes;
     std::span<std::byte> piece(room.get(), std::min(std::min(end - first, blocks_at_once) * block_bytes, bytes - from));
     if (auto done = read_fully(file, piece, from); !done) {
-      // Reads the blocks of the piece one by one to find the unreadable block. The other blocks may be fine.
+      // Reads the blocks of the piece one by one to find the unreadable block, because the other blocks may be
+      // readable.
       if (piece.size() <= block_bytes) return read_failure{first, done.error()};
       piece = piece.first(block_bytes);
       if (done = read_fully(file, piece, from); !done) return read_failure{first, done.error()};
@@ -92,7 +94,7 @@ auto block_checksums::read(const std::filesystem::path& from, std::uint64_t byte
   struct ::stat found{};
   if (!file || ::fstat(file.number(), &found) != 0) return braid::fail(braid::last_system_error());
   block_checksums kept(bytes);
-  // Checks the size first, because a wrong manifest must not cause an allocation of any size.
+  // Checks the size first, because a wrong manifest must not cause an arbitrarily large allocation.
   if (static_cast<std::uint64_t>(found.st_size) != count_blocks(bytes) * sizeof(std::uint32_t))
     return braid::fail(store_errc::corrupt);
   kept.sums_.resize(count_blocks(bytes));

@@ -30,7 +30,8 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
-/// Whether events have written a value under a key that answers a question about a list or a set.
+/// Says whether events have written a value under a key, and whether that value can answer a question about a list or a
+/// set.
 enum class found_kind : std::uint8_t {
   absent,  // nothing, or a hash, which does not hide what was loaded
   other,   // another kind of value than the one that is asked for
@@ -42,7 +43,7 @@ auto compare_kinds(const counted_value& value, read_kind kind) -> found_kind {
   return detail::suits(value.kind(), kind) ? found_kind::right : found_kind::other;
 }
 
-/// Returns the first elements of a list that are ids.
+/// Returns those of the first elements of a list that are ids. Adds the number of the other elements to `malformed`.
 auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena, std::uint64_t& malformed)
     -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(std::min<std::size_t>(first, list.elements.size()));
@@ -53,7 +54,8 @@ auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena
   return out.first(used);
 }
 
-/// The answers from collections that events have written, and the positions of the keys that the inner store answers.
+/// The answers from collections that events have written, and the positions of the other keys, for which the inner
+/// store must be asked.
 template <typename Item>
 struct first_answers {
   std::span<std::span<const Item>> of_key;
@@ -190,7 +192,7 @@ auto counted_store::over(const hash_read& question, hash_batch under, braid::are
   return hash_batch(out);
 }
 
-/// Reads all fields of a hash at once, so that the fields of one change are seen together.
+/// Reads all fields of a hash at once, so that either all fields of a change are seen or none of them.
 auto counted_store::over(const named_read& question, item_batch under, braid::arena& arena) const
     -> store_result<store_answer> {
   const auto out = arena.copied(under.of_key);

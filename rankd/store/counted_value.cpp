@@ -1,4 +1,4 @@
-// rankd/store/counted_value.cpp: changes values as the commands of Redis do.
+// rankd/store/counted_value.cpp: changes values in the same way as the commands of Redis.
 #include <rankd/store/counted_value.hpp>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr std::size_t scored_overhead = 48;  // a string, a score and a position
 
 auto name_of(const std::pair<std::string, std::string>& field) -> std::string_view { return field.first; }
 
-/// Makes room for one more element. Most of the many values stay small, so a small vector grows by one element instead
-/// of doubling.
+/// Makes room for one more element. There are many values, and most of them stay small, so a small vector grows by one
+/// element instead of doubling.
 template <typename T>
 void make_room(std::vector<T>& all) {
   constexpr std::size_t small = 8;
@@ -70,7 +70,7 @@ auto counted_sorted_set::find(std::string_view member) const noexcept -> std::op
 }
 
 void counted_sorted_set::set(std::string_view member, double score) {
-  // Allocates everything first. If an allocation fails, the value is unchanged.
+  // Makes all allocations first, so that the value is unchanged if an allocation fails.
   item made{.text = std::string(member), .score = score};
   make_room(items);
   make_room(by_text);

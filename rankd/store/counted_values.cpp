@@ -1,4 +1,4 @@
-// rankd/store/counted_values.cpp: shards of values, and the memory that they use.
+// rankd/store/counted_values.cpp: implements the shards of values, and counts the memory that they use.
 #include <rankd/store/counted_values.hpp>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t value_overhead = 160;  // a node of the map, its bucket and its parts
-/// An amount of memory that is larger than what one step adds to a value.
+/// A number of bytes that is larger than what one step of a rule adds to a value.
 constexpr std::size_t spare_bytes = 4'096;
 
 auto bytes_of(const std::string& key, const counted_value& value) -> std::size_t {

@@ -1,4 +1,5 @@
-// rankd/store/crc32c.cpp: CRC-32C by the processor's own instruction, or by tables if it has no such instruction.
+// rankd/store/crc32c.cpp: computes CRC-32C with the processor's own instruction, or with tables if the processor has no
+// such instruction.
 #include <rankd/store/crc32c.hpp>
 
 #include <array>
@@ -22,7 +23,7 @@ constexpr std::size_t word = sizeof(std::uint64_t);
 
 using table = std::array<std::uint32_t, 256>;
 
-/// tables[k][b]: the remainder of the byte `b` with k zero bytes after it.
+/// `tables[k][b]` is the remainder of the byte `b` followed by k zero bytes.
 constexpr auto make_tables() -> std::array<table, word> {
   std::array<table, word> all{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// The key of the note. It is not valid UTF-8, so it never equals the key of a record.
+/// The key under which the note is stored. It is not valid UTF-8, so it never equals the key of a record.
 constexpr std::string_view note_key = "\xff";
 
 constexpr std::size_t map_unit = std::size_t{64} << 10U;  // a multiple of every page size
@@ -43,7 +43,7 @@ auto data_writer::reopen(const std::filesystem::path& file, std::size_t map_byte
   return writer;
 }
 
-/// Returns whether the file is as long as its header claims. Reading a missing page would end the process.
+/// Returns whether the file is as long as its header claims. If a page were missing, reading it would end the process.
 auto data_writer::is_whole() const -> bool {
   MDB_envinfo info{};
   MDB_stat shape{};

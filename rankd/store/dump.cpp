@@ -39,8 +39,9 @@ void append_scores(std::string& out, const record_view& record) {
   }
 }
 
-/// Returns whether bytes are written as a vector: they are not valid text, and have the form of a vector. If the bytes
-/// of a vector happen to be valid text, they are written as text, and a load restores the same bytes.
+/// Returns whether the bytes of a value are written as a vector: they are not valid text, and have the form of a
+/// vector. If the bytes of a vector happen to be valid text, they are written as text, and a load restores the same
+/// bytes.
 auto is_dumped_vector(std::string_view bytes) -> bool {
   return !is_utf8(bytes) && vector_size(bytes) <= max_dimensions && is_vector(bytes, vector_size(bytes));
 }

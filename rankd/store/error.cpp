@@ -1,4 +1,4 @@
-// rankd/store/error.cpp: the messages of the error codes of stores.
+// rankd/store/error.cpp: defines the messages of the stores' error codes.
 #include <rankd/store/error.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// rankd/store/faulty_store.cpp: fails batches that read the key of a planted fault.
+// rankd/store/faulty_store.cpp: implements a store that fails the batches that read the key of a planted fault.
 #include <rankd/store/faulty_store.hpp>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace rankd {
 namespace {
 
-/// The category of planted faults. The value of an error is its position in `fault_codes` plus one.
+/// The category of planted faults. The value of an error is its index in `fault_codes` plus one.
 class fault_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "planted fault"; }

@@ -1,4 +1,4 @@
-// rankd/store/folder.cpp: reading and replacing the manifest, and the lock that writers hold.
+// rankd/store/folder.cpp: reads and replaces the manifest of a store, and implements the lock that writers hold.
 #include <rankd/store/folder.hpp>
 
 #include <rankd/registry/write_file.hpp>
@@ -40,7 +40,7 @@ auto is_data_file(std::string_view name) -> bool {
 }
 
 /// Returns whether a folder without a manifest holds only the leftovers of an interrupted first load. Ignores a
-/// manifest, because a load may have written it since the caller looked for it.
+/// manifest, because a load may have written one after the caller has looked for it.
 auto only_leftovers(const fs::path& folder) -> bool {
   std::error_code error;
   for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
@@ -195,8 +195,8 @@ auto manifest_use::of(const fs::path& folder) -> braid::checked<std::optional<ma
   if (!manifest) return std::unexpected(std::move(manifest.error()));
   if (!file || !is_claimed) return std::nullopt;
   manifest_use made(std::move(file), *manifest);
-  // If a load has replaced the manifest in the meantime, it does not wait for the lock on the old file. Such a lock
-  // does not claim a generation.
+  // A lock on an old manifest does not claim a generation: if a load has replaced the manifest in the meantime, that
+  // load does not wait for this lock.
   if (!made.is_current(folder)) return std::nullopt;
   return made;
 }

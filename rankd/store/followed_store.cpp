@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// The store of one generation. Takes a snapshot for each batch, so that batches on different threads share nothing.
+/// The store of one generation. It takes a snapshot for each batch, so that batches on different threads share nothing.
 class followed_store::generation_store final : public store {
  public:
   generation_store(embedded_store data, generation_state state, std::filesystem::path folder,

@@ -1,4 +1,5 @@
-// rankd/store/generation_pins.cpp: makes a new list of pinned stores when a store has switched to another generation.
+// rankd/store/generation_pins.cpp: creates a new list of pinned stores after a store has switched to another
+// generation.
 #include <rankd/store/generation_pins.hpp>
 
 #include <rankd/store/followed_store.hpp>
@@ -8,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// A list of stores, and the generations that it keeps alive.
+/// A list of stores that keeps the stores' current generations alive.
 struct held_list {
   std::vector<std::shared_ptr<store>> held;
   std::vector<store*> all;
@@ -30,15 +31,15 @@ auto generation_pins::now() -> const pinned_stores& {
   return now_;
 }
 
-/// Returns 0 if no store has generations.
+/// Returns the sum of the stores' versions, or 0 if no store has generations.
 auto generation_pins::version() const noexcept -> std::uint64_t {
   std::uint64_t sum = 0;
   for (const followed_store* each : followed_) sum += each->version();
   return sum;
 }
 
-/// Reads the version before it pins the stores. If a store switches in between, the new generation is pinned under the
-/// old version, and the next request pins it again.
+/// Reads the version before the stores are pinned. If a store switches in between, the new generation is pinned under
+/// the old version, and the next request pins it again.
 void generation_pins::pin() {
   const std::uint64_t seen = version();
   auto made = std::make_shared<held_list>();

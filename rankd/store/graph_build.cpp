@@ -37,9 +37,9 @@ auto squared_length(std::span<const float> vector) -> double {
 
 /// The vectors of nodes, changed so that vectors are near by squared distance if they are near by the metric:
 /// - cosine: all vectors have the length 1, or 0.
-/// - dot: the longest vector has the length 1. A further number gives the others this length too. It is 0 in queries,
-///   so their distances depend only on the dot product. Source: Bachrach et al., "Speeding up the Xbox recommender
-///   system using a Euclidean transformation for inner-product spaces", 2014.
+/// - dot: the longest vector has the length 1. An additional number in each vector gives the other vectors this length
+///   as well. The additional number of a query is 0, so its distances depend only on the dot product. Source: Bachrach
+///   et al., "Speeding up the Xbox recommender system using a Euclidean transformation for inner-product spaces", 2014.
 class node_vectors {
  public:
   node_vectors(const vector_table& table, std::span<const std::uint32_t> rows, vector_metric metric)
@@ -88,19 +88,19 @@ class node_query {
   row_block block_;
 };
 
-/// Chooses the links of a node among near nodes: a node is not linked if it is nearer to a chosen node than to the node
-/// itself, because a search finds it there. So links lead into all directions.
+/// Chooses the links of a node from a list of near nodes. A near node that is nearer to an already chosen node than to
+/// the node itself is not linked, because a search finds it from the chosen node. So links lead in all directions.
 class link_choice {
  public:
   link_choice(const node_vectors& vectors, std::size_t max_links)
       : vectors_(vectors), max_links_(max_links), numbers_(vectors.dimensions()) {}
 
-  /// Chooses among nodes that are sorted by their nearness.
+  /// Chooses links from the nodes `near`, which are sorted by nearness.
   auto choose(std::span<const scored_node> near) -> std::vector<std::uint32_t> {
     std::size_t same = 0;
     for (const scored_node& each : near) {
       if (chosen_.size() == max_links_) break;
-      // Equal vectors would fill all links, and a search could not leave them.
+      // Otherwise equal vectors could occupy all links, and a search could not get away from them.
       if (each.score == 0 && ++same > max_links_ / 2) continue;
       if (near.size() > max_links_ && is_covered(each)) continue;
       add(each.node);
@@ -158,7 +158,7 @@ class graph_builder {
   }
 
  private:
-  /// The links from a node of a layer to the nodes of the current batch.
+  /// A link in a layer, from an existing node to a node of the current batch.
   struct new_link {
     std::size_t layer = 0;
     std::uint32_t from = 0;
@@ -197,7 +197,7 @@ class graph_builder {
     braid::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t at) { add_links(groups[at]); }, {.grain = 1});
   }
 
-  /// Returns the links of a new node, for each of its layers.
+  /// Returns the links of a new node in each of its layers.
   [[nodiscard]] auto find_links(std::uint32_t node) const -> std::vector<std::vector<std::uint32_t>> {
     const graph_links links = all_links();
     node_query query(vectors_, node);
@@ -213,7 +213,7 @@ class graph_builder {
     return out;
   }
 
-  /// Adds links of a node of a layer. If the node then has too many, chooses among all.
+  /// Adds links to a node of a layer. If the node then has too many links, chooses some of them.
   void add_links(std::span<const new_link> added) {
     const std::size_t layer = added.front().layer;
     const std::uint32_t node = added.front().from;

@@ -1,4 +1,4 @@
-// rankd/store/hedging_stores.cpp: stores that mark reads, so that a slow read is sent a second time.
+// rankd/store/hedging_stores.cpp: implements stores that mark reads, so that a slow read is sent a second time.
 #include <rankd/store/hedging_stores.hpp>
 
 #include <rankd/store/store_layer.hpp>

@@ -1,5 +1,5 @@
-// rankd/store/inference_messages.cpp: writes and reads the messages of the inference protocol. The format of protobuf
-// is read here, so that an answer needs no memory for what the call cannot use.
+// rankd/store/inference_messages.cpp: writes and reads the messages of the inference protocol. The protobuf format is
+// parsed here, so that no memory is needed for parts of an answer that the call cannot use.
 #include <rankd/store/detail/inference_messages.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::size_t prefix_bytes = 5;
 
-/// How the value of a field is encoded. Source: protobuf, "Encoding".
+/// Says how the value of a field is encoded. Source: protobuf, "Encoding".
 enum class wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// Returns the integer of little-endian bytes.
+/// Returns the integer that little-endian bytes represent.
 template <typename Integer>
 auto little_endian(std::string_view bytes) -> Integer {
   Integer out = 0;
@@ -46,7 +46,7 @@ void append_varint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-/// Appends a field of bytes: a text, a message or packed numbers.
+/// Appends a field that consists of bytes: a text, a message or packed numbers.
 void append_bytes(std::string& out, unsigned field, std::string_view bytes) {
   append_varint(out, field << 3U | static_cast<unsigned>(wire::bytes));
   append_varint(out, bytes.size());
@@ -110,7 +110,7 @@ class wire_reader {
   bool is_broken_ = false;
 };
 
-/// Calls `fn` with the message of each field; returns false if the bytes are not a valid message.
+/// Calls `fn` with each field of a message. Returns false if the bytes are not a valid message.
 template <typename Fn>
 auto for_each_field(std::string_view message, Fn fn) -> bool {
   wire_reader reader(message);
@@ -119,11 +119,11 @@ auto for_each_field(std::string_view message, Fn fn) -> bool {
   return !reader.is_broken();
 }
 
-// Numbers.
+// The code below converts numbers.
 
 auto of_float(std::uint32_t bits) -> double { return std::bit_cast<float>(bits); }
 
-/// Returns the value of a float of 16 bits: one for the sign, 5 for the exponent.
+/// Returns the value of a 16-bit float, which has one bit for the sign and 5 bits for the exponent.
 auto of_half(std::uint16_t bits) -> double {
   const unsigned exponent = bits >> 10U & 0x1FU;
   const unsigned fraction = bits & 0x3FFU;
@@ -135,7 +135,8 @@ auto of_half(std::uint16_t bits) -> double {
   return (bits & 0x8000U) != 0 ? -out : out;
 }
 
-/// A datatype of the protocol: its field in InferTensorContents, and the bytes of a value in raw contents.
+/// A datatype of the protocol, with its field in InferTensorContents and the number of bytes of a value in raw
+/// contents.
 struct datatype {
   std::string_view name;
   unsigned field = 0;    ///< 0: raw contents only
@@ -170,13 +171,13 @@ constexpr std::array datatypes{
     datatype{"BYTES", bytes_field, 0, nullptr},
 };
 
-/// Returns a value as `tensor_in_answer::add` accepts it.
+/// Converts a value to the form that `tensor_in_answer::add` accepts.
 auto finite(double value) -> std::optional<double> {
   return std::isinf(value) ? std::nullopt : std::optional<double>(value);
 }
 
-/// Adds the values of one field of InferTensorContents. Returns false if its bytes are invalid. Numbers are packed, but
-/// a sender may write them one by one.
+/// Adds the values of one field of InferTensorContents. Returns false if the bytes of the field are invalid. Numbers
+/// are usually packed, but a sender may also write them one by one.
 auto add_contents(tensor_in_answer& to, const wire_reader::field& from, std::size_t max_values) -> bool {
   const auto add_varint = [&](std::uint64_t value) {
     const bool is_signed = from.number == 2 || from.number == 3;
@@ -206,7 +207,7 @@ auto add_contents(tensor_in_answer& to, const wire_reader::field& from, std::siz
   return !packed.is_broken();
 }
 
-// Answers.
+// The code below reads answers.
 
 /// A tensor of an answer whose values are not read yet.
 struct coded_tensor {
@@ -214,7 +215,7 @@ struct coded_tensor {
   std::string_view contents;  // a serialized InferTensorContents
 };
 
-/// Reads a serialized InferOutputTensor. Returns false if it is invalid.
+/// Reads a serialized InferOutputTensor. Returns false if the message is invalid.
 auto read_tensor(std::string_view message, coded_tensor& out) -> bool {
   out.tensor.has_shape = true;
   const auto add_dimension = [&](std::uint64_t value) {
@@ -280,7 +281,7 @@ auto read_raw(tensor_in_answer& to, std::string_view bytes, std::size_t max_valu
                           : std::string();
 }
 
-// Requests.
+// The code below writes requests.
 
 auto float_name(float_width width) -> std::string_view { return width == float_width::bits_32 ? "FP32" : "FP64"; }
 
@@ -292,7 +293,7 @@ struct tensor_out {
 
 void append_float(std::string& out, double value, float_width width) {
   if (width == float_width::bits_64) return append_little_endian(out, std::bit_cast<std::uint64_t>(value));
-  // The greatest finite float32 replaces a double beyond it, as in the JSON form.
+  // A double that is greater than the greatest finite float32 is replaced by that float32, as in the JSON form.
   constexpr double most = std::numeric_limits<float>::max();
   append_little_endian(out, std::bit_cast<std::uint32_t>(static_cast<float>(std::clamp(value, -most, most))));
 }

@@ -1,4 +1,4 @@
-// rankd/store/load_store.cpp: the steps of a load: read, merge, sync, switch, clean.
+// rankd/store/load_store.cpp: implements the steps of a load: read, merge, sync, switch, clean.
 #include <rankd/store/load_store.hpp>
 
 #include <rankd/registry/write_file.hpp>
@@ -44,7 +44,7 @@ auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   return error == std::errc::io_error && !unknown && room.available < little;
 }
 
-/// A deletion that a line requests: of a key, or of some fields.
+/// The deletion of a key or of some fields, which a line requests.
 struct deletion {
   record_origin origin;
   std::vector<std::string> fields;  ///< empty: the key
@@ -57,7 +57,7 @@ class load_job {
            std::optional<store_manifest> old)
       : folder_(folder), files_(files), options_(options), old_(old), parser_(options.vectors) {}
 
-  /// Reads all files, and makes a new store from them.
+  /// Reads all files, and creates a new generation of the store from them.
   auto run() -> braid::checked<load_report>;
   /// Applies `changes` to the open store `old`, instead of reading files.
   auto run(embedded_store old, const store_changes& changes) -> braid::checked<load_report>;
@@ -217,8 +217,8 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   return data_writer::create(file, map_bytes);
 }
 
-/// Saves the records and the progress. Diagnostics and deletions are not saved, so a load with any of them saves no
-/// progress: the next load begins again.
+/// Saves the records and the progress. Diagnostics and deletions cannot be saved, so a load that has any of them saves
+/// no progress, and the next load begins again.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
   return writer.save(diagnostics_.empty() && deletions_.empty() ? detail::to_text(mark_) : std::string());
 }
@@ -365,7 +365,7 @@ auto load_job::merge_entry(data_writer& writer, const store_entry& entry) -> bra
   return {};
 }
 
-/// Returns the record without the deleted fields; nothing if no field remains, or if the whole key is deleted.
+/// Returns the record without the deleted fields, or nothing if no field remains or the whole key is deleted.
 auto load_job::without_fields(const store_entry& entry, const deletion& gone) -> std::span<const std::byte> {
   if (gone.fields.empty()) {
     ++deleted_;
@@ -404,7 +404,7 @@ auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folde
       store_diagnostic("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
 }
 
-/// Returns the manifest of a store; nothing if there is no store yet.
+/// Returns the manifest of a store, or nothing if there is no store yet.
 auto find_manifest(const fs::path& folder) -> braid::checked<std::optional<store_manifest>> {
   auto manifest = read_manifest(folder);
   if (manifest) return *manifest;

@@ -62,8 +62,8 @@ void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std
   out.append(type) += R"(","data":[)";
 }
 
-/// Reads an answer event by event, without building a tree of its values. So the size of the call limits the memory,
-/// whatever the server sends. Members that are not in the protocol are skipped.
+/// Reads an answer event by event, without building a tree of its values. So the memory is limited by the size of the
+/// call, whatever the server sends. Members that are not in the protocol are skipped.
 class answer_reader final : public nlohmann::json_sax<json> {
  public:
   static constexpr std::size_t max_depth = 32;
@@ -74,7 +74,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   /// Replaces the numbers at the positions of `specials` by special values that JSON cannot express, such as NaN.
   void replace(std::span<const special_number> specials) { specials_ = specials; }
 
-  /// Returns a description of an error in the answer as a whole; empty if it is valid.
+  /// Returns a description of an error in the answer as a whole, or an empty text if the answer is valid.
   [[nodiscard]] auto problem() const -> std::string {
     if (is_too_deep_) return "the answer nests deeper than " + std::to_string(max_depth) + " levels";
     if (is_broken_) return "the answer is not valid JSON";
@@ -157,7 +157,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
  private:
   enum class place : std::uint8_t { document, outputs, tensor, name, datatype, shape, dimension, data, value, other };
 
-  /// Returns the place in the protocol of the value that comes next.
+  /// Returns which value of the protocol the next JSON value is.
   [[nodiscard]] auto next() const -> place {
     if (open_.empty()) return place::document;
     switch (open_.back()) {
@@ -171,8 +171,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   }
   [[nodiscard]] auto now() -> tensor_in_answer& { return count_ <= max_tensors_ ? tensors_.back() : beyond_; }
 
-  /// Adds a number or null. If the protocol requires a text or a list in this place, treats the text or the list as
-  /// missing.
+  /// Adds a number or null. If the protocol requires a text or a list here, treats the text or the list as missing.
   auto add(std::optional<double> number) -> bool {
     switch (next()) {
       case place::outputs: has_outputs_ = false; break;
@@ -261,8 +260,8 @@ auto inference_body(const model_call& call, row_range rows) -> std::string {
   return out + "}";
 }
 
-/// A number has up to 25 characters, and may have its own line with an indent. The remaining bytes allow for names, and
-/// for members that are not in the protocol.
+/// A number has up to 25 characters, and may be on a line of its own with an indent. The remaining bytes allow for
+/// names, and for members that are not in the protocol.
 auto max_answer_bytes(const model_call& call, row_range rows) -> std::size_t {
   constexpr std::size_t for_all = std::size_t{1} << 20U;
   constexpr std::size_t for_each = 64;

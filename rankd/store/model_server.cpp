@@ -28,7 +28,7 @@
 namespace rankd {
 namespace {
 
-/// Two values of the error category. All other values are HTTP statuses of answers, or codes of gRPC above `grpc_base`.
+/// Two values of the error category. All other values are HTTP statuses of answers, or `grpc_base` plus a gRPC code.
 constexpr int bad_answer = 1;
 constexpr int resting = 2;
 constexpr int grpc_base = 1000;
@@ -59,8 +59,8 @@ constexpr std::array grpc_codes{grpc_code_row{"OK"},
                                 grpc_code_row{"DATA_LOSS", "model_refused", true},
                                 grpc_code_row{"UNAUTHENTICATED"}};
 
-/// Returns the row of a code; that of UNKNOWN for a code that does not exist.
-auto find_code_row(int value) -> const grpc_code_row& {
+/// Returns the table row of a gRPC code, or the row of UNKNOWN for a code that does not exist.
+auto row_of(int value) -> const grpc_code_row& {
   constexpr std::size_t unknown = 2;
   const auto code = static_cast<std::size_t>(value - grpc_base);
   return grpc_codes[code < grpc_codes.size() ? code : unknown];
@@ -109,10 +109,11 @@ auto code_of(const store_error& error) -> std::string_view {
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
-/// The longest answer that the loop parses itself, in well under a millisecond. Another thread parses longer answers.
+/// The length of the longest answer that the loop parses itself, which takes well under a millisecond. Another thread
+/// parses longer answers.
 constexpr std::size_t max_bytes_on_loop = std::size_t{64} << 10U;
 
-/// An answer that was read to its end or up to a limit.
+/// An answer that was read to its end or up to a size limit.
 struct bounded_answer {
   braid::http_status status = braid::http_status::ok;
   std::string body;
@@ -120,7 +121,7 @@ struct bounded_answer {
   std::optional<std::string> grpc_status = {};
   std::string grpc_message = {};
 
-  /// Keeps the fields of a status of gRPC, which are in the head if there is no body.
+  /// Stores the fields of the gRPC status, which are in the head if there is no body.
   void keep_status(const braid::http_fields& fields) {
     if (const auto found = fields.find("grpc-status")) grpc_status = std::string(*found);
     if (const auto found = fields.find("grpc-message")) grpc_message = detail::status_text(*found);
@@ -155,8 +156,8 @@ auto is_of_server(const store_error& error) -> bool {
   return error.value() >= grpc_base ? find_code_row(error.value()).is_of_server : error.value() >= 500;
 }
 
-/// Returns whether a call failed as it does if the server speaks the other protocol: it closes the connection, sends
-/// bytes of another version of HTTP, or has no such path or method.
+/// Returns whether the failure of a call suggests that the server speaks the other protocol. Such a server closes the
+/// connection, sends bytes of another version of HTTP, or has no such path or method.
 auto may_be_other_protocol(const std::error_code& error, bool by_grpc) -> bool {
   using braid::http_errc;
   constexpr std::array by_json{http_errc::bad_start_line, http_errc::bad_version, http_errc::bad_line_end};
@@ -172,15 +173,15 @@ auto may_be_other_protocol(const std::error_code& error, bool by_grpc) -> bool {
                  : std::ranges::any_of(by_json, is_error) || std::ranges::any_of(statuses_by_json, is_status);
 }
 
-/// Returns the end of the message for a failed call, if the option `protocol` of the endpoint may be wrong; otherwise
-/// an empty text.
+/// Returns the end of the error message for a failed call if the endpoint's option `protocol` may be wrong, and an
+/// empty text otherwise.
 auto protocol_advice(const std::error_code& error, bool by_grpc) -> std::string_view {
   if (!may_be_other_protocol(error, by_grpc)) return {};
   return by_grpc ? R"(; if the server expects JSON, remove `protocol = "grpc"` from the resolver of the endpoint)"
                  : R"(; if the server expects gRPC, write `protocol = "grpc"` into the resolver of the endpoint)";
 }
 
-/// Returns the options of a client for a model server. gRPC needs HTTP/2.
+/// Returns the options of a client for a model server. For gRPC, the client must use HTTP/2.
 auto client_options(const model_server_options& how, braid::resolver& names) -> braid::http_client::options {
   braid::http_client::options out{
       .connections_per_host = how.connections, .connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls};
@@ -188,7 +189,7 @@ auto client_options(const model_server_options& how, braid::resolver& names) -> 
   return out;
 }
 
-/// Returns a call of a method of gRPC.
+/// Returns a call of a gRPC method.
 auto grpc_method_call(const model_server_options& how, std::string_view path, std::string_view message,
                       braid::duration limit) -> braid::http_client::call {
   const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(limit), std::chrono::milliseconds(1));
@@ -201,7 +202,7 @@ auto grpc_method_call(const model_server_options& how, std::string_view path, st
           .body = detail::framed_message(message)};
 }
 
-/// Returns the message in the answer to a call of gRPC, or the error of the call.
+/// Returns the message in the answer to a gRPC call, or the error of the call.
 auto message_in(const bounded_answer& answer, braid::arena& arena) -> store_result<std::string_view> {
   if (!answer.grpc_status) return model_failure(bad_answer, "the answer has no grpc-status", arena);
   const auto code = braid::detail::number_in<std::uint16_t>(*answer.grpc_status);
@@ -254,7 +255,7 @@ class model_server::calling {
     if (!has_ended_) client_->breaker_.gave_up(pass_);
   }
 
-  /// Returns the reason why no call is allowed now; no error if calls are allowed.
+  /// Returns the reason why no call is allowed now, or no error if calls are allowed.
   [[nodiscard]] auto refused() const noexcept -> std::error_code { return refused_; }
 
   void ended(const store_result<void>& with, braid::time_point now) noexcept {
@@ -274,7 +275,7 @@ class model_server::calling {
   bool has_ended_ = false;
 };
 
-/// The parts of a call, at most `rows_per_call` rows each, and what its senders share.
+/// The parts of a call, each with at most `rows_per_call` rows, and the state that the senders of the call share.
 struct model_server::parts_of_call {
   std::size_t count = 0;
   std::size_t next = 0;       ///< the first part that no sender has taken
@@ -305,7 +306,7 @@ auto model_server::keep_client(model_server& owner, braid::loop& loop) -> braid:
   co_await never;
 }
 
-/// Returns the client of a loop; null if the loop is stopping already.
+/// Returns the client of a loop, or null if the loop is stopping already.
 auto model_server::find_client(braid::home& home) -> std::shared_ptr<client> {
   if (auto known = clients_.find(home)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&home);
@@ -334,8 +335,8 @@ auto model_server::ask(store_question question, braid::arena& arena) -> braid::t
   co_return out;
 }
 
-/// Sends one part after the other until no part is left, or a part has failed. If the loop allows no call now, and
-/// other senders of this call have one in progress, the sender ends, because these senders will send the rest.
+/// Sends one part after the other until no part is left, or a part has failed. If the loop allows no call now and other
+/// senders of this call have a part in progress, this sender ends, because the other senders will send the rest.
 auto model_server::send_parts(model_server& self, std::shared_ptr<client> by, const model_call& what,
                               parts_of_call& parts, std::span<double> into, braid::arena& arena) -> braid::task<void> {
   const braid::scope& around = co_await braid::this_scope();
@@ -355,7 +356,7 @@ auto model_server::send_parts(model_server& self, std::shared_ptr<client> by, co
   }
 }
 
-/// Returns the call for some rows. `limit` is the time that is left for it.
+/// Returns the HTTP call for some rows. `limit` is the time that is left for the call.
 auto model_server::make_call(const model_call& what, detail::row_range rows, braid::duration limit) const
     -> braid::http_client::call {
   braid::http_client::call out =

@@ -1,4 +1,4 @@
-// rankd/store/named_read.cpp: answers reads of values under named keys from an open embedded store.
+// rankd/store/named_read.cpp: answers reads of values under given keys from an open embedded store.
 #include <rankd/store/batch_read.hpp>
 #include <rankd/store/detail/named_reader.hpp>
 #include <rankd/store/error.hpp>

@@ -1,4 +1,4 @@
-// rankd/store/read_recorder.cpp: store layers that record the questions and answers that pass through them.
+// rankd/store/read_recorder.cpp: implements store layers that record the questions and answers that pass through them.
 #include <rankd/store/read_recorder.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
@@ -22,7 +22,7 @@ class read_recorder::client final : public store_layer {
     co_return got;
   }
 
-  /// Returns false, because the answer is available only after it was recorded.
+  /// Returns false, because an answer is available only after it was recorded.
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
  private:
@@ -60,7 +60,7 @@ read_recorder::read_recorder(const std::vector<store*>& behind, std::size_t usua
 
 read_recorder::~read_recorder() = default;
 
-/// Keeps the complete batch that begins at `begin`. Removes the batch again if it is recorded already, or if the limit
+/// Keeps the complete batch that begins at `begin`. Removes it if an equal batch is recorded already, or if the limit
 /// is exceeded.
 void read_recorder::keep(std::size_t begin, std::size_t answer, std::uint64_t number) {
   piece made{.begin = begin, .answer = answer, .end = bytes_.size(), .has_other = false};
@@ -82,8 +82,8 @@ void read_recorder::keep(std::size_t begin, std::size_t answer, std::uint64_t nu
   askings_.push_back({.number = number, .piece = at});
 }
 
-/// Returns all batches in the order in which they were asked. A batch whose answer never changed occurs once; other
-/// batches occur each time they were asked.
+/// Returns all batches in the order in which they were asked. A batch whose answer never changed is returned once;
+/// other batches are returned as often as they were asked.
 auto read_recorder::in_order() -> std::string {
   std::ranges::sort(askings_, {}, &asking::number);
   std::vector<bool> is_there(pieces_.size());

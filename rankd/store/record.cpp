@@ -1,4 +1,5 @@
-// rankd/store/record.cpp: the layout of a record: a header, a table with entries of fixed width, then the texts.
+// rankd/store/record.cpp: defines the layout of a record: a header, then a table with entries of fixed width, then the
+// texts.
 #include <rankd/store/record.hpp>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct header {
 };
 static_assert(std::is_trivially_copyable_v<header> && sizeof(header) == 16);
 
-/// Copies a value from a place that may be unaligned, because LMDB aligns values to two bytes only.
+/// Copies a value from an address that may be unaligned, because LMDB aligns values to two bytes only.
 template <typename T>
 auto load(const std::byte* place) noexcept -> T {
   T value;
@@ -39,7 +40,7 @@ void append(std::string& buffer, const T& value) {
 /// each member's position in bytewise order, and each score.
 constexpr std::uint64_t sorted_set_entry = 2 * sizeof(std::uint32_t) + sizeof(double);
 
-/// Returns the width of the entries in the table after the header; 0 for a kind that does not exist.
+/// Returns the width of the entries in the table after the header, or 0 for a kind that does not exist.
 constexpr auto entry_width(std::uint32_t kind) noexcept -> std::uint64_t {
   switch (static_cast<record_kind>(kind)) {
     case record_kind::hash: return 2 * sizeof(std::uint32_t);

@@ -18,7 +18,8 @@
 namespace rankd {
 namespace {
 
-/// The memory of a record without its key and its values: a map node with two strings and a list.
+/// The approximate memory of a record without its key and its values, which consists of a map node with two strings and
+/// a list.
 constexpr std::size_t record_overhead = 160;
 /// The maximum number of values of one key. A further value replaces the oldest one.
 constexpr std::size_t max_values = 16;
@@ -47,7 +48,7 @@ auto elements_of(std::span<const T> value) noexcept -> std::span<const T> {
   return value;
 }
 
-/// Calls `use` with each text of an element.
+/// Calls `use` with each of the texts that an element contains.
 template <typename Use>
 void for_texts(std::string_view& element, const Use& use) {
   use(element);
@@ -73,8 +74,8 @@ auto is_absent(std::span<const T> elements) -> bool {
   return elements.empty();
 }
 
-/// Elements, followed by their texts, in one block of memory. After a copy, only the pointers to the texts must be
-/// adjusted.
+/// Elements and their texts in one block of memory, the elements first. After the block is copied, only the pointers to
+/// the texts must be adjusted.
 struct block {
   std::unique_ptr<std::byte[]> bytes;
   std::uint32_t size = 0;
@@ -236,7 +237,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
   });
 }
 
-// The kinds of questions about a key
+// The kinds of questions about a key.
 
 auto record_cache::find_head(const store_question& question) -> head* {
   head_text_.clear();
@@ -249,9 +250,9 @@ auto record_cache::find_head(const store_question& question) -> head* {
   return &*heads_.try_emplace(head_text_, 0U).first;
 }
 
-// Functions that look up cached values
+// The functions below look up cached values.
 
-/// Returns the cached value of a key if it is recent enough. Drops it if it is too old.
+/// Returns the cached value of a key if it is recent enough. Drops the value if it is too old.
 auto record_cache::find_value(std::string_view key, const head* what, braid::time_point now) -> const value* {
   const auto found = records_.find(key);
   if (found == records_.end()) return nullptr;
@@ -346,7 +347,7 @@ void record_cache::add(record_lookup& to_lookup, std::span<const std::uint32_t> 
       to_lookup.answer);
 }
 
-// Functions that register running reads, and cache their answers
+// The functions below register running reads, and cache their answers.
 
 void record_cache::begin(record_read& read) {
   head* const what = find_head(read.question);
@@ -382,8 +383,8 @@ void record_cache::end(record_read& read, const store_answer* answer) noexcept {
   set_counts();
 }
 
-/// Caches the values of an answer whose keys have not changed since the read began. If memory for a value is lacking,
-/// the value is not cached.
+/// Caches the values of an answer whose keys have not changed since the read began. If the allocation for a value
+/// fails, the value is not cached.
 template <typename Question>
 void record_cache::keep_all(const record_read& read, const Question& question, const store_answer* answer) {
   auto* const what = static_cast<head*>(const_cast<void*>(read.head));
@@ -411,7 +412,7 @@ void record_cache::keep_all(const record_read& read, const Question& question, c
   });
 }
 
-/// Caches a value in place of an older one, unless it is larger than the whole cache.
+/// Caches a value in place of an older value, unless the new value is larger than the whole cache.
 void record_cache::keep(std::string_view key, value made) {
   if (record_overhead + key.size() + made.bytes() > options_.bytes) return;
   auto found = records_.find(key);
@@ -433,7 +434,7 @@ void record_cache::keep(std::string_view key, value made) {
   make_room(of);
 }
 
-// Functions that drop cached values
+// The functions below drop cached values.
 
 void record_cache::drop_value(record& of, std::size_t at) noexcept {
   bytes_ -= of.values[at].bytes();
@@ -448,7 +449,8 @@ void record_cache::drop(record& which) noexcept {
   records_.erase(records_.find(which.key));
 }
 
-/// Drops other records until the cache is within its limits. If this record alone exceeds the limits, drops it as well.
+/// Drops other records until the cache is within its limits. If this record alone exceeds the limits, drops this record
+/// as well.
 void record_cache::make_room(const record& but) noexcept {
   const auto fits = [this] { return bytes_ <= options_.bytes && records_.size() <= options_.entries; };
   while (!fits()) {

@@ -78,7 +78,7 @@ struct members {
     return nullptr;
   }
 
-  /// Returns the kinds whose head is present.
+  /// Returns the kinds of records whose head is present in the line.
   [[nodiscard]] auto kinds() const -> std::vector<std::size_t> {
     std::vector<std::size_t> out;
     for (std::size_t kind = 0; kind < heads.size(); ++kind)
@@ -87,7 +87,7 @@ struct members {
   }
 };
 
-/// Returns the key in a line, if it is a text; empty otherwise.
+/// Returns the key in a line if the key is a text, and an empty text otherwise.
 auto key_of(dom::object object) -> std::string_view {
   for (const dom::key_value_pair member : object)
     if ((member.key == delete_head ||
@@ -439,8 +439,8 @@ auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
   return scratch_.copied(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
-/// Refuses a line whose dump would be too long. A dump may be longer than the line: it escapes control characters, and
-/// quotes integers next to text.
+/// Refuses a line for which a dump would write a line that is too long. The dumped line may be longer, because a dump
+/// escapes control characters, and quotes integers next to text.
 void record_parser::machine::check_dump(std::string_view key, std::string_view pointer,
                                         std::span<const std::byte> bytes, std::size_t read) {
   constexpr std::size_t max_for_a_byte = 6;  // \u007f

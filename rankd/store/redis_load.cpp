@@ -1,4 +1,4 @@
-// rankd/store/redis_load.cpp: a first pass over the files that checks them, and a second pass that sends them.
+// rankd/store/redis_load.cpp: checks the files in a first pass, and sends their records in a second pass.
 #include <rankd/store/redis_load.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -46,10 +46,10 @@ class record_source {
   record_source(std::span<const fs::path> files, std::uint32_t file, line_position start, vector_lengths vectors = {})
       : files_(files), file_(file), line_(start), parser_(std::move(vectors)) {}
 
-  /// Returns the next record; nothing after the last file. May be called again after diagnostics about a line.
+  /// Returns the next record, or nothing after the last file. May be called again after diagnostics about a line.
   auto next() -> braid::checked<std::optional<parsed_record>>;
 
-  /// Returns the file that contains the position after the last record.
+  /// Returns the file that contains the position after the record that was returned last.
   [[nodiscard]] auto file() const noexcept -> std::uint32_t { return file_; }
   [[nodiscard]] auto line() const noexcept -> line_position { return line_; }
 
@@ -101,7 +101,7 @@ auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
   return std::nullopt;
 }
 
-/// Checks all files together, before anything is sent.
+/// Checks all files together. Called before any record is sent.
 class data_check {
  public:
   data_check(std::span<const fs::path> files, const redis_load_options& options)
@@ -181,7 +181,7 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
   return {};
 }
 
-/// Appends the command arguments for one element of a value. Arguments that are numbers refer to texts in `digits`.
+/// Appends the command arguments for one element of a value. Numeric arguments refer to texts in `digits`.
 void append_element(const record_view& view, std::size_t at, std::vector<std::string>& digits,
                     std::vector<std::string_view>& words) {
   switch (view.kind()) {
@@ -214,7 +214,7 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   }
 }
 
-/// Adds the command that deletes a key or its fields, as a line requests.
+/// Adds the command for a line that requests the deletion of a key or of its fields.
 void add_deletion(braid::redis_batch& batch, const parsed_record& record) {
   std::vector<std::string_view> words{record.fields.empty() ? "DEL" : "HDEL", record.key};
   words.insert(words.end(), record.fields.begin(), record.fields.end());
@@ -303,7 +303,7 @@ auto sender::failed(std::error_code error, const Redis& redis) const -> std::une
   return refused(detail::redis_failure_code(error), text.empty() ? error.message() : detail::server_message(text));
 }
 
-/// Continues after the position at which an interrupted load of the same files ended.
+/// If a load of the same files was interrupted, continues after the position that it has reached.
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
@@ -320,7 +320,7 @@ auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<vo
   co_return {};
 }
 
-/// Puts records into a batch until it is large enough. Returns false if there are no more.
+/// Adds records to a batch until the batch is large enough. Returns false if there are no more records.
 auto sender::fill(record_source& source) -> braid::checked<bool> {
   batch_.clear();
   if (!server_->is_cluster()) batch_.add("MULTI");

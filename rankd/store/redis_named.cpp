@@ -1,4 +1,5 @@
-// rankd/store/redis_named.cpp: builds commands for reads of named keys, and reads their replies in RESP2 and RESP3.
+// rankd/store/redis_named.cpp: builds commands for reads of given keys, and reads the replies to these commands in
+// RESP2 and RESP3.
 #include <rankd/store/detail/redis_named.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -82,8 +83,8 @@ void add_members(braid::redis_batch& batch, const named_read& read, std::size_t 
 
 using key_positions = std::vector<std::uint32_t>;
 
-/// Groups the keys of a read of strings: one command for each group. A group contains consecutive keys; in a cluster,
-/// keys of one slot.
+/// Divides the keys of a read of strings into groups, each of which is read by one command. A group contains
+/// consecutive keys or, in a cluster, keys of one slot.
 auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_positions> {
   key_positions order(read.keys.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
@@ -101,7 +102,7 @@ auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_p
   return out;
 }
 
-/// Reads a score in the form of RESP3 or RESP2.
+/// Reads a score in the format of RESP3 or RESP2.
 auto parse_score(const resp_value& value) -> std::optional<double> {
   if (value.type() == resp_type::real) return value.real();
   if (value.type() != resp_type::bulk_string) return std::nullopt;
@@ -181,8 +182,8 @@ class reply_reader {
     return out.first(used);
   }
 
-  /// Returns the members of a sorted set with their scores. RESP3 sends pairs; RESP2 sends members and scores
-  /// alternately.
+  /// Returns the members of a sorted set with their scores. A RESP3 reply contains pairs; a RESP2 reply contains
+  /// members and scores alternately.
   [[nodiscard]] auto list_pairs(std::span<const resp_value> items) const
       -> std::optional<std::span<const scored_value>> {
     const bool are_pairs = !items.empty() && items.front().has_items();

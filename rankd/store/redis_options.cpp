@@ -39,7 +39,7 @@ constexpr std::array schemes{
 };
 constexpr std::uint16_t usual_port = 6379;
 constexpr std::uint32_t max_databases = 1'000'000;
-/// The longest reply. It must have room for ten million ids, the maximum that a plan's source may request.
+/// The maximum length of a reply. It permits ten million ids, which is the maximum that a plan's source may request.
 constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
 /// Parses a whole text as a number of at most `max_count`.
@@ -48,11 +48,11 @@ auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<
   return value && *value <= max_count ? value : std::nullopt;
 }
 
-// Functions that read environment variables
+// The functions below read environment variables.
 
 enum class given : std::uint8_t { nothing, already };
 
-/// Adds login and database from the environment, unless they are given already.
+/// Adds the login and the number of the database from the environment, unless they are already given.
 auto add_environment(braid::redis_options& server, std::string_view endpoint_id, given login, given database)
     -> braid::checked<void> {
   if (login == given::nothing) {
@@ -73,7 +73,7 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
   return {};
 }
 
-// Functions that resolve addresses
+// The functions below resolve addresses.
 
 auto text_of(const addrinfo& found) -> std::string {
   const auto address = braid::socket_address::from_system(found.ai_addr, found.ai_addrlen);
@@ -97,7 +97,7 @@ auto find_address(const std::string& host) -> braid::checked<std::string> {
   return best;
 }
 
-// Functions that parse URLs
+// The functions below parse URLs.
 
 struct redis_url {
   const url_scheme* scheme = nullptr;
@@ -114,7 +114,7 @@ auto find_scheme(std::string_view url) noexcept -> const url_scheme* {
   return found == schemes.end() ? nullptr : found;
 }
 
-/// Returns a diagnostic about a URL. `message` must not contain the URL, because that may contain a password.
+/// Returns a diagnostic about a URL. `message` must not contain the URL, because a URL may contain a password.
 auto bad_url(const std::string& message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
                  "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs in "
@@ -185,7 +185,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
   return out;
 }
 
-// Functions for both endpoints and URLs
+// The functions below are used for both endpoints and URLs.
 
 /// Resolves the hosts of a server or cluster and stores their addresses. The first host, as it was written, becomes
 /// `server_name`.
@@ -206,7 +206,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
   return {};
 }
 
-/// Completes the address of a server by settings from the environment and, for TLS, by a context.
+/// Adds to the address of a server the settings from the environment and, for TLS, a TLS context.
 auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)

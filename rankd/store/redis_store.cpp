@@ -43,7 +43,7 @@ auto without_errors(std::span<const resp_value> replies) -> store_result<std::sp
   return replies;
 }
 
-/// Returns the elements of an aggregate reply; nothing if an element is not a text.
+/// Returns the elements of an aggregate reply, or nothing if an element is not a text.
 auto make_texts(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
   const std::span<const resp_value> items = reply.items();
   const auto is_text = [](const resp_value& each) { return each.type() == resp_type::bulk_string; };
@@ -59,7 +59,7 @@ auto list_fields(std::span<const resp_value> texts, braid::arena& arena) -> std:
   return out;
 }
 
-/// Returns the texts that are valid ids, as ids.
+/// Converts those texts that are valid ids to ids, and returns these.
 auto list_ids(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
@@ -115,7 +115,7 @@ struct id_commands<hash_read> {
   }
 };
 
-/// Requests at least one element, because a range cannot be empty.
+/// Requests at least one element, because a range in a Redis command cannot be empty.
 template <>
 struct id_commands<list_read> {
   list_read question;
@@ -147,7 +147,7 @@ struct id_commands<list_read> {
   }
 };
 
-/// Returns a task with an answer that needs no server.
+/// Returns a task whose answer is known without asking the server.
 auto answered(store_result<store_answer> answer) -> braid::task<store_result<store_answer>> { co_return answer; }
 
 }  // namespace
@@ -185,8 +185,8 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_a
   }
 }
 
-/// Returns the connections of a loop; null if the loop is stopping. Connections for second attempts report changes of
-/// keys to the tracker of the first connections.
+/// Returns the connections of a loop, or null if the loop is stopping. Connections for second attempts report changes
+/// of keys to the tracker of the first connections.
 auto redis_store::find_connections(braid::home& home, read_attempt attempt) -> connections {
   detail::per_loop<loop_connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
   if (const connections there = known.find(home).who; there != connections()) return there;
@@ -206,8 +206,8 @@ auto redis_store::report_changes(braid::home& home, braid::redis_tracker& to) ->
   return loops_.find(home).who != connections();
 }
 
-/// Returns the connections for an attempt. Opens the connections for second attempts together with the first ones, so
-/// that no second attempt waits for a connection.
+/// Returns the connections for an attempt. Opens the connections for second attempts together with those for first
+/// attempts, so that no second attempt waits for a connection.
 auto redis_store::connections_for(braid::home& home, read_hedge hedge) -> connections {
   const connections first = find_connections(home, read_attempt::first);
   if (hedge.after == braid::duration::zero()) return first;
@@ -215,8 +215,8 @@ auto redis_store::connections_for(braid::home& home, read_hedge hedge) -> connec
   return hedge.attempt == read_attempt::second ? second : first;
 }
 
-/// Returns the timeout of an attempt. The second attempt times out together with the first, so that hedging makes no
-/// read longer.
+/// Returns the timeout of an attempt. The second attempt times out together with the first attempt, so that hedging
+/// never makes a read longer.
 auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
   if (hedge.attempt == read_attempt::first) return braid::redis_pool::default_timeout;
   return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));

@@ -1,4 +1,4 @@
-// rankd/store/replayed_reads.cpp: parses recorded reads, and finds the answers to questions in them.
+// rankd/store/replayed_reads.cpp: parses recorded reads, and finds in them the answers to questions.
 #include <rankd/store/replayed_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
@@ -13,8 +13,8 @@ namespace {
 
 using detail::store_call;
 
-/// The category of replayed errors. The value of an error is the position of its batch plus one; 0 means that the batch
-/// was not recorded.
+/// The category of replayed errors. The value of an error is the index of the recorded batch plus one; 0 means that the
+/// batch was not recorded.
 class replay_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.replay"; }
@@ -210,7 +210,7 @@ class replayed_reads::client final : public store {
     return reads_->find(endpoint_, bytes);
   }
 
-  /// Returns the live store that answers unrecorded questions, and counts the question; null if there is no live store.
+  /// Counts an unrecorded question, and returns the live store that must answer it, or null if there is no live store.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
     store* const live = reads_->live_store(endpoint_);
     if (live != nullptr) ++reads_->live_batches_;
@@ -270,7 +270,8 @@ auto replayed_reads::read_all() -> bool {
   return in.is_sound();
 }
 
-/// Returns the first recorded batch with this question that was not used yet; the last one if all were used.
+/// Returns the first recorded batch with this question that was not used yet. If all were used, returns the last of
+/// these batches.
 auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> const batch* {
   batch* known = nullptr;
   for (batch& each : batches_) {

@@ -39,7 +39,8 @@ job_chunks chunks;
 constexpr std::size_t first_chunk = 1024;
 
 // Copies of questions and answers. The question is copied because it must outlive the task that asked first. The answer
-// is copied into the memory of each task that asked. So the memory of a node does not depend on which task came first.
+// is copied into the memory of each task that asked, so that the memory use of a node does not depend on which task
+// asked first.
 
 auto make_copy(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
   const auto out = memory.uninitialized<std::string_view>(texts.size());
@@ -139,8 +140,8 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Returns whether this read can serve an equal question of the same request. It can while it runs, and after it has
-  /// ended with an answer.
+  /// Returns whether this read can serve an equal question of the same request. It can do so while it is running, and
+  /// after it has ended with an answer.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;
@@ -148,7 +149,7 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   }
 };
 
-/// A task that waits for a read. When the last waiting task is stopped before the answer, the read is cancelled.
+/// A task that waits for a read. If all waiting tasks are stopped before the answer arrives, the read is cancelled.
 struct shared_reads::waiting {
   waiting(shared_reads& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;
@@ -253,8 +254,8 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   } else if (ended.has_exception()) {
     one->thrown = ended.exception();
   }
-  // without an answer, the read waits for the second attempt; if none is running, this failure is the result of the
-  // read
+  // Without an answer, the read waits for the second attempt. If no second attempt is running, this failure is the
+  // result of the read.
   if (!is_answer && one->is_second_under_way) co_return;
   owner.land(*one);
   if (one->second_inside != nullptr) one->second_inside->request_stop();
@@ -271,7 +272,8 @@ auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->inside != nullptr) one->inside->request_stop();
 }
 
-/// Runs the second attempt of a read. Its failure does not fail the read as long as the first attempt may answer.
+/// Runs the second attempt of a read. A failure of this attempt does not fail the read as long as the first attempt may
+/// still answer.
 auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
@@ -290,8 +292,8 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->is_over && !one->landed.is_set()) owner.land(*one);
 }
 
-/// Waits for the answer of a read. If there is no answer after `after`, calls `again`. This function sends the read a
-/// second time, or counts that the budget forbids it.
+/// Waits for the answer of a read. If there is no answer after the time `after`, calls `again`, which sends the read a
+/// second time or counts that the budget forbids that.
 template <typename Again>
 auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void> {
   auto landing = braid::with_timeout(after, until_landed(one));
@@ -313,7 +315,7 @@ struct request_reads::joined {
   bool is_new = false;
 };
 
-/// A layer that sends the questions of the request to one store.
+/// A layer through which the request sends its questions to one store.
 class request_reads::client final : public store_layer {
  public:
   client(request_reads& of, std::size_t endpoint, store& behind) noexcept
@@ -351,7 +353,7 @@ class request_reads::client final : public store_layer {
     if (!one->landed.is_set()) co_await one->landed;
   }
 
-  /// A running read that will return values missing in the cache.
+  /// A running read that will return values that the cache lacks.
   struct part {
     part(shared_reads& owner, std::shared_ptr<shared_reads::flight> of)
         : one(std::move(of)), counted(std::make_unique<shared_reads::waiting>(owner, *one)) {}
@@ -362,8 +364,8 @@ class request_reads::client final : public store_layer {
     std::vector<std::uint32_t> from;  // the same values in the answer of the read
   };
 
-  /// Uses cached values. Waits for missing values that other requests are reading already, and reads the remaining
-  /// keys.
+  /// Answers a question with cached values. Waits for missing values that other requests are already reading, and reads
+  /// the remaining keys.
   auto with_cache(store_question question, record_cache& cache, braid::arena& memory)
       -> braid::task<store_result<store_answer>> {
     braid::scope& around = co_await braid::this_scope();
@@ -410,8 +412,8 @@ class request_reads::client final : public store_layer {
     return out;
   }
 
-  /// Requests reports of changed keys from the store. Called before the first question, because the first question
-  /// opens the connections of the loop.
+  /// Asks the store to report changed keys. Called before the first question, because the first question opens the
+  /// connections of the loop.
   void ask_for_reports(braid::scope& around) {
     auto& kept = reads_->reads_->records_[endpoint_];
     if (kept.cache == nullptr || std::exchange(kept.has_asked, true) || !kept.cache->wants_tracking()) return;
@@ -477,7 +479,8 @@ request_reads::~request_reads() {
   for (client* const each : clients_) std::destroy_at(each);
 }
 
-/// Returns the read of an earlier equal question of this request; null if there is none, or if it failed.
+/// Returns the read that this request has started or joined for an earlier equal question. Returns null if there is no
+/// such read or if it has failed.
 auto request_reads::known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight> {
   const auto own = std::ranges::find_if(
       known_, [&asked](const auto& each) { return each.first == asked.hash && each.second->asked == asked; });

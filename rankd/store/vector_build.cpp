@@ -32,7 +32,7 @@ constexpr std::size_t sample_for_list = 128;
 constexpr std::size_t rounds = 8;
 constexpr std::size_t grain = 256;  // vectors that a worker takes at a time
 
-/// The centres of the lists, in the blocks that the kernels read.
+/// The centres of the lists, stored in the blocks that the kernels read.
 class centroids {
  public:
   centroids(std::uint32_t count, std::uint32_t dimensions)
@@ -49,7 +49,7 @@ class centroids {
     double distance = std::numeric_limits<double>::infinity();
   };
 
-  /// Returns the nearest centre; if several are equally near, the first.
+  /// Returns the nearest centre. If several centres are equally near, returns the first of them.
   [[nodiscard]] auto nearest_to(std::span<const float> vector) const -> place {
     const std::vector<double> query(vector.begin(), vector.end());
     const auto kernel = vector_kernels_here().squared_distance;
@@ -71,7 +71,7 @@ class centroids {
   std::vector<float> values_;
 };
 
-/// K-means: runs Lloyd's iterations over a sample, then assigns every vector to a list.
+/// Implements k-means: runs Lloyd's iterations over a sample, and then assigns every vector to a list.
 class clustering {
  public:
   clustering(const vector_table& table, const vector_lists& lists, const vector_progress& progress)
@@ -214,7 +214,7 @@ class file_maker {
 };
 
 /// Returns the rows in the order of their ids, so that the order of the input does not matter. If ids are strings, the
-/// numbers of the rows then are their positions.
+/// returned rows are numbered by their positions.
 auto sorted_by_id(vector_table table) -> vector_table {
   std::vector<std::size_t> order(table.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -237,7 +237,7 @@ auto sorted_by_id(vector_table table) -> vector_table {
   return out;
 }
 
-/// Returns the header of a file of these vectors, for the caller to complete.
+/// Returns the header of a file of these vectors. The caller must set the remaining fields.
 auto make_header(const vector_table& table) -> vector_header {
   vector_header header{.version = table.texts.empty() ? detail::version_of_numbers : detail::version_of_texts,
                        .dimensions = table.dimensions,
@@ -248,7 +248,7 @@ auto make_header(const vector_table& table) -> vector_header {
   return header;
 }
 
-/// Returns the number of slots that so many vectors of a list fill.
+/// Returns the number of slots that a list with this number of vectors occupies.
 auto slots_for(std::size_t vectors) -> std::uint64_t {
   return (vectors + vector_block - 1) / vector_block * vector_block;
 }

@@ -1,4 +1,5 @@
-// rankd/store/vector_claims.cpp: a lock on one byte of the lock file for each claimed version, and one for merging.
+// rankd/store/vector_claims.cpp: claims versions of a file by locks on bytes of a lock file: one byte for each claimed
+// version, and one byte for merging.
 #include <rankd/store/vector_claims.hpp>
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace rankd {
 namespace {
 
-// The locks belong to the open file, not to the process. So two objects in one process are like two processes.
+// The locks belong to the open file, not to the process. So two objects in one process exclude each other like two
+// processes.
 constexpr ::off_t merge_byte = ::off_t{1} << 60;  // behind the bytes of all versions
 
 /// Returns the byte that stands for a version: the first 60 bits of its digest.

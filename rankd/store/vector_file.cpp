@@ -67,7 +67,8 @@ auto make_checksum(vector_header header) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
-/// Returns whether the part of texts is large enough for one end for each id, and not too large for their texts.
+/// Returns whether the size of the text part is possible: it must be large enough for the table with the end of each
+/// text, and not larger than the maximum for these texts.
 auto has_room_for_texts(const vector_header& header) noexcept -> bool {
   return header.text_bytes >= header.count * sizeof(std::uint64_t) &&
          header.text_bytes <= header.count * detail::max_text_bytes;
@@ -192,8 +193,8 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
     texts_ = reinterpret_cast<const char*>(text_ends_.data() + text_ends_.size());
   }
 
-  // Checks the values too: another program may have written infinite values with matching checksums. `rankd vectors
-  // build` refuses such values.
+  // Checks the values as well, because another program may have written infinite values with matching checksums. `rankd
+  // vectors build` refuses such values.
   if (!are_finite(values) || !are_finite(centroids))
     return corrupt("the file contains a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
@@ -215,7 +216,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   return {};
 }
 
-/// Returns what is wrong with the lists and their ids; empty if they are right.
+/// Returns what is wrong with the lists and their ids, or an empty text if they are valid.
 auto vector_file::check_lists() const -> std::string {
   const vector_header header = read_header(bytes_);
   std::uint64_t slots = 0;
@@ -231,7 +232,8 @@ auto vector_file::check_lists() const -> std::string {
   return slots != header.slots || count != header.count ? "the lists do not match the header" : "";
 }
 
-/// Returns what is wrong with the texts of ids; empty if they are right. Requires that `check_lists` found no error.
+/// Returns what is wrong with the texts of ids, or an empty text if they are valid. Requires that `check_lists` found
+/// no error.
 auto vector_file::check_texts() const -> std::string {
   const vector_header header = read_header(bytes_);
   if (!header.has_texts()) return "";
@@ -257,7 +259,7 @@ auto vector_file::check_texts() const -> std::string {
   return "";
 }
 
-/// Returns what is wrong with the links of the graph; empty if they are right, or if there is no graph.
+/// Returns what is wrong with the links of the graph, or an empty text if they are valid or there is no graph.
 auto vector_file::check_links() const -> std::string {
   if (!has_rows()) return "";
   const detail::graph_layers layers(size(), graph()->m);
@@ -273,8 +275,8 @@ auto vector_file::check_links() const -> std::string {
   return "";
 }
 
-/// Orders the slots of a file by their ids if they do not have this order: if it has several lists or a graph. Returns
-/// what is wrong with the ids; empty if they are right.
+/// Sorts the slots of a file by their ids, unless the file stores them in this order. Files with several lists or a
+/// graph do not. Returns what is wrong with the ids, or an empty text if they are valid.
 auto vector_file::order_slots() -> std::string {
   if (lists_.size() < 2 && !has_rows()) return "";
   for (const list_entry& list : lists_)

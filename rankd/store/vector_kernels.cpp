@@ -1,4 +1,5 @@
-// rankd/store/vector_kernels.cpp: the kernels, written once and compiled for each set of instructions by Highway.
+// rankd/store/vector_kernels.cpp: contains the kernels, which are written once and compiled by Highway for each
+// instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rankd/store/vector_kernels.cpp"
 #include <hwy/foreach_target.h>  // before highway.h: compiles this file again for each further set of instructions
@@ -7,10 +8,10 @@
 
 #include <hwy/highway.h>
 
-// The code below has no lambdas, and its loops call no function of other headers, because those would be compiled for
-// the lowest instruction set. The file is compiled with -ffp-contract=off, so differences are rounded before they are
-// squared, and squares before they are added. Products of float32 are exact in float64, so a fused step gives the same
-// bits.
+// The code below has no lambdas, and its loops call no function of other headers, because those functions would be
+// compiled for the lowest instruction set. The file is compiled with -ffp-contract=off, so differences are rounded
+// before they are squared, and squares before they are added. Products of float32 are exact in float64, so a fused step
+// gives the same bits.
 HWY_BEFORE_NAMESPACE();
 namespace rankd::HWY_NAMESPACE {
 
@@ -33,7 +34,7 @@ struct squared_difference {
   }
 };
 
-/// Computes four registers of sums at a time, so that a step need not wait for the result of the step before it.
+/// Computes four registers of sums at a time, so that an addition need not wait for the result of the previous one.
 template <typename Step>
 HWY_INLINE void four_sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const lanes_of_doubles d;
@@ -96,7 +97,7 @@ void interleave(const float* const* rows, std::size_t count, std::size_t dimensi
   for (std::size_t row = 0; row < count; ++row) interleave_one(rows[row], 0, dimensions, block + row);
 }
 #else
-/// Transposes four numbers of four vectors at a time. If fewer than four vectors are left, the last one is repeated.
+/// Transposes four numbers of four vectors at a time. If fewer than four vectors are left, the last vector is repeated.
 void interleave(const float* const* rows, std::size_t count, std::size_t dimensions, float* block) {
   const hn::CappedTag<float, 4> d;
   const hn::RepartitionToWide<decltype(d)> pairs;

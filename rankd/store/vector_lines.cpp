@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 3> members{"id", "vector", "delete"};
 constexpr std::size_t delete_member = 2;
 
-/// The lines that a reader accepts.
+/// Says which lines a reader accepts.
 enum class line_kinds : std::uint8_t { vectors, changes };
 
 /// Reads one file after the other, line by line.
@@ -45,7 +45,8 @@ class vector_reader {
     if (dimensions != 0) length_reason_.clear();
   }
 
-  /// Creates a reader of changes to a file. A vector of other dimensions, or an id of another type, is refused.
+  /// Creates a reader of changes to a file. The reader refuses a vector with other dimensions than the file, and an id
+  /// of another type.
   vector_reader(const vector_file& base, const vector_progress& progress) : vector_reader(base.dimensions(), progress) {
     kinds_ = line_kinds::changes;
     length_reason_ = ", as in the file that is changed";
@@ -135,7 +136,7 @@ class vector_reader {
     if (id && is_read && problems_.size() == before) add(*id);
   }
 
-  /// Returns the members that a line may have.
+  /// Returns the names of the members that a line may have.
   [[nodiscard]] auto known() const -> std::span<const std::string_view> {
     return std::span(members).first(kinds_ == line_kinds::changes ? members.size() : delete_member);
   }
@@ -201,7 +202,7 @@ class vector_reader {
     return false;
   }
 
-  /// Returns whether no line before has this id. Reports the id otherwise.
+  /// Returns whether no earlier line has this id. If an earlier line has it, reports an error.
   auto is_new(const row_id& id, std::string_view pointer) -> bool {
     const auto file = static_cast<std::uint32_t>(files_.size() - 1);
     const auto [place, is_new] = lines_.emplace(id, line_place{.file = file, .number = number_});

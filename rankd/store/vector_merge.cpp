@@ -1,4 +1,4 @@
-// rankd/store/vector_merge.cpp: compares a list of changes with a file, and makes the file that has the changes.
+// rankd/store/vector_merge.cpp: compares a list of changes with a file, and creates a file that contains the changes.
 #include <rankd/store/vector_merge.hpp>
 
 #include <rankd/plan/key_template.hpp>
@@ -17,8 +17,8 @@
 namespace rankd {
 namespace {
 
-/// Returns the id of a member; nothing if it is no id of this type. An integer must be written without zeros before it,
-/// so that each id has one member.
+/// Parses a member of the set as an id of this type. Returns nothing if the member is not such an id. An integer must
+/// be written without leading zeros, so that each id has only one member.
 auto parse_member(std::string_view member, value_type type) -> std::optional<row_id> {
   if (type == value_type::string) return is_text_id(member) ? std::optional<row_id>(std::string(member)) : std::nullopt;
   const auto number = braid::detail::number_in<std::int64_t>(member);
@@ -26,7 +26,7 @@ auto parse_member(std::string_view member, value_type type) -> std::optional<row
   return *number;
 }
 
-/// Returns the key of the hash of an id.
+/// Returns the key of the hash that contains the vector of this id.
 auto key_of(const vector_changes_policy& list, std::string_view member) -> std::string {
   constexpr std::string_view hole = "{id}";
   const std::size_t at = list.key.find(hole);
@@ -35,7 +35,7 @@ auto key_of(const vector_changes_policy& list, std::string_view member) -> std::
   return out + list.key.substr(at + hole.size());
 }
 
-/// Returns the set of ids; nothing if the key does not exist.
+/// Returns the set of ids, or nothing if the key does not exist.
 auto find_set(const embedded_store::snapshot& in, const vector_changes_policy& list)
     -> braid::result<std::optional<record_view>> {
   auto found = in.find(list.set);

@@ -1,5 +1,5 @@
-// rankd/store/vector_search.cpp: searches a file of vectors: its blocks with a heap of the nearest vectors, or its
-// graph.
+// rankd/store/vector_search.cpp: searches a file of vectors, either block by block with a heap of the nearest vectors,
+// or through the file's graph.
 #include <rankd/store/vector_file.hpp>
 
 #include <rankd/registry/vector_bytes.hpp>
@@ -24,7 +24,7 @@ auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
-/// A heap of the nearest vectors so far, with the farthest of them on top.
+/// A heap of the nearest vectors that were found so far. The farthest of these vectors is on top.
 class nearest_heap {
  public:
   explicit nearest_heap(std::size_t count) : count_(count) {}
@@ -48,7 +48,7 @@ class nearest_heap {
   std::vector<neighbour> neighbours_;
 };
 
-/// The query in the form that the kernels read.
+/// The query of a search, in the form that the kernels read.
 struct prepared_query {
   std::vector<double> numbers;
   double square = 0;  ///< its dot product with itself
@@ -93,7 +93,7 @@ void score_vectors(std::string_view query, std::span<const std::string_view> vec
   }
 }
 
-/// Scores some vectors of a file whose vectors are stored one after the other.
+/// Scores some vectors of a file that stores its vectors one after the other.
 class vector_file::row_scorer {
  public:
   row_scorer(const vector_file& file, const prepared_query& query, vector_metric metric)
@@ -113,7 +113,7 @@ class vector_file::row_scorer {
   detail::row_block block_;
 };
 
-/// The query of a search of the graph.
+/// The query of a search through the graph.
 class vector_file::graph_query {
  public:
   graph_query(const vector_file& file, const prepared_query& query, const nearest_options& options)
@@ -203,8 +203,8 @@ class vector_file::search {
     return chosen;
   }
 
-  /// Keeps the nearest lists until they contain as many allowed vectors as the lists of a search without a filter
-  /// contain on average. Keeps all lists with allowed vectors if there are not more.
+  /// Keeps only the nearest lists that together contain as many allowed vectors as a search without a filter compares
+  /// on average. If all lists together contain fewer allowed vectors, keeps all lists.
   void leave_out_needless(std::vector<neighbour>& lists) {
     std::ranges::sort(lists, is_nearer);
     const std::uint64_t wanted = std::min(options_.allowed->size(), file_.size() * options_.lists / file_.lists());
@@ -241,7 +241,7 @@ class vector_file::search {
     }
   }
 
-  /// Does what `look_through` does in a file whose vectors are stored one after the other.
+  /// Does the same as `look_through`, for a file that stores its vectors one after the other.
   void look_through_rows(const piece& where, nearest_heap& heap) const {
     row_scorer rows(file_, query_, options_.metric);
     std::array<std::uint32_t, vector_block> slots{};
@@ -269,7 +269,7 @@ class vector_file::search {
   std::uint64_t looked_at_ = 0;
 };
 
-/// Searches the graph. Finds fewer vectors than there are if its nodes are not all connected.
+/// Searches the graph. If not all nodes of the graph are connected, may find fewer vectors than requested.
 auto vector_file::search_graph(std::string_view vector, const nearest_options& options) const -> nearest_found {
   const vector_graph settings = *graph();
   const prepared_query prepared(vector);
@@ -286,8 +286,9 @@ auto vector_file::search_graph(std::string_view vector, const nearest_options& o
   return out;
 }
 
-/// Returns whether a search of the graph probably compares fewer vectors than an exact search of the allowed vectors.
-/// It compares about `m` vectors around each vector that it finds, and around each refused vector on its way.
+/// Returns whether a search through the graph probably compares fewer vectors than an exact search of the allowed
+/// vectors. The graph search compares about `m` vectors around each vector that it finds, and around each vector on its
+/// way that the filter refuses.
 auto vector_file::is_graph_faster(const nearest_options& options) const noexcept -> bool {
   const auto settings = graph();
   if (!settings || options.ef_search == 0) return false;
