@@ -133,7 +133,7 @@ void journal::add_write(word what, const disk_change& head, const std::string& d
   place->writes.push_back(std::move(made));
 }
 
-/// Makes changes durable: those of one file, of the names in one folder, or all.
+/// Makes changes durable: the changes of one file, the changes of the names in one folder, or all changes.
 void journal::sync(const disk_change& head) {
   const std::uint64_t last = before_process_ + head.changes;
   const file_id wanted(head.device, head.inode);

@@ -423,7 +423,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   }
   if (!takes_cached(*target.plan, request, options_)) target.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  // If the deadline of the caller's scope is earlier than that of the request, it counts as the request's own deadline.
+  // If the caller's scope has an earlier deadline than the request, that deadline counts as the request's own deadline.
   if (around.deadline() < own) request.deadline_from = deadline_source::request;
   const node_timing timing =
       target.part == nullptr ? choose_timing(request) : node_timing::off;  // a part is not a request

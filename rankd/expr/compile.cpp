@@ -90,8 +90,7 @@ class form_finder {
     }
   }
 
-  /// Returns the form in which a node that chooses between alternatives needs these alternatives: its own form, or
-  /// `floating` if only the presence of a result matters.
+  /// Returns the form that a choosing node needs from its alternatives: its own, or `floating` for a presence test.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
@@ -515,8 +514,7 @@ auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
   return place;
 }
 
-/// Returns where a value is stored: in a cell if the value is the same for all rows, otherwise in a register of the
-/// type that the parent needs.
+/// Returns a cell if the value is the same for all rows, or else a register of the type that the parent needs.
 auto writer::new_slot(std::size_t index) -> value_slot {
   if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
   return {.index = registers(index).take(), .uniform = false};

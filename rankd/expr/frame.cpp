@@ -38,8 +38,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Returns which of two operands has a single value for all rows. If both have one, returns `each_each`, because
-/// computing one row is then enough.
+/// Returns which of two operands has one value for all rows, or `each_each` if both do, because one row is then enough.
 template <typename T>
 auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
@@ -187,8 +186,7 @@ void frame::run(const load_key<T>& code) {
       source->values);
 }
 
-/// Makes a register point to the current block's values of a column. If rows are reordered or types differ, copies the
-/// values instead.
+/// Makes a register point to a column's values in the current block. Copies them if rows are reordered or types differ.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
   vector_slot<T>& to = find_bank<T>().at(out);
@@ -217,8 +215,7 @@ void frame::show_null(value_slot out) {
   find_bank<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
 }
 
-/// Makes a slot point to the values that were computed into the slot's own memory. If a cell is null, it is null for
-/// any number of rows.
+/// Makes a slot point to the values in its own memory. A cell that is null counts as null for any number of rows.
 template <typename T>
 void frame::show_result(value_slot out, const std::uint64_t* valid) {
   if (out.uniform && valid != nullptr) valid = test_bit(valid, 0) ? nullptr : no_bits.data();
@@ -265,8 +262,7 @@ void frame::calculate(const compute& code, double* out) {
   kernels_->clamps[singles](out, a.values, b.values, c.values, block_.rows);
 }
 
-/// Returns one bit for each row, which says whether all operands are valid in this row. Returns null if the operands
-/// are valid in all rows.
+/// Returns a bitmap of the rows in which all operands are valid, or null if they are valid in all rows.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
@@ -280,8 +276,7 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Returns one bit for each row, which says whether the value is valid and finite. Writes the bits to `own` if a value
-/// is not finite.
+/// Returns a bitmap of the rows with a valid and finite value. Writes it to `own` if some value is not finite.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, block_.rows)) return valid;
@@ -292,8 +287,7 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   return own;
 }
 
-/// Writes one bit for each row to `own`, which says whether both operands are valid in this row, and returns `own`.
-/// Returns null if both operands are valid in all rows.
+/// Returns a bitmap of the rows in which both operands are valid, stored in `own`, or null if all rows are valid.
 template <typename T>
 auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
     -> const std::uint64_t* {
@@ -354,8 +348,7 @@ void frame::run(const join_texts& code) {
   show_result<std::string_view>(code.out, valid);
 }
 
-/// Computes the length of each row's result, and marks the results that fit. Returns the total length of the results
-/// that fit.
+/// Computes the lengths of the rows' results, and marks the results that fit. Returns the total length of these.
 auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
   std::fill_n(fits, words(), all_bits(true));
   std::ranges::fill(lengths, std::size_t{0});

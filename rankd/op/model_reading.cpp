@@ -20,7 +20,7 @@ auto is_made_up(std::string_view name) -> bool {
          std::ranges::all_of(name.substr(prefix.size()), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Returns whether none of the features that the model uses has a name.
+/// Returns whether all features that the model uses have generated or empty names.
 auto are_unnamed(const trained_model& made, const std::vector<bool>& used, const registries& declared) -> bool {
   for (std::size_t at = 0; at < used.size(); ++at)
     if (used[at] && (!is_made_up(made.features[at]) || declared.find_key(made.features[at]) != nullptr)) return false;

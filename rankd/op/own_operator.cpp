@@ -182,7 +182,7 @@ struct own_params {
   }
 
   /// Sets the remaining members of `with` to the data of the node, and calls the library. Returns the error of the
-  /// call, if any.
+  /// call, or no error if it succeeds.
   [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
                             node_context& context) const -> std::optional<op_error> {
     std::vector<rankd_column> columns;

@@ -131,7 +131,7 @@ auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
 }
 
 void shard::renew(shard_credentials next) {
-  // If the loop accepts no posts, it has stopped already, so there is nothing to do.
+  // The result is ignored: a loop that accepts no posts has stopped already, so there is nothing to do.
   static_cast<void>(braid::post(*context_.loop, [this, next = std::move(next)]() mutable {
     context_.tokens = std::move(next.tokens);
     if (context_.server && next.tls) context_.server->replace_tls(std::move(*next.tls));

@@ -1,4 +1,4 @@
-// rankd/store/answer_tensors.cpp: takes the scores of a call from the tensors of an answer.
+// rankd/store/answer_tensors.cpp: copies the scores of a call from the tensors of an answer.
 #include <rankd/store/detail/answer_tensors.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -11,8 +11,8 @@
 namespace rankd::detail {
 namespace {
 
-/// Returns the number of scores that a tensor has for each row, from its shape; nothing if the shape does not fit the
-/// number of rows.
+/// Returns the number of scores that a tensor has for each row according to its shape, or nothing if the shape does not
+/// fit the number of rows.
 auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional<std::size_t> {
   constexpr std::uint64_t most = std::uint64_t{1} << 31U;
   if (!tensor.has_shape || tensor.shape.empty() || tensor.shape.size() > max_dimensions) return std::nullopt;
@@ -26,7 +26,7 @@ auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional
   return static_cast<std::size_t>(width);
 }
 
-/// The columns of a tensor that contain the requested scores.
+/// The requested columns of a tensor.
 struct tensor_columns {
   std::size_t first = 0;                   ///< the score in its first chosen column
   std::size_t count = 1;                   ///< of scores
@@ -34,7 +34,7 @@ struct tensor_columns {
 };
 
 /// Returns true for a tensor of integers or texts, because it contains class labels. To use integers as scores, a call
-/// names their column.
+/// must name their column.
 auto has_labels(const tensor_in_answer& tensor) -> bool {
   const std::string_view type = tensor.datatype;
   return type.starts_with("INT") || type.starts_with("UINT") || type == "BYTES";
@@ -75,13 +75,13 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_ran
   return {};
 }
 
-/// The name of a tensor, with a column in brackets after it: `probabilities[1]`.
+/// The name of a tensor, followed by a column in brackets, such as `probabilities[1]`.
 struct named_column {
   std::string_view name;
   std::optional<std::size_t> column = {};
 };
 
-/// Returns the text between the brackets at the end of a name; nothing if the name does not end in brackets.
+/// Returns the text between the brackets at the end of a name, or nothing if the name does not end in brackets.
 auto bracketed(std::string_view text) -> std::optional<std::string_view> {
   const std::size_t open = text.rfind('[');
   if (open == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
@@ -96,7 +96,7 @@ auto column_in(std::string_view text) -> named_column {
   return {text.substr(0, text.size() - digits->size() - 2), column};
 }
 
-/// Returns whether a call requests a column of a tensor by its position.
+/// Returns whether a call requests a column of a tensor by the index of the column.
 auto has_columns(const model_call& call) -> bool {
   return std::ranges::any_of(call.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
 }

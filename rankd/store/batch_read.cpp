@@ -1,4 +1,4 @@
-// rankd/store/batch_read.cpp: copies the values of keys.
+// rankd/store/batch_read.cpp: copies the values of the keys that a batch reads from an embedded store.
 #include <rankd/store/batch_read.hpp>
 
 #include <rankd/store/detail/key_speller.hpp>
@@ -11,8 +11,8 @@
 namespace rankd {
 namespace {
 
-/// Returns the record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot
-/// hold an empty record.
+/// Returns the record of a key, or nothing. An empty record of any kind counts as absent, because other stores cannot
+/// contain empty records.
 auto find_filled(const embedded_store::snapshot& snapshot, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = snapshot.find(key);
@@ -22,7 +22,7 @@ auto find_filled(const embedded_store::snapshot& snapshot, std::string_view key)
 
 auto is_list(record_kind kind) -> bool { return kind == record_kind::id_list || kind == record_kind::text_list; }
 
-/// Returns the hash that a key holds, or nothing; a list is an error.
+/// Returns the hash under a key, or nothing if there is no record. Another kind of record, such as a list, is an error.
 auto find_hash(const embedded_store::snapshot& snapshot, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = find_filled(snapshot, key);

@@ -237,7 +237,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
   });
 }
 
-// The kinds of questions about a key.
+// The functions below manage the heads, which identify the kinds of questions about a key.
 
 auto record_cache::find_head(const store_question& question) -> head* {
   head_text_.clear();

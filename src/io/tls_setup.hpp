@@ -18,7 +18,7 @@ class tls_engine;
 
 enum class tls_side : std::uint8_t { client, server };
 
-/// The settings of a TLS context. They do not change after construction; only the cached sessions do.
+/// The settings of a TLS context. The settings do not change after construction; only the cached sessions change.
 class BRAID_API tls_setup {
  public:
   tls_setup(const tls_setup&) = delete;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 
-/// Creates the TLS context of a client whose options contain none.
+/// Creates a TLS context for a client whose options contain no context.
 /// Blocks: to read the system's certificate authorities.
 struct usual_context {
   executor* handshakes;  // certificate folders are read when a certificate is verified

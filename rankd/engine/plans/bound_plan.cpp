@@ -137,7 +137,7 @@ auto make_digests(std::vector<std::string> names, model_folder* models) -> std::
   return out;
 }
 
-/// Returns the libraries whose operators the nodes use, each once, sorted by name.
+/// Returns the libraries whose operators the nodes use, sorted by name and without duplicates.
 auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   std::vector<operator_digest> out;
   for (const plan_node& node : loaded.nodes)

@@ -127,9 +127,9 @@ auto embedded_counters::start() -> braid::checked<void> {
   return {};
 }
 
-/// Reads the snapshot. Returns an empty text if the snapshot was read, or if there is none yet. Otherwise, returns why
-/// the snapshot cannot be used. Fails if the file cannot be read, because the file may contain a valid snapshot,
-/// without which the counters must not be restored.
+/// Reads the snapshot. Returns an empty text if the snapshot was read or does not exist yet. Otherwise, returns why the
+/// snapshot cannot be used. Fails if the file cannot be read, because the file may contain a valid snapshot, without
+/// which the counters must not be restored.
 auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;
