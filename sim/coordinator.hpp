@@ -33,8 +33,8 @@ struct machine_plan {
   bool must_end = false;  ///< the world fails if the program still runs at its end
 };
 
-/// A disk fault of a machine. It concerns the files whose paths match a pattern of fnmatch. The paths are relative to
-/// the folder of the disk.
+/// A disk fault of a machine. The fault concerns the files whose paths match a pattern of fnmatch. The paths are
+/// relative to the folder of the disk.
 struct disk_failure {
   disk_fault fault = disk_fault::none;  ///< none ends all faults of the disk
   std::string paths = "*";
@@ -51,7 +51,7 @@ struct grant {
 
 class coordinator final : private link_owner {
  public:
-  /// Constructs a world without machines. `options` apply to every machine; the program in them is ignored.
+  /// Constructs a world without machines. `options` apply to every machine; the program that they name is ignored.
   coordinator(const run_options& options, output where);
   coordinator(const coordinator&) = delete;
   auto operator=(const coordinator&) -> coordinator& = delete;
@@ -62,7 +62,8 @@ class coordinator final : private link_owner {
   [[nodiscard]] auto find(const std::string& name) const -> std::optional<machine_number>;
   [[nodiscard]] auto machine_count() const -> std::size_t { return machines_.size(); }
 
-  /// Calls a function at the given time after the start of the world. Calls it at once if this time has passed.
+  /// Calls a function at the given time after the start of the world. Calls the function at once if this time has
+  /// passed.
   void at(std::int64_t time_ns, std::function<void()> action);
   void cut(machine_number from, machine_number to);
   void heal(machine_number from, machine_number to);

@@ -66,7 +66,7 @@ constexpr auto writes(std::string_view mode) -> bool { return mode.find_first_of
 auto write_to_disk(int descriptor, std::span<const iovec> parts, std::int64_t offset) -> ssize_t;
 /// Sets the size of a file of the disk.
 auto resize_on_disk(int descriptor, std::int64_t size) -> int;
-/// Makes a file or a folder durable. Returns false if it is not on the disk.
+/// Makes a file or a folder durable. Returns false if the file or folder is not on the disk.
 auto sync_on_disk(int descriptor, int& status) -> bool;
 /// Reports a change of the names in folders.
 void report_names(word what, disk_change change, std::span<const int> files, std::string_view name,

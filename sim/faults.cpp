@@ -1,5 +1,5 @@
-// sim/faults.cpp: draws the faults of a world from its seed, removes those that a failure does not need, and writes
-// worlds as TOML.
+// sim/faults.cpp: draws the faults of a world from its seed, removes the faults that a failure does not need, and
+// writes worlds as TOML.
 #include <sim/faults.hpp>
 
 #include <algorithm>
@@ -148,8 +148,8 @@ auto remove_events(world_plan& plan, const run_options& options, const check_of_
   return is_smaller;
 }
 
-/// Finds a smaller budget for one kind of packet faults, such that the world still fails with this budget, but not if
-/// the budget is smaller by one. With a smaller budget, the first faults of the kind stay the same.
+/// Finds a smaller budget for one kind of packet faults, such that the world still fails with this budget but not with
+/// a budget that is smaller by one. If the budget of a kind is reduced, the first faults of this kind stay the same.
 auto lower_budget(const world_plan& plan, run_options& options, std::uint32_t& budget, const check_of_world& fails)
     -> bool {
   const std::uint32_t before = budget;

@@ -12,7 +12,8 @@
 namespace sim {
 namespace {
 
-/// A file that loses its name. The coordinator needs its content to restore it after a crash.
+/// A file that loses its name. The coordinator needs the content of the file, in order to restore the file after a
+/// crash.
 class lost_file {
  public:
   explicit lost_file(const folder_entry& place) {

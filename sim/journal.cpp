@@ -171,7 +171,7 @@ void journal::repeat(const write& change, int file) {
     write_all(file, change.after, change.offset);
 }
 
-/// Applies a part of a write again: the seed decides for each sector whether it is kept or dropped.
+/// Applies a part of a write again: the seed decides for each sector whether the sector is kept or dropped.
 void journal::tear(const write& change, int file, chances& seed) {
   const std::uint64_t end = change.offset + change.after.size();
   const bool has_new_size = seed.below(2) == 0;
@@ -214,7 +214,7 @@ void journal::take_back(const renaming& change) {
 
 void journal::lose_power(chances& seed) {
   for (written_file& each : files_) lose_writes(each, seed);
-  // A file system writes changes of names in their order, so all changes after one point are lost.
+  // A file system writes changes of names in their order, so all changes after some point are lost.
   const std::uint64_t fate = seed.below(3);
   const std::uint64_t kept = fate == 0 ? 0 : fate == 1 ? names_.size() : seed.below(names_.size() + 1);
   for (std::size_t at = names_.size(); at-- > kept;) take_back(names_[at]);

@@ -1,5 +1,5 @@
 // sim/journal.hpp: stores the changes of a machine's disk that are not durable yet. A crash of the machine undoes some
-// of them.
+// of these changes.
 #pragma once
 
 #include <sim/links.hpp>
@@ -32,7 +32,7 @@ class journal {
  public:
   /// Begins to count the changes of a new process.
   void begin_process() { before_process_ = total_; }
-  /// Adds a change that the process has reported, with the descriptors of its files.
+  /// Adds a change that the process has reported, with the descriptors of the changed files.
   void add(const packet& change, std::vector<int> files);
   /// Simulates a loss of power. The seed decides for each change that is not durable whether it is kept, dropped or
   /// torn. Everything that is left is durable.

@@ -1,6 +1,6 @@
-// sim/links.cpp: sends packets between machines. The packets of a connection stay in order. If the link is cut, they
-// are held back until the link is no longer cut. Datagrams and the first packets of connections are lost if the link is
-// cut.
+// sim/links.cpp: sends packets between machines. The packets of a connection stay in order. If the link is cut, the
+// packets are held back until the link is no longer cut. Datagrams and the first packets of connections are lost if the
+// link is cut.
 #include <sim/links.hpp>
 
 #include <algorithm>
@@ -64,8 +64,8 @@ auto links::latency() -> std::int64_t {
   return static_cast<std::int64_t>(wanted_.min_latency_ns + chances_.below(span));
 }
 
-/// Returns the time at which a packet arrives: after the packets that the link carries now, the time for its own bytes,
-/// and the latency.
+/// Returns the time at which a packet arrives. The packet is sent after the packets that the link carries now; then the
+/// time for its own bytes and the latency are added.
 auto links::travel(machine_number from, machine_number to, const packet& sent) -> std::int64_t {
   if (wanted_.bandwidth == 0 || from == to) return owner_.now() + latency();
   const double seconds = static_cast<double>(sent.data.size()) / static_cast<double>(wanted_.bandwidth);
@@ -160,7 +160,7 @@ void links::route_stream(std::uint64_t number, std::size_t side, packet sent) {
   transmit(number, side, std::move(sent));
 }
 
-/// Sends a packet of a connection after the earlier packets, or holds it back if the link is cut.
+/// Sends a packet of a connection after the earlier packets, or holds the packet back if the link is cut.
 void links::transmit(std::uint64_t number, std::size_t side, packet sent) {
   connection& of = connections_.at(number);
   direction& sender = of.sides[side];

@@ -66,7 +66,8 @@ class links {
   void end_process(machine_number machine);
   /// Resets the connections of a process that was killed.
   void reset_process(machine_number machine);
-  /// Drops the connections of a machine that has lost its power, without a notice to their other sides.
+  /// Drops the connections of a machine that has lost its power, without notifying the other sides of these
+  /// connections.
   void lose_machine(machine_number machine);
   /// Called when a machine has power again. From then on, the machine answers packets of its old connections with
   /// resets.

@@ -1,5 +1,5 @@
-// sim/machine.hpp: declares the functions of a simulated process that is a machine of a world. They pass the world's
-// token on, and exchange packets with other machines.
+// sim/machine.hpp: declares the functions of a simulated process that is a machine of a world. These functions pass the
+// world's token on, and exchange packets with other machines.
 #pragma once
 
 #include <sim/network.hpp>
@@ -13,8 +13,8 @@ namespace sim {
 /// Returns true if the process is a machine of a world, which has a coordinator.
 inline auto in_world() -> bool { return page->wanted.is_machine != 0; }
 
-/// Returns true if the token must be returned to the coordinator. It must be returned if the machine has used up the
-/// turns of its grant, an event outside of the machine is due, or a packet was sent.
+/// Returns true if the token must be returned to the coordinator, because the machine has used up the turns of its
+/// grant, an event outside of the machine is due, or a packet was sent.
 auto is_turn_over() -> bool;
 /// Counts one turn, which is a choice of the next thread to run.
 void count_turn();

@@ -41,7 +41,7 @@ struct machine_seat {
 inline constexpr int not_simulated_status = -1;
 
 /// A process that runs under the simulator. The memory that the process shares with braid-sim exists as long as this
-/// object.
+/// object does.
 class process {
  public:
   process(const run_options& options, std::uint64_t seed, output output, const machine_seat* seat = nullptr);

@@ -98,9 +98,9 @@ void print_thread(const thread& shown) {
   if (count > 0) print_stack(std::span(shown.frames).first(static_cast<std::size_t>(count)));
 }
 
-/// Each frame is a return address, and belongs to the call before that address. One frame is different: where a signal
-/// interrupted the thread, the frame is the address of the next instruction, which may be the first instruction of its
-/// function. That address is stored plus one byte, so that it looks like a return address.
+/// Each frame is a return address, and belongs to the call before that address. One frame is different: if a signal
+/// interrupted the thread, the frame at that point is the address of the next instruction, which may be the first
+/// instruction of its function. That address is stored plus one byte, so that it looks like a return address.
 void keep_stack(thread& shown) {
   const int count = ::backtrace(shown.frames.data(), max_frames);
   const auto frames = std::span(shown.frames).first(static_cast<std::size_t>(count));

@@ -22,7 +22,7 @@ struct process_log {
 
 enum class direction : std::uint8_t { sent, received };
 
-/// An event outside of the programs. If it is a packet, the machine sends or receives it.
+/// An event outside of the programs. If the event is about a packet, `machine` sends or receives the packet.
 struct world_note {
   std::int64_t time_ns = 0;
   std::optional<machine_number> machine;  ///< or the whole world
@@ -39,8 +39,8 @@ class run_log {
   /// Adds the switches of a process that has ended.
   void add(const process& ended, machine_number machine);
   void note(std::int64_t time_ns, std::optional<machine_number> machine, std::string text);
-  /// Adds a packet. If the packet is sent, assigns it a number, which it keeps in transit. Ignores messages about
-  /// disks.
+  /// Adds a packet. If the packet is sent, assigns a number to it, which the packet keeps in transit. Ignores messages
+  /// about disks.
   void note_packet(std::int64_t time_ns, machine_number machine, packet& shown, direction way);
 
   [[nodiscard]] auto processes() const -> const std::vector<process_log>& { return processes_; }

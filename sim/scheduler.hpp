@@ -24,7 +24,7 @@ inline constexpr nanoseconds second = 1'000'000'000;
 /// Says how a wait ended. A caller whose wait was interrupted checks its condition again.
 enum class woken { called, timed_out, interrupted };
 
-/// The reason why a thread waits. `address` identifies the lock, futex or other object that it waits for.
+/// The reason why a thread waits. `address` identifies the lock, futex or other object that the thread waits for.
 struct wait {
   call kind = call::sleep;
   const void* address = nullptr;
@@ -95,8 +95,8 @@ void point(call kind);
 void yield();
 /// Blocks the calling thread until the wait ends. Preserves errno.
 auto block(const wait& what) -> woken;
-/// Makes up to `count` of the threads runnable that wait for this kind of call and this address. The seed chooses these
-/// threads. Returns how many there were.
+/// Makes up to `count` threads runnable that wait for this kind of call and this address. The seed chooses the threads.
+/// Returns the number of threads that it has made runnable.
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
 /// Records that a call may have made descriptors ready.
 void descriptors_changed();
@@ -142,7 +142,8 @@ void send_to_process(int signal);
 /// Installs handlers for signals that would end the process, and for the signal with which braid-sim requests a report.
 void install_handlers(void (*report)(int, siginfo_t*, void*));
 
-/// Returns the address of the instruction that a signal interrupted. `context` is the third argument of its handler.
+/// Returns the address of the instruction that a signal interrupted. `context` is the third argument of the signal
+/// handler.
 auto instruction(const void* context) -> void*;
 
 // The functions below write reports about the simulated process.

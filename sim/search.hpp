@@ -17,8 +17,8 @@ struct seed_range {
   std::uint64_t last = 1000;
 };
 
-/// The options of a search, which runs seeds until one fails. If `is_twice` is set, each seed runs twice, and also
-/// fails if the two runs differ.
+/// The options of a search, which runs seeds until one fails. If `is_twice` is set, each seed runs twice, and a seed
+/// also fails if its two runs differ.
 struct search_options {
   seed_range seeds;
   unsigned jobs = 1;

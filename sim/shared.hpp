@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// The kinds of calls at which a thread may lose the token. The record of a run contains their numbers, so a change of
-/// their order changes the hash of a run.
+/// The kinds of calls at which a thread may lose the token. The record of a run contains the numbers of these kinds, so
+/// a change of their order changes the hash of a run.
 enum class call : std::uint16_t {
   thread_begin,
   thread_end,

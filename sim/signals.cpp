@@ -80,8 +80,8 @@ void trap_counter() {}
 
 #endif
 
-/// The signal handler that is registered in the kernel. It handles faults at once, and marks other signals for the
-/// thread's next switch.
+/// The signal handler that is registered in the kernel. The handler processes faults at once, and marks other signals
+/// for the thread's next switch.
 void handle(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   if (signal == SIGSEGV && info->si_code == SI_KERNEL && complete_counter(context)) return;

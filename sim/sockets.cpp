@@ -20,7 +20,7 @@ auto status_of(int error) -> int { return error == 0 ? 0 : fail(error); }
 
 auto find_parts(const msghdr& whole) -> std::span<const iovec> { return {whole.msg_iov, whole.msg_iovlen}; }
 
-/// Ends the program if it passes a simulated descriptor through a real socket, which is not supported.
+/// Ends the program if it sends a simulated descriptor through a real socket, which is not supported.
 void check_passed_descriptors(const msghdr& whole) {
   for (cmsghdr* each = CMSG_FIRSTHDR(&whole); each != nullptr; each = CMSG_NXTHDR(const_cast<msghdr*>(&whole), each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;

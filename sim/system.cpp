@@ -140,8 +140,9 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
   return bound < 2 ? 0 : static_cast<std::uint32_t>(entropy() % bound);
 }
 
-/// Decides for braid::sim::sometimes, which finds this function by its name. With a quarter of the seeds, a name is
-/// true at a quarter of its calls; with the other seeds, it is never true. So each seed tries only some of the names.
+/// Returns the result of braid::sim::sometimes, which finds this function by its name. With a quarter of the seeds, the
+/// result for a given `place` is true in a quarter of the calls; with the other seeds, it is never true. So each seed
+/// tries only some of the places.
 extern "C" __attribute__((visibility("default"))) auto braid_sim_sometimes(const char* place) -> int {
   if (!on()) return 0;
   const auto calm_from = static_cast<nanoseconds>(page->wanted.calm_from_ns);

@@ -173,7 +173,7 @@ void tcp_socket::answer_request() {
   add_event({.at = now() + (second << attempts_), .what = arrival::time, .to = shared_from_this()});
 }
 
-/// Repeats the answer of a half-open connection, or drops the connection after 63 s, as Linux does.
+/// Repeats the answer of a half-open connection, or drops the connection after 63 s, like Linux.
 void tcp_socket::expire() {
   if (listener_ == nullptr) return;
   if (++attempts_ < max_answers) return answer_request();

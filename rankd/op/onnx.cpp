@@ -53,7 +53,7 @@ auto choose_outputs(const onnx_file& file, const model_reading& reading) -> chos
 // The functions below convert the nodes of the graph to steps.
 
 /// Returns, for each node, whether the scores depend on it. Nodes that only compute the labels of a classifier are not
-/// needed. They often use operators and strings that rankd does not support.
+/// needed, and they often use operators and strings that rankd does not support.
 auto needed_nodes(const onnx_file& file, const chosen_outputs& outputs) -> std::vector<bool> {
   std::set<std::string_view> names;
   for (const onnx_value* each : outputs.scores) names.insert(each->name);

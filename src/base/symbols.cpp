@@ -37,9 +37,9 @@ auto coroutine_in(std::string_view demangled) -> std::string_view {
   return demangled;
 }
 
-/// Returns the names at the start of a mangled name. Used if no available demangler can read the whole name, for
-/// example the name of a function with constraints: `_ZN5braid8when_allIJ…` becomes `braid::when_all<...>`. Returns an
-/// empty string if `mangled` is not a mangled name.
+/// Returns the nested names at the start of a mangled name, without arguments. Used if no available demangler can read
+/// the whole name, for example the name of a function with constraints: `_ZN5braid8when_allIJ…` becomes
+/// `braid::when_all<...>`. Returns an empty string if `mangled` is not a mangled name.
 auto names_in(std::string_view mangled) -> std::string {
   if (!mangled.starts_with("_ZN")) return {};
   mangled.remove_prefix(3);

@@ -1,4 +1,5 @@
-// src/base/timer_wheel.cpp: hierarchical timing wheels: chooses the slot of a timer, and empties slots as time passes.
+// src/base/timer_wheel.cpp: implements hierarchical timing wheels: chooses the slot of a timer, and empties slots as
+// time passes.
 #include <braid/base/timer_wheel.hpp>
 
 #include <algorithm>

@@ -24,8 +24,8 @@ void trace_task(trace_kind kind, const scope& scope) noexcept {
   if (const std::uint64_t task = task_number(&scope); task != 0) trace_note(trace_group::tasks, kind, task);
 }
 
-/// Returns the address of the function that resumes a suspended coroutine. Every compiler stores it at the start of the
-/// frame.
+/// Returns the address of the function that resumes a suspended coroutine. Every compiler stores this address at the
+/// start of the coroutine's frame.
 auto code_of(std::coroutine_handle<> suspended) noexcept -> std::uint64_t {
   return trace_number(*static_cast<void* const*>(suspended.address()));
 }
@@ -139,8 +139,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// Withdraws the operation that the task waits for. If the wait becomes ready during this call, the stop has ended it.
-/// The trace then reports the wait as stopped, even if the kernel still has the operation.
+/// Withdraws the operation that the task waits for. If the wait becomes ready during this call, the stop has ended the
+/// wait. The trace then reports the wait as stopped, even if the kernel still has the operation.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();

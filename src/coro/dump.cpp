@@ -23,8 +23,8 @@
 
 namespace braid::detail {
 
-/// The answers of the home executors. The caller and its questions share this object, because an answer may arrive
-/// after the caller has stopped waiting.
+/// The answers of the home executors. The caller and the questions that it has posted share this object, because an
+/// answer may arrive after the caller has stopped waiting.
 struct dump_answers {
   std::mutex lock;  // guards all members below
   std::vector<std::optional<seen_home>> given;
@@ -126,7 +126,7 @@ class dump_round {
     while (are_missing() && answers_->all_given.park_until(end)) {}
   }
 
-  /// Allocates all memory before the question is posted, because nothing may fail after the post.
+  /// Allocates all memory before the question is posted, because no step may fail after the post.
   void ask(home& each) {
     if (!is_wanted(each)) return;
     const std::size_t number = asked_.size();

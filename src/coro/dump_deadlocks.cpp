@@ -1,5 +1,5 @@
-// src/coro/dump_deadlocks.cpp: finds waits that can never end: assumes that all are stuck, then removes each wait that
-// something may end.
+// src/coro/dump_deadlocks.cpp: finds waits that can never end. It first assumes that all waits are stuck, and then
+// removes each wait that may be ended.
 #include "dump_deadlocks.hpp"
 
 #include "shown_name.hpp"
@@ -92,7 +92,7 @@ class wait_graph {
       } else if (made.around != seen_scope::none) {
         made.owner = scopes_[made.around].owner;
       }
-      // If the walk through a home executor was cut short, one unknown task is added to each of its scopes.
+      // If the walk through a home executor was cut short, one unknown task is added to each scope of this executor.
       if (!home.is_whole) ++made.all;
     }
     for (const seen_task& each : home.tasks) {
@@ -140,7 +140,7 @@ class wait_graph {
 
   /// Returns one of the waits that this wait depends on. All of those waits are stuck as well. The task that holds a
   /// lock may have several waits. A wait for the task's own children is returned only if there is no other wait,
-  /// because it is less informative.
+  /// because such a wait is less informative.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-/// Returns whether this coroutine belongs to the library, which inserts it between coroutines of the program.
+/// Returns whether this is a coroutine of the library that is inserted between coroutines of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
   return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||
@@ -25,7 +25,7 @@ struct contents {
   std::size_t known = 0;                 // the number of tasks that were seen, of those that the scope counts
 };
 
-/// Which scope contains which tasks and scopes, and which task holds which scopes.
+/// Records which scope contains which tasks and scopes, and which task holds which scopes.
 class relations {
  public:
   explicit relations(const seen_home& seen) : in(seen.scopes.size()), held_by(seen.tasks.size()), seen_(&seen) {

@@ -1,4 +1,5 @@
-// src/coro/fiber.cpp: stackful coroutines: switches between the stack of the resuming thread and the stacks of fibers.
+// src/coro/fiber.cpp: implements stackful coroutines: switches between the stack of the resuming thread and the stacks
+// of fibers.
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 
@@ -39,7 +40,7 @@ namespace {
 
 constinit thread_local fiber_frame* this_fiber __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// An awaitable of the coroutine that drives a fiber: it starts the wait that the fiber has requested.
+/// An awaitable that the coroutine of a fiber awaits. It starts the wait that the fiber has requested.
 struct parking {
   fiber_frame* of;
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t min_stack_bytes = std::size_t{32} * 1024;
 /// Threads: any. Errors: std::bad_alloc. Cost: a lock; three system calls for a new stack.
 [[nodiscard]] auto take_fiber_stack(std::size_t bytes) -> fiber_stack;
 
-/// Adds the stack to the free list of its size, or unmaps it if the list is full.
+/// Adds the stack to the free list of its size, or unmaps the stack if this list is full.
 /// Threads: any.
 void give_back_fiber_stack(fiber_stack stack) noexcept;
 

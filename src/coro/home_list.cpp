@@ -29,7 +29,8 @@ struct all_parts {
   std::array<home_part, home_part_count> each{};
 };
 
-/// Returns the parts of the list. They are never destroyed, because a home executor may exist until the process exits.
+/// Returns the parts of the list. The parts are never destroyed, because a home executor may exist until the process
+/// exits.
 auto parts() noexcept -> std::array<home_part, home_part_count>& {
   static never_destroyed<all_parts> made;
   return made.value.each;
@@ -50,8 +51,8 @@ auto find_part(const home& home) -> home_part& {
 
 }  // namespace
 
-/// Empties the list in the child of a fork. No thread of the child runs the parent's home executors. A post to one of
-/// them would write to a descriptor that may now be another file.
+/// Empties the list in the child of a fork. No thread of the child runs the parent's home executors. A post to such an
+/// executor would write to a descriptor that may now be another file.
 void home_list::forget_parent(home_part& in) noexcept {
   const std::uint64_t now = forks_seen_by_homes.load(relaxed);
   if (std::exchange(in.forks, now) == now) return;

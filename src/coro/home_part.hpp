@@ -1,4 +1,5 @@
-// src/coro/home_part.hpp: one part of the list of home executors. The list and debugger scripts read it.
+// src/coro/home_part.hpp: declares one part of the list of home executors. The code of the list and debugger scripts
+// read such a part.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>

@@ -1,4 +1,4 @@
-// src/coro/resume.cpp: symmetric transfer for g++, as a loop that resumes one coroutine after the other.
+// src/coro/resume.cpp: implements symmetric transfer for g++, by a loop that resumes one coroutine after the other.
 #include <braid/coro/detail/resume.hpp>
 
 #include <braid/coro/detail/promise.hpp>
@@ -33,8 +33,8 @@ void resume_left() noexcept {
 
 }  // namespace
 
-/// Resumes a coroutine and its successors. Coroutines compiled by clang transfer directly, so for them the cost is a
-/// call and two loads.
+/// Resumes a coroutine and its successors. Coroutines compiled by clang transfer directly, so for such coroutines this
+/// costs only a call and two loads.
 void resume(std::coroutine_handle<> first) noexcept {
   if (next_to_resume) [[unlikely]] {
     // A nested call must not resume the coroutine that the outer call will resume next.
@@ -48,8 +48,8 @@ void resume(std::coroutine_handle<> first) noexcept {
     resume_left();
 }
 
-/// Ends the coroutines of a stopped task, from the innermost to the root. A loop is used, so that the stack does not
-/// grow with their number.
+/// Ends the coroutines of a stopped task, from the innermost to the root. The function uses a loop, so that the stack
+/// does not grow with the number of coroutines.
 auto promise_base::stop() noexcept -> std::coroutine_handle<> {
   bool may_destroy = scope_ == nullptr || scope_->where().is_current();
   promise_base* at = this;

@@ -1,4 +1,4 @@
-// src/coro/scope.cpp: async scopes: the end of their tasks, and how a stop reaches the tasks.
+// src/coro/scope.cpp: implements async scopes: handles the end of their tasks, and passes stops on to the tasks.
 #include <braid/coro/scope.hpp>
 
 #include <braid/coro/detail/departure.hpp>
@@ -120,8 +120,9 @@ void scope::request_stop(errc reason) noexcept {
 /// Posts the stop to the scope's home executor. The scope may be destroyed when this returns.
 void scope::post_stop() noexcept {
   if (home_->try_post(*this)) return;
-  // The home executor has refused the job, because the executor does not run, or is stopping and stops its tasks
-  // itself. If a task already waits for this stop to arrive, the job is queued as a resumption, which is never refused.
+  // The home executor has refused the job, because the executor does not run, or because it is stopping and therefore
+  // stops its tasks itself. If a task already waits for this stop to arrive, the job is queued as a resumption, which
+  // is never refused.
   auto seen = remote_stop::posted;
   // edge scope.remote_stop: publish, the scope may be destroyed once the value is seen
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;

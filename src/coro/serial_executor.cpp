@@ -16,8 +16,8 @@
 namespace braid {
 namespace {
 
-/// A list of the serial executors that this thread currently runs, innermost first. They nest if a worker helps with
-/// other jobs while it waits, or if an executor has refused a job.
+/// A list of the serial executors that this thread currently runs, innermost first. Such runs are nested if a worker
+/// helps with other jobs while it waits, or if an executor has refused a job.
 struct home_run {
   explicit home_run(const serial_executor& of) noexcept;
   home_run(const home_run&) = delete;
@@ -44,7 +44,8 @@ serial_executor::serial_executor(executor& target, detail::shared_timers& timers
   timer_state_ = std::make_unique<timer_state>(*this, &timers);
 }
 
-/// Creates a serial executor. If it is the home of one task, the caller holds its queue until the first drain has run.
+/// Creates a serial executor. If the serial executor is the home of one task, the caller owns its queue until the first
+/// drain has run.
 serial_executor::serial_executor(executor& executor, purpose purpose)
     : drain_step(&drain_due),
       executor_(executor.id()),
@@ -127,8 +128,8 @@ struct serial_executor::first_step : job {
   void* context_;
 };
 
-/// Creates the serial executor on the thread that will run the task. Its memory is then in that thread's caches, and no
-/// other thread can refer to it before the task waits.
+/// Creates the serial executor on the thread that will run the task. The memory of the serial executor is then in that
+/// thread's caches, and no other thread can refer to it before the task waits.
 void serial_executor::run_first(executor& executor, purpose purpose, begin_fn begin, void* context) {
   auto& made = *new serial_executor(executor, purpose);
   first_step first(made, begin, context);  // the first job of the drain, so it ends before the drain does

@@ -43,7 +43,7 @@ inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] c
 #endif
 }
 
-/// Reports that the switch is done. Called directly after it, on the new stack. Stores the address range of the
+/// Reports that the switch is done. Called directly after the switch, on the new stack. Stores the address range of the
 /// previous stack.
 inline void note_arrival([[maybe_unused]] const stack_note& here, [[maybe_unused]] stack_note& left) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
@@ -58,7 +58,7 @@ inline void forget_frames([[maybe_unused]] const void* lowest, [[maybe_unused]] 
 #endif
 }
 
-/// The thread sanitizer's data about a fiber, which it treats like a thread of its own.
+/// The thread sanitizer's data about a fiber. The sanitizer treats each fiber as a separate thread.
 class fiber_note {
  public:
 #if defined(BRAID_THREAD_SANITIZER)

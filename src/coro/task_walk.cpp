@@ -75,8 +75,9 @@ void task_walk::add(const deaf_wait& waiting) {
   ++made.inner;
 }
 
-/// Adds a chain of coroutines, from the innermost to the root. The first word of a frame is the function that resumes
-/// it. The parent's frame is found by its handle, so that the alignment of promises does not matter.
+/// Adds a chain of coroutines, from the innermost to the root. The first word of a frame is the address of the function
+/// that resumes the coroutine. The parent's frame is found by its handle, so that the alignment of promises does not
+/// matter.
 auto task_walk::add_chain(const promise_base& lowest) -> seen_task& {
   seen_task made{.first_level = home_.levels.size(), .first_inner = home_.inner.size()};
   const scope& innermost = *lowest.scope_;

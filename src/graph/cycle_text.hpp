@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// Returns "the edges form a cycle: a before b before a". For a long cycle it names the first 20 nodes.
+/// Returns "the edges form a cycle: a before b before a". For a long cycle, the text names only the first 20 nodes.
 template <typename NameOf>
 auto cycle_text(std::span<const node_index> cycle, NameOf name_of) -> std::string {
   constexpr std::size_t max_named = 20;

@@ -11,8 +11,8 @@ namespace {
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
-    // An estimate of the size of the arrays of a `graph_run`, including alignment. If it is too small, the arena
-    // allocates more.
+    // An estimate of the size of the arrays of a `graph_run`, including alignment. If the estimate is too small, the
+    // arena allocates more memory.
     constexpr std::size_t bytes_each = 24;
     constexpr std::size_t alignments = 64;
     rest = times + (clock != nullptr ? plan.nodes.size() * sizeof(node_times) : 0);

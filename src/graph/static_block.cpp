@@ -23,7 +23,7 @@ static_block::static_block(const static_layout& layout, std::span<const node_cal
       for (const node_index target : after) targets_.push_back(places[target]);
   targets_.shrink_to_fit();
 
-  // The constructor can throw up to this allocation, but not after it.
+  // The constructor can throw up to and including this allocation, but not afterwards.
   memory_ = static_cast<std::byte*>(::operator new((count_ + 1) * sizeof(static_node), alignment));
   std::construct_at(reinterpret_cast<static_run**>(memory_), nullptr);
   nodes_ = reinterpret_cast<static_node*>(memory_ + sizeof(static_node));

@@ -25,7 +25,7 @@ class static_run {
   static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
       : block(nodes), flag_(flag), token_(token), mode_(flag == nullptr && token == nullptr ? mode::go : mode::ask) {}
 
-  /// Returns whether the remaining nodes are skipped, because of a failure or a stop. Costs one load if the run has no
+  /// Returns whether the remaining nodes are skipped because of a failure or a stop. Costs one load if the run has no
   /// stop token.
   [[nodiscard]] auto is_over() noexcept -> bool {
     const mode now = mode_.load(relaxed);
@@ -47,7 +47,7 @@ class static_run {
     if (!has_several_walks()) several_.store(true, relaxed);
   }
 
-  /// Returns whether more than one walk has begun. It may miss walks that other threads have just begun.
+  /// Returns whether more than one walk has begun. The function may miss walks that other threads have just begun.
   [[nodiscard]] auto has_several_walks() const noexcept -> bool { return several_.load(relaxed); }
 
   /// Returns the result of the run: success, or the reason why nodes were skipped.
@@ -99,7 +99,8 @@ auto forking_worker() noexcept -> worker* {
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
 }
 
-/// A walk: the part of a run that one thread executes, one node after the other, until it finds no ready node.
+/// A walk. It is the part of a run that one thread executes, one node after the other, until the thread finds no ready
+/// node.
 class walk {
  public:
   walk(static_run& run, worker* self) noexcept
@@ -109,7 +110,8 @@ class walk {
         self_(self),
         base_(self == nullptr ? 0 : self->forks.position()) {}
 
-  /// Runs this node and all nodes that become ready on this thread. Returns how many of them other threads have stolen.
+  /// Runs this node and all nodes that become ready on this thread. Returns how many of these nodes other threads have
+  /// stolen.
   auto go(static_node& from) noexcept -> std::int32_t;
 
  private:
@@ -207,8 +209,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return ready;
 }
 
-/// Returns whether this is the only walk: no entry that it has pushed is visible to thieves now or was visible earlier.
-/// Requires that the deque is pinned and that this is the run's first walk.
+/// Returns whether this is the only walk of the run, because no entry that this walk has pushed is or was visible to
+/// thieves. Requires that the deque is pinned and that this is the run's first walk.
 [[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
   const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
   return static_cast<std::int32_t>(border - base_) <= 0;
@@ -254,8 +256,8 @@ auto walk::newest_spare() noexcept -> static_node& {
   return nullptr;
 }
 
-/// Returns the newest node of the spare list, which thieves cannot reach. Moves some of the list to the deque if the
-/// deque's private part is empty.
+/// Returns the newest node of the spare list, which thieves cannot reach. Moves some nodes of the list to the deque if
+/// the deque's private part is empty.
 auto walk::take_spare() noexcept -> static_node* {
   static_node& taken = newest_spare();
   if (self_ == nullptr || self_->forks.private_size() != 0) return &taken;

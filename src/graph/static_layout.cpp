@@ -18,7 +18,7 @@ auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) ->
   return begins;
 }
 
-/// Returns the successors of all nodes in one list. The successors of a node keep the order of the given edges.
+/// Returns the successors of all nodes in one list. The successors of a node are in the order of the given edges.
 auto find_targets(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
     -> std::vector<node_index> {
   std::vector<node_index> targets(edges.size());
@@ -98,7 +98,7 @@ auto static_layout::find_entry() -> node_index {
   return entry;
 }
 
-/// Computes the order of the nodes as `walk::go` in static_graph.cpp runs them: the first ready successor runs next; if
+/// Computes the order in which `walk::go` in static_graph.cpp runs the nodes: the first ready successor runs next; if
 /// no successor is ready, the newest of the other ready nodes runs next.
 void static_layout::put_in_order(node_index entry) {
   order_.reserve(lists_.size());
@@ -122,8 +122,8 @@ void static_layout::put_in_order(node_index entry) {
   }
 }
 
-/// Returns the nodes of a cycle. Each node that was not reached has a predecessor that was not reached, so following
-/// predecessors must close a cycle.
+/// Returns the nodes of a cycle. Each node that was not reached has a predecessor that was not reached either. So a
+/// walk from predecessor to predecessor must come back to a node that it has visited.
 auto static_layout::cycle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;

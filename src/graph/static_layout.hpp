@@ -13,7 +13,7 @@ namespace braid::detail {
 
 /// The layout of a graph: its nodes, followed by hidden nodes that call nothing. Hidden relays ensure that no node has
 /// more than `max_successors` successors; a hidden entry ensures that a run begins at one node. Nodes are stored in the
-/// order in which a single worker runs them, so that the worker reads memory sequentially.
+/// order in which a single worker runs them, so that a worker reads memory sequentially.
 class static_layout {
  public:
   // docs/design/constants.md says what this value rests on.

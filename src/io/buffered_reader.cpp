@@ -1,4 +1,4 @@
-// src/io/buffered_reader.cpp: the buffer of a buffered reader: its free space and its growth.
+// src/io/buffered_reader.cpp: manages the free space and the growth of a buffered reader's buffer.
 #include <braid/io/byte_stream.hpp>
 
 #include <braid/base/config.hpp>

@@ -1,4 +1,4 @@
-// src/io/byte_stream.cpp: the reads and writes of byte streams, which may need several system calls.
+// src/io/byte_stream.cpp: implements the reads and writes of byte streams, which may need several system calls.
 #include <braid/io/byte_stream.hpp>
 
 #include "../platform/system.hpp"

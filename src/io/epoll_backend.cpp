@@ -30,8 +30,8 @@ constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t last_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint64_t wake_data = ~std::uint64_t{0};
 
-/// Prefetches a transfer that will soon be completed, and the operation that contains it. Either object may be
-/// destroyed already, which is harmless, because a prefetch reads no value.
+/// Prefetches a transfer that will soon be completed, and the operation that contains the transfer. Either object may
+/// be destroyed already, which is harmless, because a prefetch reads no value.
 void fetch_early(const void* transfer) noexcept {
   constexpr std::uintptr_t line = 64;
   const auto at = reinterpret_cast<std::uintptr_t>(transfer);
@@ -39,9 +39,10 @@ void fetch_early(const void* transfer) noexcept {
     __builtin_prefetch(reinterpret_cast<const void*>(each), 1);
 }
 
-/// A backend with epoll(7). A watched descriptor stays registered in the kernel, disarmed, after its event, so that the
-/// next watch costs one system call. It is removed when the watch is cancelled or the descriptor is closed. A
-/// descriptor with an `io_registration` is registered once, edge-triggered for both directions.
+/// A backend with epoll(7). After its event, a watched descriptor stays registered in the kernel but is disarmed, so
+/// that the next watch costs only one system call. The descriptor is removed from the kernel when the watch is
+/// cancelled or the descriptor is closed. A descriptor with an `io_registration` is registered once, edge-triggered for
+/// both directions.
 class epoll_backend final : public io_backend {
  public:
   epoll_backend(braid::descriptor epoll, wake_signal wake) noexcept
@@ -217,8 +218,8 @@ class epoll_backend final : public io_backend {
     }
   }
 
-  /// Reports the watches of a descriptor as ready at the next wait, because they cannot be armed again. The next
-  /// operation on the descriptor then returns the error.
+  /// Reports the watches of a descriptor as ready at the next wait, because these watches cannot be armed again. The
+  /// next operation on the descriptor then returns the error.
   void report_next_time(int number, const entry& known) noexcept {
     for (const io_interest side : {io_interest::read, io_interest::write}) {
       if (known.waiting[index_of(side)] == nullptr) continue;
@@ -255,7 +256,7 @@ class epoll_backend final : public io_backend {
     const int number = number_of(event);
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
     // The called function may change the watches of the descriptor. If it armed the descriptor again, the kernel
-    // reports the remaining events again; if it cancelled the watch, they are ignored.
+    // reports the remaining events again; if it cancelled the watch, the remaining events are ignored.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
     if (is_current() && table_.known(number).registration != nullptr)
       return notify(*table_.known(number).registration, event.events, is_current);

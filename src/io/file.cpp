@@ -60,12 +60,13 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
   }
 }
 
-/// Opens a file with O_NONBLOCK. Without it, opening a FIFO would wait for the other end, possibly for ever, and no
-/// stop could end the wait.
+/// Opens a file with O_NONBLOCK. Without this flag, opening a FIFO would wait for the other end, possibly for ever, and
+/// no stop could end the wait.
 auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, to_flags(mode) | O_NONBLOCK);
-  // Another process holds a lease on the file. A blocking open waits until that process has released the lease.
+  // This error means that another process holds a lease on the file. A blocking open waits until that process has
+  // released the lease.
   if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, to_flags(mode));
   if (!opened) return opened;
   struct stat about{};
@@ -137,7 +138,7 @@ auto write_whole(const std::string& path, std::span<const std::byte> bytes) -> r
   return write_now(opened->number(), 0, bytes);
 }
 
-/// Runs `call(path)`, which returns 0 or sets errno, and converts its status to a result.
+/// Runs `call(path)`, which returns 0 or sets errno, and converts the outcome to a result.
 template <typename Call>
 auto act_on(const std::string& path, Call call) -> result<void> {
   if (!is_whole(path)) return fail(errc::invalid_argument);

@@ -146,7 +146,7 @@ void io_operation::end_read_waits(open_descriptor& of) noexcept {
 }
 
 /// Handles the end of a read after `end_read_waits`. The backend's report does not show whether more data has arrived,
-/// so the read is tried once more.
+/// so the operation tries to read once more.
 void io_operation::moved_early(io_transfer& self, int outcome) noexcept {
   auto& mine = static_cast<io_operation&>(self);
   if (outcome == -ECANCELED && !mine.is_stopped_) return ready_early(self);

@@ -78,19 +78,19 @@ class kqueue_calls {
   [[noreturn]] virtual void cannot_wait(int error) noexcept = 0;
 };
 
-/// Returns a timeout that every kqueue accepts. It is at most one year, because macOS refuses more than three years. It
-/// is rounded up to whole microseconds, because macOS ignores nanoseconds.
+/// Returns a timeout that every kqueue accepts. The timeout is at most one year, because macOS refuses more than three
+/// years. It is rounded up to whole microseconds, because macOS ignores nanoseconds.
 [[nodiscard]] constexpr auto kqueue_timeout(std::optional<duration> timeout) noexcept -> std::optional<timespec> {
   if (!timeout) return std::nullopt;
   constexpr duration year = std::chrono::hours(24 * 365);
   return as_timespec(std::chrono::ceil<std::chrono::microseconds>(std::min(*timeout, year)));
 }
 
-/// A backend with kqueue(2). The kernel keeps an entry for each side of a descriptor. The entry of a watch is removed
-/// by the kernel when its event is reported. A descriptor with an `io_registration` has edge-triggered entries; each
-/// exists from the first wait for its side until the descriptor is closed. Changes are collected and cost no system
-/// call of their own: the next wait passes them to the kernel. If the kernel refuses an entry, a watch is reported as
-/// ready, and a transfer ends with the error.
+/// A backend with kqueue(2). The kernel keeps an entry for each side of a descriptor. The kernel removes the entry of a
+/// watch when it reports the event. A descriptor with an `io_registration` has edge-triggered entries; each exists from
+/// the first wait for its side until the descriptor is closed. Changes are collected and cost no system call of their
+/// own: the next wait passes them to the kernel. If the kernel refuses an entry, a watch is reported as ready, and a
+/// transfer ends with the error.
 class kqueue_backend final : public io_backend {
  public:
   explicit kqueue_backend(std::unique_ptr<kqueue_calls> calls) noexcept : calls_(std::move(calls)) {}
@@ -276,7 +276,8 @@ class kqueue_backend final : public io_backend {
       const side& place = side_of(name);
       kqueue_event change{.number = static_cast<std::uintptr_t>(name.number),
                           .filter = name.interest == io_interest::read ? kqueue_event::read : kqueue_event::write};
-      // An existing entry is removed first, because the kernel keeps some of its flags if it is added again.
+      // An existing entry is removed first, because the kernel would keep some flags of the entry if it were only added
+      // again.
       change.flags = kqueue_event::remove | flags;
       change.mark = removal_mark;
       if (place.may_be_in_kernel) changes_[size++] = change;

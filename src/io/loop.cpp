@@ -23,7 +23,7 @@ constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 constexpr std::uint32_t iterations_per_timed = 64;
 
-/// Returns whether the loop reads the clock after this job of an iteration. It does so after jobs 1, 2, 4 and 8,
+/// Returns whether the loop reads the clock after this job of an iteration. The loop does so after jobs 1, 2, 4 and 8,
 /// because a job may be long, and then after every 16th job.
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
@@ -173,8 +173,8 @@ void loop::fire_timers(time_point start) noexcept {
 }
 
 /// Runs the queued jobs of one iteration. The inbox is emptied into the queue once all jobs that were queued at the
-/// previous emptying have run. So a posted job waits for two passes over the queue at most, and a burst of posts costs
-/// one poll of the inbox.
+/// previous emptying have run. So a posted job waits for at most two passes over the queue, and a burst of posts costs
+/// only one poll of the inbox.
 void loop::run_ready(time_point start) {
   if (ready_.empty()) return;
   const detail::trace_slice slice(detail::trace_group::io, "tick");
@@ -209,7 +209,8 @@ void loop::time_next_iteration() noexcept {
   backend_->answered_ = {};
 }
 
-/// Records the duration of the iteration that has just ended, without its system call for events, which may block.
+/// Records the duration of the iteration that has just ended, without the system call that waits for events, which may
+/// block.
 void loop::time_iteration(time_point start) noexcept {
   if (until_timed_ == 1) return time_next_iteration();
   until_timed_ = iterations_per_timed;
@@ -275,7 +276,7 @@ auto loop::try_arm() noexcept -> bool {
   return ready_.empty() && inbox_.try_arm();
 }
 
-/// Blocks until an event, a wake-up, a timer or the deadline, as `wait_for_work` does. Records the ready transfers; a
+/// Like `wait_for_work`, blocks until an event, a wake-up, a timer or the deadline. Records the ready transfers; a
 /// later step resumes their tasks.
 void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
@@ -298,8 +299,8 @@ auto loop::finished() noexcept -> bool {
   if (root_.tasks() != 0 || !ready_.empty()) return false;
   ready_.push_chain(inbox_.close());
   wakes_owed_ = inbox_.wakes() + 1;  // and the wake of the stop
-  // Jobs that were accepted just before the inbox was closed still run. They cannot start a task any more, because the
-  // root scope is stopped.
+  // Jobs that were accepted just before the inbox was closed still run. Such jobs cannot start a task any more, because
+  // the root scope is stopped.
   while (job* item = ready_.pop()) run_job(*item);
   // edge loop.stopped: publish, the last writes of the loop's thread are seen with the state
   state_.store(state::stopped, release);
@@ -382,8 +383,9 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Posts a question of a task dump. A stopping loop accepts it as well, because jobs that are in the inbox when it is
-/// closed still run. A loop that has not started refuses: it has no waiting tasks, and no thread that could answer.
+/// Posts a question of a task dump. A stopping loop accepts the question as well, because jobs that are in the inbox
+/// when the inbox is closed still run. A loop that has not started refuses: it has no waiting tasks, and no thread that
+/// could answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
   if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);

@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// An object that runs the shared timers on the loop. It is a job and a timer of the loop. If the job is still in the
-/// loop's queue when the shared timers are destroyed, this object deletes itself later.
+/// An object that runs the shared timers on the loop. The object is both a job and a timer of the loop. If the job is
+/// still in the loop's queue when the shared timers are destroyed, this object deletes itself later.
 class loop_timers::server final : public clock_source, private job, private timer {
  public:
   explicit server(loop& loop) noexcept : job(&act), timer(&fired), loop_(loop) {}

@@ -29,7 +29,7 @@ auto is_address(const std::string& host) noexcept -> bool {
   return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
-/// Does what the macro SSL_set_tlsext_host_name does, without its C-style cast.
+/// Does the same as the macro SSL_set_tlsext_host_name, but without a C-style cast.
 auto ask_for(SSL* connection, std::string& host) noexcept -> bool {
   return ::SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
 }
@@ -194,8 +194,8 @@ auto openssl_engine::output() noexcept -> std::span<const std::byte> {
   return std::span(sending_).subspan(sent_);
 }
 
-/// Returns the BIO method of the process. It is never freed, because OpenSSL may be cleaned up before our static
-/// objects are destroyed.
+/// Returns the BIO method of the process. The method is never freed, because OpenSSL may be cleaned up before our
+/// static objects are destroyed.
 auto openssl_engine::method() -> BIO_METHOD* {
   constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
   BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe, its functions are seen set

@@ -1,5 +1,5 @@
-// src/io/openssl_engine.hpp: implements a TLS engine with OpenSSL, whose state of the connection reads from and writes
-// to memory buffers.
+// src/io/openssl_engine.hpp: implements a TLS engine with OpenSSL. OpenSSL reads from and writes to memory buffers, not
+// to a socket.
 #pragma once
 
 #include "openssl_owners.hpp"

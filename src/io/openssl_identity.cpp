@@ -16,7 +16,7 @@
 namespace braid::detail {
 namespace {
 
-/// A text that is overwritten when it is destroyed, because it may contain a private key.
+/// A text whose destructor overwrites it, because the text may contain a private key.
 struct secret_text {
   std::string value;
 

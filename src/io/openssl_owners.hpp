@@ -1,4 +1,4 @@
-// src/io/openssl_owners.hpp: smart pointers for OpenSSL's objects.
+// src/io/openssl_owners.hpp: declares smart pointers for OpenSSL's objects.
 #pragma once
 
 #include <memory>

@@ -23,10 +23,10 @@ class openssl_sessions {
   auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
   ~openssl_sessions();
 
-  /// Stores the host's session in place of its earlier one. If the cache is full, removes the session of the host that
-  /// was added first.
+  /// Stores a session of the host in place of the host's earlier session. If the cache is full, removes the session of
+  /// the host that was added first.
   void keep(const std::string& host, SSL_SESSION* session);
-  /// Makes `connection` offer the host's session, if there is one. Returns false if OpenSSL has failed.
+  /// If there is a session of the host, makes `connection` offer it to the server. Returns false if OpenSSL has failed.
   [[nodiscard]] auto offer(const std::string& host, SSL* connection) const -> bool;
 
  private:

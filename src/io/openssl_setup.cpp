@@ -20,7 +20,7 @@ constexpr int security_level = 2;                                      // 112 bi
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // with forward secrecy and authentication
 constexpr std::size_t max_protocol = 255;
 
-/// Encodes protocol names for the ALPN extension: each name follows its length in one byte.
+/// Encodes protocol names for the ALPN extension: each name follows one byte that contains the length of the name.
 auto wire_form(const std::vector<std::string>& protocols) -> result<std::string> {
   constexpr std::size_t max_list = 65535;
   std::string all;

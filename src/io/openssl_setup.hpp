@@ -16,8 +16,8 @@
 
 namespace braid::detail {
 
-/// The configuration of a client or server. All connections share it; the SSL_CTX and the session cache lock
-/// themselves.
+/// The configuration of a client or server. All connections share this object, which needs no lock, because the SSL_CTX
+/// and the session cache lock themselves.
 class openssl_setup final : public tls_setup, public std::enable_shared_from_this<openssl_setup> {
  public:
   static auto of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
@@ -26,7 +26,7 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   [[nodiscard]] auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> override;
 
   [[nodiscard]] auto verifies() const noexcept -> bool { return verifies_; }
-  /// Returns the SSL_CTX. It is not const, because OpenSSL counts references inside it.
+  /// Returns the SSL_CTX. The pointer is not to const, because OpenSSL counts references inside the SSL_CTX.
   [[nodiscard]] auto context() const noexcept -> SSL_CTX* { return context_.get(); }
   [[nodiscard]] auto sessions() const noexcept -> openssl_sessions& { return sessions_; }
 

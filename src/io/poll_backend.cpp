@@ -22,8 +22,8 @@
 namespace braid::detail {
 namespace {
 
-/// A backend with poll(2). It keeps a list of all watched descriptors, and passes the whole list to the kernel for each
-/// wait.
+/// A backend with poll(2). The backend keeps a list of all watched descriptors, and passes the whole list to the kernel
+/// for each wait.
 class poll_backend final : public io_backend {
  public:
   explicit poll_backend(wake_signal wake) : wake_(std::move(wake)) {
@@ -142,7 +142,7 @@ class poll_backend final : public io_backend {
     ready_.reserve(count);  // the last one, so that its capacity implies the capacity of the others
   }
 
-  /// Removes an entry from the list, and moves the last entry to its index.
+  /// Removes an entry from the list, and moves the last entry to the index of the removed entry.
   auto taken(std::size_t at) noexcept -> asker {
     const asker item = items_[at];
     const pollfd question = asked_[at];

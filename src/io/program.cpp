@@ -88,7 +88,7 @@ BRAID_IN_CHILD auto may_be_elsewhere(int error) noexcept -> bool {
          error == ESTALE || error == ETIMEDOUT;
 }
 
-/// Executes the program. Returns only if that fails, with the error.
+/// Executes the program. Returns only if that fails, and then returns the error.
 BRAID_IN_CHILD auto execute(const child_view& plan) noexcept -> int {
   int error = ENOENT;
   for (const char* const* path = plan.paths; *path != nullptr; ++path) {
@@ -183,7 +183,8 @@ auto look_at(child_name child, int flags) noexcept -> child_look {
 
 void reap(child_name child) noexcept { static_cast<void>(look_at(child, 0)); }
 
-/// The child's number cannot refer to another process before the child is reaped, and only this process reaps it.
+/// The child's number cannot refer to another process before the child is reaped, and only this process reaps the
+/// child.
 auto send_signal(child_name child, int signal) noexcept -> result<void> {
   if (::syscall(SYS_pidfd_send_signal, child.process, signal, nullptr, 0) == 0) return {};
   if (errno == ESRCH || errno == EINVAL) return fail(last_system_error());

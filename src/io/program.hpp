@@ -23,7 +23,7 @@ struct child_name {
   pid_t id;
 };
 
-/// The result of checking a child process: whether it has ended, and how.
+/// The result of checking a child process. It says whether the child has ended, and how.
 struct child_look {
   int error = 0;                                         // the system's error, or 0
   std::optional<child_process::exit_status> ended = {};  // empty while it runs
@@ -57,7 +57,7 @@ class running_program {
 };
 
 /// Starts a program. All data of the child is prepared before the child is created. Until the child executes the
-/// program, it shares this process's memory and may only make system calls.
+/// program, the child shares the memory of this process and may only make system calls.
 class program_start {
  public:
   /// Lifetime: `options` must exist until `run` has returned.

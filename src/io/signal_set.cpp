@@ -1,5 +1,5 @@
-// src/io/signal_set.cpp: a signal handler that marks a signal as pending in the sets that include it, and wakes their
-// tasks.
+// src/io/signal_set.cpp: implements signal sets. A signal handler marks a signal as pending in all sets that include
+// the signal, and wakes the tasks that wait for these sets.
 #include <braid/io/process.hpp>
 
 #include "backends.hpp"
@@ -90,8 +90,8 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Removes one pending signal of a set and returns it, or 0 if no signal is pending. Chooses the next one after `last`
-/// in numerical order, with wrap-around, so that a frequent signal does not starve others.
+/// Removes one pending signal of a set and returns it, or 0 if no signal is pending. Chooses the next pending signal
+/// after `last` in numerical order, with wrap-around, so that a frequent signal does not starve other signals.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;
@@ -123,7 +123,7 @@ void leave(std::size_t ticket) noexcept {
 constinit thread_local sigset_t mask_before_fork{};
 
 /// Blocks signals while this thread forks. Otherwise a signal could reach the child before the child has cleared the
-/// table; the parent's handler would consume it there, and the signal would be lost.
+/// table. The handler of the parent would then consume the signal in the child, and the signal would be lost.
 void block_during_fork() noexcept {
   sigset_t all;
   sigfillset(&all);

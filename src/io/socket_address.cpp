@@ -70,7 +70,7 @@ auto ipv4(in_addr_t address, std::uint16_t port) noexcept -> socket_address {
   return *of(made);
 }
 
-/// Removes the zone `%N` from the end of an IPv6 address, and returns its number.
+/// Removes the zone `%N` from the end of an IPv6 address, and returns the zone's number.
 auto taken_zone(std::string& host) -> std::optional<std::uint32_t> {
   const std::size_t at = host.find('%');
   if (at == host.npos) return 0;

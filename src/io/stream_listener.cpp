@@ -1,4 +1,4 @@
-// src/io/stream_listener.cpp: binds sockets and accepts connections. It also works while the process has no free
+// src/io/stream_listener.cpp: binds sockets and accepts connections. Accepting also works while the process has no free
 // descriptors.
 #include <braid/io/sockets.hpp>
 
@@ -61,7 +61,7 @@ auto bind_options(int number, int family, const stream_listener::options& option
 
 /// Accepts one connection. Returns a descriptor, or the error number with a negative sign. -EAGAIN means that the
 /// caller should try again; an error of a single connection is returned only if many connections in a row have failed
-/// with it.
+/// with such errors.
 class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept

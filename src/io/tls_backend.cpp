@@ -33,13 +33,13 @@ auto find_tls_backend() -> const tls_backend* { return &::braid_tls_backend; }
 
 namespace {
 
-/// The file name of the library. It includes the version, because the function table of another version has other
+/// The file name of the library. The name includes the version, because the function table of another version has other
 /// entries.
 constexpr std::string_view file_name = BRAID_TLS_LIBRARY;
 
-/// Returns the folder of the library that contains this code, or an empty path if it is unknown. The loader's path is
-/// made absolute, because the working directory may have changed. Symbolic links are resolved, because libbraid_tls is
-/// next to the real file.
+/// Returns the folder of the library that contains this code, or an empty path if the folder is unknown. The path from
+/// the loader is made absolute, because the working directory may have changed. Symbolic links are resolved, because
+/// libbraid_tls is next to the real file.
 auto own_folder() -> std::filesystem::path {
   ::Dl_info here{};
   void* map = nullptr;
@@ -53,7 +53,7 @@ auto own_folder() -> std::filesystem::path {
 }
 
 /// Loads the library by its full path. The loader's search path may not contain the folder, and a sanitizer's `dlopen`
-/// does not know which library calls it.
+/// does not know which library has called it.
 auto load() -> const tls_backend* {
   void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -63,7 +63,7 @@ auto load() -> const tls_backend* {
 }  // namespace
 
 /// Returns the function table of libbraid_tls. Two threads may load the library at the same time, because both get the
-/// same table. It is never unloaded, because connections may exist until the process exits.
+/// same table. The library is never unloaded, because connections may exist until the process exits.
 auto find_tls_backend() -> const tls_backend* {
   constinit static atomic<const tls_backend*> found{nullptr};  // written by a loading thread
   // edge tls_backend.loaded: observe, the contents of the loaded table are seen

@@ -58,7 +58,7 @@ class BRAID_API tls_engine {
   /// Returns whether all received bytes have been read and the connection is still open and has not failed.
   [[nodiscard]] virtual auto is_drained() const noexcept -> bool = 0;
 
-  /// Returns the bytes to send next. They do not move until all of them are sent.
+  /// Returns the bytes to send next. These bytes do not move until all of them are sent.
   [[nodiscard]] virtual auto output() noexcept -> std::span<const std::byte> = 0;
   virtual void sent(std::size_t bytes) noexcept = 0;
   /// Returns the number of bytes that wait to be sent.

@@ -47,7 +47,8 @@ class uring_backend final : public io_backend {
   /// Errors: the error of the system call, or not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
     // With these flags the kernel processes completions only when the thread that uses the ring requests them, without
-    // interrupts. Another thread creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
+    // interrupts. Another thread creates the ring, so the ring begins disabled. Linux before 6.1 does not support these
+    // flags.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);
     is_recent_ = status == 0;
@@ -93,8 +94,8 @@ class uring_backend final : public io_backend {
     place& here = table_.known(item.descriptor).places[index_of(item.interest)];
     here.waiting = nullptr;
     --watches_;
-    // If the ring has no room for the request, the kernel continues to wait. Its later completion is ignored, because
-    // this watch is no longer registered here.
+    // If the ring has no room for the request, the kernel continues to wait. The later completion of that wait is
+    // ignored, because this watch is no longer registered here.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
     ::io_uring_prep_poll_remove(request, pack_data(item, here.times));
@@ -187,8 +188,8 @@ class uring_backend final : public io_backend {
     return ::io_uring_get_sqe(&ring_);
   }
 
-  /// Registers the wake-up event once. The kernel reports each wake-up until it ends the request, so the event's
-  /// counter is never read.
+  /// Registers the wake-up event once. The kernel reports each wake-up until the request ends, so the event's counter
+  /// is never read.
   void listen_for_wakes() noexcept {
     if (is_listening_) return;
     io_uring_sqe* request = next_request();

@@ -23,7 +23,8 @@ constexpr std::array<std::uint8_t, 8> ping_of_goodbye{'g', 'o', 'o', 'd', 'b', '
 
 }  // namespace
 
-/// Clients number their streams 1, 3, 5 and so on. A client may skip numbers, but must not use them later.
+/// Clients number their streams 1, 3, 5 and so on. A client may skip numbers, but must not use the skipped numbers
+/// later.
 auto http2_stream_numbers::add(std::uint32_t id) noexcept -> bool {
   const std::uint32_t half = id / 2;
   if (half < last_) return last_ - half >= kept || used_[half % kept];
@@ -48,8 +49,8 @@ struct http2_connection::callbacks {
   }
   static auto at(void* data) noexcept -> http2_connection& { return *static_cast<http2_connection*>(data); }
 
-  /// Refuses numbers that are lower than an earlier one, and frames of streams that the client has reset. libnghttp2
-  /// ignores such frames.
+  /// Refuses stream numbers that are lower than an earlier number, and frames of streams that the client has reset.
+  /// libnghttp2 ignores such frames.
   static auto begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* data) noexcept -> int {
     if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA) return 0;
     const auto id = static_cast<std::uint32_t>(head->stream_id);
@@ -241,7 +242,7 @@ void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (service_->stopping && !is_retired_) retire();
 }
 
-/// Serves a stream. The task owns the stream, and destroys it when it ends.
+/// Serves a stream. This task owns the stream, and destroys the stream when the task ends.
 auto http2_connection::serve(std::unique_ptr<http2_stream> stream) -> task<void> {
   auto serving = stream->serve();
   co_await std::move(serving);
@@ -309,7 +310,7 @@ void http2_connection::close_idle() noexcept {
 }
 
 /// Asks the client to send no more requests, by GOAWAY and a ping. Requests that arrive before the answer to the ping
-/// were sent before the client knew, and are answered.
+/// are still answered, because the client sent them before it had received GOAWAY.
 void http2_connection::retire() noexcept {
   if (is_linked()) unlink();
   if (std::exchange(is_retired_, true)) return;

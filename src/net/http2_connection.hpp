@@ -48,8 +48,8 @@ class http2_stream_numbers {
 };
 
 /// An HTTP/2 connection. The derived class `http2_connection_over` adds the transport, plain or TLS. libnghttp2 parses
-/// and formats the frames. Its callbacks only record what has arrived, and handlers are called afterwards. States:
-/// docs/design/http.md
+/// and formats the frames. The callbacks of libnghttp2 only record what has arrived, and handlers are called
+/// afterwards. States: docs/design/http.md
 class http2_connection : public served_connection {
  public:
   http2_connection(const http2_connection&) = delete;
@@ -95,7 +95,7 @@ class http2_connection : public served_connection {
   void wait_for_write() noexcept;
   void stop_waiting_for_write() noexcept { write_deadline_ = time_point::max(); }
   void cut_after(duration span) noexcept;
-  /// Called after a read has ended, so that the deadline of the read does not cut the connection.
+  /// Called after a read has ended, so that the deadline of that read does not cut the connection.
   void read_ended() noexcept {
     cut_at_.reset();
     now_ = service_->on.now();

@@ -79,8 +79,8 @@ void http2_answer_fields::add(std::string_view name, std::string_view value, con
   size_ += name.size() + value.size() + 4;
   if (size_ > limits.head_bytes) error_ = error_.value_or(http_errc::head_too_large);
   if (error_) return;
-  // libnghttp2 has already refused such values. The check stays, because a line end would turn a part of the value into
-  // a field.
+  // libnghttp2 has already refused such values. This check is repeated here, because a line end would turn a part of
+  // the value into a field.
   if (find_control(value.data(), 0, value.size()) != value.size()) error_ = http_errc::bad_line_end;
   if (error_) return;
   if (name == ":status")

@@ -50,7 +50,7 @@ class http2_slot {
   }
   ~http2_slot() { free(); }
 
-  /// Releases the permit, so that another call may use it. The connection stays accessible through this object.
+  /// Releases the permit for other calls. The connection stays accessible through this object.
   void free() noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return line_ != nullptr; }
   [[nodiscard]] auto line() const noexcept -> http2_line& { return *line_; }
@@ -60,8 +60,8 @@ class http2_slot {
   bool is_counted_ = false;
 };
 
-/// Collects the fields of an answer's head or trailers, and formats them as in HTTP/1.1. The HTTP/1.1 parser then
-/// applies the same rules and limits to them.
+/// Collects the fields of an answer's head or trailers, and formats these fields as in HTTP/1.1. The HTTP/1.1 parser
+/// then applies the same rules and limits as for HTTP/1.1.
 class http2_answer_fields {
  public:
   void reset() noexcept;
@@ -72,7 +72,7 @@ class http2_answer_fields {
   [[nodiscard]] auto trailers() const -> std::string { return "0\r\n" + fields_ + "\r\n"; }
   /// Returns an error that the HTTP/1.1 parser cannot find in the formatted fields.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
-  /// Returns the size of all fields, including those that were dropped because there were too many.
+  /// Returns the size of all fields, including the fields that were dropped because there were too many.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:

@@ -80,7 +80,7 @@ class http2_wait {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// Returns a field in the form that libnghttp2 expects. libnghttp2 copies the field when it is submitted.
+/// Returns a field in the form that libnghttp2 expects. libnghttp2 copies a field when the field is submitted.
 [[nodiscard]] auto make_field(std::string_view name, std::string_view value) noexcept -> nghttp2_nv;
 
 /// Returns whether a frame is useless: a DATA frame without data that does not end its stream.

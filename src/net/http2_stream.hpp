@@ -23,7 +23,7 @@ namespace braid::detail {
 class http2_connection;
 
 /// Collects the fields of a request, and formats the head that the request would have in HTTP/1.1. The HTTP/1.1 parser
-/// then applies the same rules and limits to the head.
+/// then applies the same rules and limits as for HTTP/1.1.
 class http2_head {
  public:
   void reset() noexcept;
@@ -37,7 +37,7 @@ class http2_head {
   [[nodiscard]] auto content_type() const noexcept -> std::string_view { return content_type_; }
   /// Returns an error that the HTTP/1.1 parser cannot find in the formatted head.
   [[nodiscard]] auto error() const noexcept -> std::optional<http_errc> { return error_; }
-  /// Returns the size of all fields, including those that were dropped because there were too many.
+  /// Returns the size of all fields, including the fields that were dropped because there were too many.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:

@@ -1,5 +1,5 @@
 // src/net/http_body_decoder.cpp: decodes HTTP bodies. It parses the framing of chunks character by character, and skips
-// over their data.
+// over the data of the chunks.
 #include <braid/net/detail/http_body_decoder.hpp>
 
 #include <braid/net/detail/http_text.hpp>

@@ -1,5 +1,5 @@
-// src/net/http_call.cpp: routes a request, calls its handler, and writes the answers of the server itself, for all
-// versions of HTTP.
+// src/net/http_call.cpp: routes a request, calls its handler, and writes the answers that the server itself sends, for
+// all versions of HTTP.
 #include "http_call.hpp"
 
 #include <braid/base/detail/memory_shortage.hpp>

@@ -34,8 +34,8 @@ http_connection::~http_connection() {
   if (is_linked()) unlink();
 }
 
-/// Sets the deadline of the current wait. An armed timer is not re-armed if the deadline moves to a later time, as it
-/// does with each request; the deadline is checked when the timer fires.
+/// Sets the deadline of the current wait. An armed timer is not re-armed if the deadline moves to a later time, which
+/// happens with each request; instead, the deadline is checked when the timer fires.
 void http_connection::wait_until(wait what, time_point deadline) noexcept {
   waits_for_ = what;
   deadline_ = deadline;
@@ -236,7 +236,7 @@ void http_connection::discard_body() {
   }
 }
 
-/// Clears the output. Frees its memory if an answer was large, because small answers do not need it.
+/// Clears the output. Frees its memory if an answer was large, because small answers do not need so much memory.
 void http_connection::clear(std::string& output) noexcept {
   if (output.capacity() > 2 * max_output)
     output = std::string();

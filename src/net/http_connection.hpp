@@ -88,7 +88,7 @@ class http_connection : public served_connection, public http_call {
   http_connection(http_service& service, bool may_be_http2);
   ~http_connection();
 
-  /// Sets the socket of the transport. The socket must exist as long as the connection.
+  /// Sets the socket of the transport. The socket must exist as long as the connection does.
   void go_through(const stream_socket& socket) noexcept { socket_ = &socket; }
 
   static void fired(timer& self) noexcept;

@@ -26,7 +26,7 @@ http_connection_over<Stream>::http_connection_over(http_service& service, Stream
 }
 
 /// Converts the error of a TLS stream that was cut without a close notice to a normal end. A server need not
-/// distinguish them, because an incomplete request is refused in both cases.
+/// distinguish a cut from a normal end, because an incomplete request is refused in both cases.
 template <transport Stream>
 auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t> {
   if constexpr (announces_its_end)

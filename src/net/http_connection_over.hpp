@@ -34,7 +34,7 @@ class http_connection_over final : public http_connection {
   auto write(std::string_view piece) -> task<result<void>> override;
 
  private:
-  /// True if the transport has a close notice, so that a regular end can be distinguished from a cut.
+  /// Says whether the transport has a close notice, so that a regular end can be distinguished from a cut.
   static constexpr bool announces_its_end = std::same_as<Stream, tls_stream>;
 
   [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;

@@ -22,7 +22,7 @@ class http_input {
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }
 
   /// Consumes `size` bytes but keeps them readable until `release`. Ensures that `room_behind` bytes of free space
-  /// follow them.
+  /// follow the consumed bytes.
   void hold(std::size_t size, std::size_t room_behind);
   void release() noexcept { held_size_ = 0; }
 

@@ -27,7 +27,7 @@ class http_lease {
 
   /// Sends the call and receives the head of the answer. A long call is sent while the answer is received, because the
   /// server may answer before it has received the whole call. `head_and_body` is the call in the format of HTTP/1.1.
-  /// Errors: the error of receiving, or the error of sending if that came first; or the error of the function that
+  /// Errors: the error of receiving; the error of sending if sending failed first; the error of the function that
   /// produces the body.
   virtual auto converse(const http_url& url, std::string_view head_and_body, const http_client::call& call)
       -> task<result<void>> = 0;

@@ -60,8 +60,8 @@ void http_pacer::tick() noexcept {
   if (!queue_.empty()) loop_->arm(tick_, now + between_ticks);
 }
 
-/// Returns how many waiting connections may be read: as many as the account can pay refusals for, plus as many as will
-/// have their requests accepted.
+/// Returns how many waiting connections may be read: the connections whose refusals the account can pay for, plus the
+/// connections whose requests will be accepted.
 auto http_pacer::due(time_point now) noexcept -> std::size_t {
   refill(now);
   const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);

@@ -25,8 +25,8 @@ class http_pacer {
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
-  /// Subtracts the time of the refusals that a connection sent with one write. Returns true if the connection must
-  /// wait.
+  /// Subtracts the time of the refusals that a connection sent with one write. Returns true if the connection must wait
+  /// before it is read again.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
   /// Releases all waiting connections, and lets no connection wait from now on.
   void open() noexcept;

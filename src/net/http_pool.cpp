@@ -101,8 +101,9 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   return hosts_.emplace(std::move(origin), std::move(made)).first->second;
 }
 
-/// Removes hosts without connections, so that a client that calls many hosts once does not store all of them. The next
-/// cleanup happens at twice the number of the remaining hosts, so the amortized cost per host is constant.
+/// Removes hosts without connections, so that a client that calls each of many hosts only once does not store all these
+/// hosts. The next cleanup happens at twice the number of the remaining hosts, so the amortized cost per host is
+/// constant.
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
   // docs/design/constants.md says what this value rests on.
@@ -218,7 +219,7 @@ auto http_pool::offers_http2() const -> bool {
 }
 
 /// Returns whether calls to a host may share a connection. Until the first connection has shown which version the host
-/// speaks, its calls wait for this connection, unless it is certain that the version is HTTP/1.1.
+/// speaks, calls to this host wait for that connection, unless it is certain that the version is HTTP/1.1.
 auto http_pool::may_share(const http_url& url, const http_host& host) const -> bool {
   if (url.scheme == http_scheme::http) return options_.http2.use == http_client::http2_use::known;
   if (host.speaks == http_host::version::http1) return false;
@@ -339,8 +340,8 @@ auto http_line_lease::send_and_receive(std::string_view head_and_body, const htt
   co_return co_await std::move(whole);
 }
 
-/// Receives and stores the answer while the call is still being sent, up to the size limit. Otherwise client and server
-/// might both wait for the other to read.
+/// Receives and stores the answer while the call is still being sent, up to the size limit. Otherwise the client and
+/// the server might each wait for the other to read.
 auto http_line_lease::receive_beside() -> task<void> {
   receives_beside_ = true;
   while (sends_on_ && !end_of_input_ && line_->input.view().size() < pool_->options().limits.body_bytes) {

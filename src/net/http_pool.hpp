@@ -65,7 +65,7 @@ class http_line : public list_hook {
 };
 
 /// The duty of one call to connect to a host that speaks HTTP/2 or may speak it. Only one call at a time has this duty,
-/// and the others wait for the connection that it makes.
+/// and the other calls wait for the connection that this call makes.
 class http_connecting {
  public:
   http_connecting(http_host& host, async_semaphore::permit permit) noexcept;

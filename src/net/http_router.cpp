@@ -40,14 +40,14 @@ namespace {
 
 constexpr std::string_view rest_mark = "...";
 
-/// Ends the program with a message about an invalid route, which contains its pattern.
+/// Ends the program with a message about an invalid route. The message contains the pattern of the route.
 [[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
   const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
   detail::contract_failed(sentence, "the route is valid");
 }
 
-/// Checks a condition of the route that is being added, as `BRAID_EXPECTS` does. If the check fails, the message
-/// contains the pattern.
+/// Like `BRAID_EXPECTS`, checks a condition of the route that is being added. If the check fails, the message contains
+/// the pattern.
 void require(bool holds, std::string_view pattern, std::string_view what) {
   if (!holds) refuse_route(pattern, what);
 }
@@ -128,7 +128,7 @@ auto http_router::find(http_method method, std::string_view path) const noexcept
   return out;
 }
 
-/// Looks for the method's handler at a node. Returns true if the node has one, which ends the search.
+/// Looks for the method's handler at a node. Returns true if the node has such a handler, which ends the search.
 auto http_router::try_route(const node& node, http_method method, match& match) noexcept -> bool {
   const auto find_handler = [&](http_method one) { return node.routes[static_cast<std::size_t>(one)].get(); };
   match.allowed_.add(node.allowed);

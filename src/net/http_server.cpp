@@ -19,9 +19,9 @@
 namespace braid {
 namespace {
 
-/// Two limits for accepting the connections that the kernel accepted before the server's stop: a time, and this number
-/// plus the number of waiting connections that the kernel reports. Without them, a flood of new connections would
-/// prevent the stop.
+/// Limits for accepting the connections that the kernel accepted before the server's stop: a time, and a number of
+/// connections. The number is the number of waiting connections that the kernel reports, plus a few. Without these
+/// limits, a flood of new connections would prevent the stop.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
@@ -72,7 +72,7 @@ class http_server::state : public detail::http_service {
     scope* where;
   };
 
-  /// A guard whose destructor cleans up when `serve` ends, even if the task of `serve` is stopped.
+  /// A guard whose destructor marks the server as ended when `serve` ends, even if the task of `serve` is stopped.
   struct whole_course {
     explicit whole_course(state& s) noexcept : of(&s) {}
     whole_course(const whole_course&) = delete;

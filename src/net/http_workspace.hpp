@@ -64,7 +64,8 @@ class http_workspaces {
     return out;
   }
 
-  /// Keeps a workspace for the next connection. Requires that its request was read completely and answered.
+  /// Keeps a workspace for the next connection. Requires that the request of this workspace was read completely and
+  /// answered.
   void give_back(std::unique_ptr<http_workspace> one) noexcept {
     if (free_.size() < max_free) free_.push_back(std::move(one));
   }

@@ -58,8 +58,8 @@ void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t f
   if (count > std::numeric_limits<std::size_t>::max() / max_count) throw std::bad_alloc();
   char* const begin = out.room(count * max_count);
   char* at = begin;
-  // The bytes before and after the key are the same in all commands. They are encoded for the first command, and copied
-  // for the others.
+  // The bytes before and after the key are the same in all commands. These bytes are encoded for the first command, and
+  // copied for the other commands.
   const char* head = nullptr;
   const char* tail = nullptr;
   std::size_t head_size = 0;

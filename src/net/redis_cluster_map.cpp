@@ -89,8 +89,8 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
 }
 
 /// Returns how long to wait for one node's answer if `nodes` nodes are still to be queried. Waiting for a silent node
-/// must leave time for the others, but a nearby node must have time to accept a connection. The last node gets more
-/// time, in case all nodes are far away.
+/// must leave time for the other nodes, but a nearby node must have enough time to accept a connection. The last node
+/// gets more time, in case all nodes are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
   // docs/design/constants.md says what these values rest on.
   constexpr duration min_time = std::chrono::milliseconds(10);

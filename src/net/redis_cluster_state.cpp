@@ -122,8 +122,8 @@ void redis_cluster_state::learn(std::uint16_t slot, redis_node& owner) noexcept 
     options_.connection.tracker->all_changed();
 }
 
-/// Removes the nodes that are not in the new map. A call that waits for such a node keeps it until the replies have
-/// arrived; its unsent commands go to another node.
+/// Removes the nodes that are not in the new map. A call that waits for such a node keeps the node until the replies
+/// have arrived; the unsent commands of the call are sent to another node.
 void redis_cluster_state::keep_only(const std::vector<node_ptr>& in_map) {
   const std::vector<node_ptr> known(nodes_);
   std::erase_if(nodes_, [&](const node_ptr& each) { return std::ranges::find(in_map, each) == in_map.end(); });
@@ -230,7 +230,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 /// pause.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // from the map, before the command was sent
-  // If an allocation has failed, the command may have been sent, and only its reply was lost. So a write is not
+  // If an allocation has failed, the command may have been sent although its reply was lost. So a write is not
   // repeated, even if it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;

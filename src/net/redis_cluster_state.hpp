@@ -19,11 +19,11 @@
 
 namespace braid::detail {
 
-/// Returns whether the error is temporary, so that repeating the command may succeed.
+/// Returns whether the error is temporary, so that a repeated command may succeed.
 auto is_transient(redis_errc code) noexcept -> bool;
 
-/// Returns the most useful reason for a missing reply. If the node was unreachable until the deadline, the reason is
-/// why it could not be reached. A node whose connection was closed because it was silent counts as unreachable.
+/// Returns the most useful reason for a missing reply. If the node was unreachable until the deadline, returns the
+/// reason why it could not be reached. A node whose connection was closed because it was silent counts as unreachable.
 auto find_reason(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
 /// A node of the cluster. The object exists as long as the map of slots contains the node or a call waits for it.
@@ -122,7 +122,7 @@ class redis_cluster_state {
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
   std::error_code map_error_ = errc::deadline_exceeded;  // the reason why a slot has no owner
-  // True if every node has given a reason why there is no map, and no node is expected to have a map soon.
+  // Says whether every node has reported why it has no map, and no node is expected to have a map soon.
   bool is_refused_ = false;
   bool has_map_ = false;  // true even if the map is stale
   bool is_stale_ = true;

@@ -33,7 +33,7 @@ constexpr std::array named_roles{
 static_assert(std::ranges::is_sorted(named_roles, {}, [](const named_role& each) { return each.name.size(); }));
 constexpr std::size_t max_name = named_roles.back().name.size();
 
-/// For each length, the index of the first name with this length.
+/// The index of the first name of each length.
 constexpr auto places_by_size = [] {
   std::array<std::uint8_t, max_name + 2> places{};
   for (std::size_t size = 0; size < places.size(); ++size)

@@ -33,7 +33,8 @@ auto refuses_connections(redis_errc code) noexcept -> bool {
   return code == redis_errc::too_many_clients || code == redis_errc::protected_mode;
 }
 
-/// Limits the number of commands in flight, because memory is allocated for all of them when the connection is created.
+/// Limits the number of commands in flight, because memory is allocated for all these commands when the connection is
+/// created.
 auto within_limits(redis_options options) -> redis_options {
   options.in_flight = std::min(options.in_flight, redis_options::max_in_flight);
   return options;
@@ -205,8 +206,8 @@ void redis_shared_connection::flush() noexcept {
   if (!out_.empty()) transport_->send();
 }
 
-/// Swaps the encoded commands into `into`. Before the swap, encodes waiting requests for which the buffer had no room
-/// so far. Returns false if there is nothing to send.
+/// Moves the encoded commands to `into`, by a swap. Before the swap, encodes waiting requests for which the buffer had
+/// no room so far. Returns false if there is nothing to send.
 auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   encode_waiting();
   same_reads_.clear();  // its entries refer to the buffer
@@ -320,7 +321,7 @@ auto redis_shared_connection::end_reply() -> next {
   return deliver(reply);
 }
 
-/// Passes a reply to the requests that wait for it.
+/// Passes a reply to the requests that wait for this reply.
 auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   const reply_slot place = std::exchange(reply_, reply_slot::none);
   redis_request* const who = window_.front().who;
@@ -446,9 +447,9 @@ auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point
   return next;
 }
 
-/// Returns the time at which the connection to a silent server is given up. This time is earlier if no request waits
-/// for the next reply. If a request does wait for it, that request's command may be slow, and this may be why later
-/// requests have timed out.
+/// Returns the time at which the connection to a silent server is closed. This time is earlier if no request waits for
+/// the next reply. If a request does wait for the next reply, its command may be slow, and later requests may have
+/// timed out only because of this command.
 auto redis_shared_connection::silence_due() noexcept -> time_point {
   const bool is_left = window_.front().who == nullptr;
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);

@@ -141,7 +141,7 @@ void redis_shared_connection::hang_up() noexcept {
 // The functions below track changed keys.
 
 /// Returns whether to reconnect without tracking after an error of the greeting. The server may not support or permit
-/// HELLO 3 or CLIENT TRACKING. If the error has another cause, the second attempt fails with it, too.
+/// HELLO 3 or CLIENT TRACKING. If the error has another cause, the second attempt fails with the same error.
 auto redis_shared_connection::may_go_on_untracked(redis_errc code) const noexcept -> bool {
   const bool is_refused = code == redis_errc::refused || code == redis_errc::no_permission;
   return options_.tracker != nullptr && !is_untracked_ && is_refused;
@@ -161,8 +161,8 @@ void redis_shared_connection::begin_tracking() noexcept {
     loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
 }
 
-/// Reports all keys as changed when the connection ends. A connection without tracking does the same. Otherwise its
-/// last replies would count as tracked once the connection no longer exists.
+/// Reports all keys as changed when the connection ends. A connection without tracking does the same. Otherwise the
+/// last replies of this connection would count as tracked once the connection no longer exists.
 void redis_shared_connection::end_tracking() noexcept {
   has_tracker_ = false;
   loop_->disarm(tracking_timer_);
@@ -203,8 +203,8 @@ void redis_shared_connection::check_tracking() noexcept {
   flush();
 }
 
-/// Ends a failed attempt to connect. Requests that waited for this attempt get its error; later requests wait for the
-/// next attempt.
+/// Ends a failed attempt to connect. Requests that waited for this attempt get the error of the attempt; later requests
+/// wait for the next attempt.
 void redis_shared_connection::attempt_failed(std::error_code error, std::string_view text) noexcept {
   add_to_count(counts_.failed);
   keep_reason(error, text);
@@ -222,7 +222,7 @@ void redis_shared_connection::broke(std::error_code error) noexcept {
   state_ == state::ready ? lose(error) : attempt_failed(error);
 }
 
-/// Ends an established connection. Requests that were sent, even in part, fail; the others wait for the next
+/// Ends an established connection. Requests that were sent, even in part, fail; the other requests wait for the next
 /// connection. The request whose reply was expected next gets the error `first`.
 void redis_shared_connection::lose(std::error_code error, std::error_code first, std::string_view text) noexcept {
   add_to_count(counts_.lost);
@@ -234,8 +234,8 @@ void redis_shared_connection::lose(std::error_code error, std::error_code first,
   back_off();
 }
 
-/// Called if the server refuses the connection with an error after the greeting. It has executed no command, so all
-/// commands fail with this error.
+/// Called if the server refuses the connection with an error after the greeting. Such a server has executed no command,
+/// so all commands fail with this error.
 void redis_shared_connection::turned_away(std::string_view text) noexcept {
   const std::error_code why = parse_redis_error(text);
   fail_due(why, why);

@@ -10,7 +10,7 @@
 namespace braid {
 namespace {
 
-/// Removes a word, with its length prefix, from the front of an encoded command, and returns the word.
+/// Removes the first word and its length prefix from an encoded command, and returns the word.
 auto take_word(std::string_view& rest) noexcept -> std::string_view {
   std::size_t size = 0;
   const char* const end = std::from_chars(rest.data() + 1, rest.data() + rest.size(), size).ptr;

@@ -147,7 +147,7 @@ auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
   return read_payload(in);
 }
 
-/// Reads the bytes of a counted string that have arrived, and CR LF at its end.
+/// Reads those bytes of a counted string that have arrived, and the CR LF at the end of the string.
 auto resp_parser::read_payload(cursor& cursor) -> step {
   const auto there = static_cast<std::size_t>(cursor.end - cursor.at);
   if (payload_left_ > 2) {

@@ -41,7 +41,8 @@ auto parse_lead(unsigned char first) noexcept -> utf8_lead {
   return {};
 }
 
-/// A SHA-1 hash. The handshake of RFC 6455 uses it only to recognise a WebSocket peer, so its weakness does not matter.
+/// A SHA-1 hash. The handshake of RFC 6455 uses SHA-1 only to recognise a WebSocket peer, so the weakness of the hash
+/// does not matter.
 class sha1 {
  public:
   static auto of(std::string text) -> std::array<unsigned char, 20> {
@@ -111,7 +112,7 @@ auto websocket_reader::next(std::string_view& input) -> found {
   return found::nothing;
 }
 
-/// Returns the size of a frame's head, as far as it is known from the received bytes: 2 until the first two bytes have
+/// Returns the size of a frame's head, as far as the received bytes show it. Returns 2 until the first two bytes have
 /// arrived.
 auto websocket_reader::head_needs() const noexcept -> std::size_t {
   if (head_size_ < 2) return 2;

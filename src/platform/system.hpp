@@ -30,7 +30,8 @@ auto to_error_code(int number) noexcept -> std::error_code;
 // --- forks ---
 
 /// Registers functions that are called at each fork of the process: before the fork, after it in the parent, and after
-/// it in the child. Null pointers are skipped. Returns 0, or an error number. A system without forks never calls them.
+/// it in the child. Null pointers are skipped. Returns 0, or an error number. A system without forks never calls these
+/// functions.
 auto call_at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept -> int;
 
 // --- threads ---
@@ -55,8 +56,8 @@ void request_exact_wakeups() noexcept;
 
 // --- the process ---
 
-/// Returns an environment variable, or null if it is not set, or if the process has more rights than its caller
-/// (a setuid program).
+/// Returns an environment variable, or null if it is not set, or if the process has more rights than the process that
+/// started it (a setuid program).
 auto trusted_environment(const char* name) noexcept -> const char*;
 
 /// Returns the CPU time that a job object of Windows grants the process, in units of CPUs, or nothing if the time is
@@ -79,7 +80,7 @@ enum class file_access : std::uint8_t { write, read_and_write };
 /// file for reading and writing. Returns its descriptor, or -1 with `errno`.
 auto create_file(const char* path, file_access access, bool empties) noexcept -> int;
 
-/// Writes all bytes to a file. Returns false if the file accepts only a part of them.
+/// Writes all bytes to a file. Returns false if the file accepts only a part of the bytes.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
 
 /// Locks the file until it is closed. Returns false if another process has locked it. Returns true if the system does
@@ -103,8 +104,8 @@ auto wait_for_word(const void* address, std::uint32_t expected, std::optional<st
 /// Wakes at most `count` threads that wait for the word.
 void wake_word(const void* address, int count) noexcept;
 
-/// Waits until the latch has counted down. On Windows it polls, because std::latch::wait of libstdc++ 12 can miss the
-/// wake-up there and wait for ever.
+/// Waits until the latch has counted down. On Windows, polls the latch, because there std::latch::wait of libstdc++ 12
+/// can miss the wake-up and wait for ever.
 void wait_for_latch(const std::latch& latch) noexcept;
 
 // --- barriers in all threads ---

@@ -73,8 +73,8 @@ void end_with_process() noexcept {
 
 constinit thread_local bool is_in_start_hook = false;
 
-/// Returns the hook, wrapped so that it marks its thread while it runs. `make` waits for the hooks of the workers with
-/// the lock held, so a hook must not wait for the lock.
+/// Returns a function that calls the hook, and marks the calling thread while the hook runs. `make` waits for the hooks
+/// of the workers with the lock held, so a hook must not wait for the lock.
 auto marked(std::function<void(std::size_t)> hook) -> std::function<void(std::size_t)> {
   if (!hook) return hook;
   return [hook = std::move(hook)](std::size_t worker) {
@@ -105,8 +105,8 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
 }
 
 /// Returns the default runtime, and creates it if necessary.
-/// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed; would_deadlock in a
-/// hook that runs while the runtime is created.
+/// Errors: closed if the default runtime has ended, or if `finalize` was called before the default runtime existed;
+/// would_deadlock in a hook that runs while the runtime is created.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = default_one.value;
   runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
@@ -160,7 +160,8 @@ auto finalize_by(Fn shut_down) -> result<void> {
 }  // namespace
 
 /// Creates the default runtime with the given options. An ended runtime is kept until the new runtime has replaced it.
-/// The ended runtime is destroyed without the lock, because its destructor waits for threads that are posting to it.
+/// The ended runtime is destroyed without the lock, because its destructor waits for threads that are posting to that
+/// runtime.
 auto initialize(runtime::options options) -> result<void> {
   if (is_in_start_hook) return fail(errc::would_deadlock);
   process_runtime& state = default_one.value;
@@ -213,8 +214,8 @@ void forget_queue(runtime& gone) noexcept {
 }
 }  // namespace
 
-/// Removes a runtime from the list. In the child of a fork the list does not contain the parent's runtimes, and then
-/// nothing happens.
+/// Removes a runtime from the list. In the child of a fork, the list does not contain the parent's runtimes, so
+/// removing such a runtime does nothing.
 void runtime_list::remove(runtime& gone) noexcept {
   process_runtime& state = default_one.value;
   const std::lock_guard lock(state.list_mutex);

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// A friend of pools and loops that reads their counters.
+/// A class that is a friend of pools and loops, and reads their counters.
 /// Threads: any, while the pool or loop exists.
 struct metrics_reader {
   static void add(runtime& runtime, metric_list& metrics);

@@ -6,8 +6,8 @@
 
 namespace braid::detail {
 
-/// A guard. While it exists, pools created by the calling thread belong to a runtime, which reports their metrics
-/// itself.
+/// A guard. While it exists, all pools that the calling thread creates belong to a runtime, which reports the metrics
+/// of these pools itself.
 class pools_of_runtime {
  public:
   pools_of_runtime() noexcept;

@@ -185,8 +185,8 @@ auto runtime::count_load(std::size_t index) const noexcept -> std::size_t {
   return loops_[index]->spawned() + on_the_way_[index].load(relaxed);
 }
 
-/// Returns the index of the loop that should run a new task. A task cannot move after its start, so a worker that alone
-/// receives a burst of tasks must not keep all of them.
+/// Returns the index of the loop that should run a new task. A task cannot move after its start, so a worker that
+/// receives a whole burst of tasks must not keep all of these tasks.
 auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
   // docs/design/constants.md says what this value rests on.
   constexpr std::size_t few = 16;

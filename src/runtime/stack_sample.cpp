@@ -1,5 +1,5 @@
-// src/runtime/stack_sample.cpp: reads the stack of another thread. A signal handler on that thread writes it to a
-// shared slot.
+// src/runtime/stack_sample.cpp: reads the stack of another thread. A signal handler on that thread writes the stack to
+// a shared slot.
 #include "stack_sample.hpp"
 
 #include <braid/sync/atomic.hpp>
@@ -27,7 +27,7 @@ constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
 /// The shared slot. In the state `asked_for`, the sampled thread may change the state to `answering`, and the sampling
-/// thread may change it back to `unused`.
+/// thread may change the state back to `unused`.
 struct {
   atomic<std::uint32_t> at{unused};         // written by the sampling and the sampled thread
   atomic<::pid_t> thread{0};                // written by the sampling thread
@@ -101,7 +101,8 @@ auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>
       std::uint32_t unanswered = asked_for;
       const bool in_time = steady_time().now() < end;
       if (!in_time && slot.at.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
-      // A thread that has begun to answer is waited for without a limit, because it writes to the slot.
+      // If the thread has begun to answer, this function waits for it without a limit, because the thread writes to the
+      // slot.
       static_cast<void>(futex_wait(slot.at, seen, in_time ? end : time_point::max()));
     }
     frames.assign(slot.frames.begin(), slot.frames.begin() + static_cast<std::ptrdiff_t>(slot.count));

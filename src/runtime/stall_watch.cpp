@@ -79,7 +79,7 @@ void stall_watch::work() {
 }
 
 /// Checks all workers and loops for progress. If the watching thread itself was late, the machine was busy or
-/// suspended, so at most one interval counts.
+/// suspended, so at most one interval counts as time without progress.
 void stall_watch::look() {
   const time_point now = clock_->now();
   const duration since = std::min(now - std::exchange(looked_, now), interval_);

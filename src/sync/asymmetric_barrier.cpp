@@ -23,8 +23,8 @@ namespace braid::detail {
 namespace {
 
 #if defined(BRAID_THREAD_SANITIZER)
-// The thread sanitizer does not know membarrier(2). It understands the ordering of a locked add, so the code uses a
-// locked add instead.
+// The thread sanitizer does not know membarrier(2). The sanitizer understands the ordering of a locked add, so the code
+// uses a locked add instead.
 auto try_register() noexcept -> bool { return false; }
 #else
 auto try_register() noexcept -> bool { return register_process_barrier(); }
@@ -44,7 +44,7 @@ constexpr int unknown = -1;
 constinit atomic<int> best{unknown};  // no guard: one held during a fork would block the child
 
 /// Registers the child of a fork for membarrier(2) again. If a thread of the parent registered during the fork, the
-/// registration is recorded in the child's memory, but the kernel may not have copied it to the child.
+/// registration is recorded in the child's memory, but the kernel may not have copied the registration to the child.
 void register_again() noexcept {
   if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
 }
@@ -67,7 +67,7 @@ auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
 }
 
 /// Executes a full fence, with a locked instruction on the caller's own stack. If all threads changed one shared word
-/// instead, its cache line would move between them, and a fence would take several times as long.
+/// instead, the cache line of that word would move between the threads, and a fence would take several times as long.
 void asymmetric_barrier::fence() noexcept {
 #if defined(BRAID_MODEL) || defined(BRAID_THREAD_SANITIZER)
   meet();

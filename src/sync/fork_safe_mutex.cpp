@@ -28,7 +28,7 @@ struct fork_handlers {
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.lock();
   }
   /// Unlocks all mutexes after a fork, in the parent and in the child. The child's only thread is the thread that has
-  /// locked them.
+  /// locked these mutexes.
   static void after() noexcept {
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.unlock();
     locks.value.mutex.unlock();
@@ -45,7 +45,7 @@ namespace {
 }  // namespace
 
 /// Adds the mutex to the list if it is not in the list yet. A thread that has not seen the result of an earlier call
-/// may call this again.
+/// may call this function again.
 void fork_safe_mutex::enter_list() {
   {
     const std::lock_guard guard(locks.value.mutex);

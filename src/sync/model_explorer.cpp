@@ -17,8 +17,9 @@ auto text_of(std::vector<std::size_t> decisions) -> std::string {
   return text.empty() ? "0" : text;
 }
 
-/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed, because their number
-/// is limited. A fixed high rate would reach the limit early, and leave the ends of long runs unexplored.
+/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed, because the number
+/// of preemptions and stale reads is limited. A fixed high rate would reach the limit early, and leave the ends of long
+/// runs unexplored.
 class random_decider final : public model_decider {
  public:
   explicit random_decider(std::uint64_t seed)

@@ -15,8 +15,8 @@
 namespace braid::detail {
 namespace {
 
-/// An entry of a cache of recently used producers, indexed by the number of the inbox. It has no destructor, so that it
-/// can be used while the thread ends.
+/// An entry of a cache of recently used producers, indexed by the number of the inbox. The type has no destructor, so
+/// that entries can be used while the thread ends.
 struct recent_producer {
   std::uint64_t inbox = 0;  // numbers begin with 1
   inbox_producer_base* producer = nullptr;

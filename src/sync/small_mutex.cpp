@@ -1,4 +1,5 @@
-// src/sync/small_mutex.cpp: waits for a lock that is held for a few instructions only, unless its holder is preempted.
+// src/sync/small_mutex.cpp: waits for a lock that is held only for a few instructions, unless the thread that holds it
+// is preempted.
 #include <braid/sync/detail/small_mutex.hpp>
 
 #include <braid/base/clock.hpp>

@@ -18,7 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The record of a thread. It is in the list from the thread's first section of user code until the thread ends.
+/// The record of a thread. The record is in the list from the thread's first section of user code until the thread
+/// ends.
 struct marked_thread {
   code_marker marker;
   std::uint32_t sections = 0;  // the number of nested sections of the thread; used only by it
@@ -57,8 +58,8 @@ struct end_of_thread {
   }
 };
 
-/// Adds the thread to the list. Does nothing if the thread is ending. So destructors of thread-local objects may run
-/// user code that is not counted.
+/// Adds the thread to the list. Does nothing if the thread is ending, so user code that destructors of thread-local
+/// objects run is not counted.
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
@@ -71,8 +72,8 @@ void enter_list() noexcept {
   own.is_listed = true;
 }
 
-/// Resets the list in the child of a fork, which has one thread. The thread counts as outside of any section, even if
-/// it forked inside one.
+/// Resets the list in the child of a fork, which has one thread. This thread counts as outside of any section, even if
+/// it forked inside a section.
 void forget_others_in_child() noexcept {
   own.sections = 0;
   own.marker.leave();
@@ -118,8 +119,8 @@ user_code_section::user_code_section() noexcept : marker_(nullptr) {
   marker_->enter();
 }
 
-/// Leaves the section. In the child of a fork, sections that began before the fork are already over, so their count may
-/// be 0.
+/// Leaves the section. In the child of a fork, sections that began before the fork are already over, so the count of
+/// sections may be 0.
 user_code_section::~user_code_section() {
   if (own.sections != 0) --own.sections;
   if (marker_ != nullptr) marker_->leave();
@@ -131,8 +132,8 @@ user_code_section::~user_code_section() {
 
 [[gnu::noinline]] auto is_in_user_code() noexcept -> bool { return own.sections != 0; }
 
-/// Waits until every thread that is now in user code has left it. Polls, because a notification would cost each job
-/// some time.
+/// Waits until every thread that is now in user code has left that code. Polls, because a notification would cost time
+/// in each job.
 auto await_user_code(time_point deadline) -> bool {
   // docs/design/constants.md says what these values rest on.
   constexpr int yields = 64;

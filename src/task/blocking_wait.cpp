@@ -73,8 +73,9 @@ auto has_stack() noexcept -> bool {
   return here > stack.begin + (stack.end - stack.begin) / 2 && here <= stack.end;
 }
 
-/// Returns whether a waiting worker may run another job. If many jobs are nested already, it may do so only after a
-/// long pause. After such a pause, the worker may be waiting for a queued job that no other worker is free to run.
+/// Returns whether a waiting worker may run another job. If many jobs are nested already, the worker may run another
+/// one only after a long pause. After such a pause, the worker may be waiting for a queued job that no other worker is
+/// free to run.
 auto may_help(duration pause) noexcept -> bool {
   return helps < free_helps || (pause >= max_help_pause && has_stack());
 }
@@ -120,8 +121,8 @@ auto sleep_until_over(blocking_wait& wait, std::optional<time_point> deadline) n
 }
 
 /// Waits while other threads may use this worker's context. Runs only `awaited`, the job that this thread waits for (or
-/// null). Leaves other jobs to the other threads, because those jobs may wait for the job that is waiting here. Returns
-/// false at the deadline.
+/// null). Leaves other jobs to the other threads, because those jobs may wait for the job in which this thread waits.
+/// Returns false at the deadline.
 auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {
   spare_threads& others = *self.spares;
@@ -166,13 +167,14 @@ auto poll(executor_id executor) noexcept -> bool {
   return use && use->poll();
 }
 
-/// Returns the executor whose job this thread runs, if that executor depends on polls. Otherwise returns null.
+/// Returns the executor of the job that this thread runs if the jobs of that executor run only when a thread polls it.
+/// Otherwise returns null.
 auto polled_executor_here() noexcept -> executor* {
   executor* const here = threadless_here();
   return here != nullptr && here->needs_polls() ? here : nullptr;
 }
 
-/// Runs a job that no thread would run if this thread did not poll. Returns false if there is no such job.
+/// Runs a job of an executor whose jobs run only when this thread polls. Returns false if there is no such job.
 auto poll_any(executor_id where) noexcept -> bool {
   if (poll(where)) return true;
   if (executor* const here = polled_executor_here(); here != nullptr && here->poll()) return true;

@@ -33,8 +33,8 @@ class bounded_executor::counted_job final : public job {
   job* work_;
 };
 
-/// A `blocking_wait` that is over when the queue has room for one more job. A thread that arrives while others wait
-/// also waits, so that the earlier threads are not starved.
+/// A `blocking_wait` that is over when the queue has room for one more job. A thread that arrives while other threads
+/// wait also waits, so that the earlier threads are not starved.
 class bounded_executor::wait_for_room final : public detail::blocking_wait {
  public:
   explicit wait_for_room(bounded_executor& in) noexcept : executor_(&in) {}
@@ -128,7 +128,7 @@ auto bounded_executor::enter() noexcept -> entry {
   }
 }
 
-/// Counts a job that has left the queue. Waiting producers are woken when half of the room is free, so that not every
+/// Counts a job that has left the queue. Waiting producers are woken when half of the limit is free, so that not every
 /// job wakes a thread. Notifies under the lock, because a thread that waits for the last job may destroy this object as
 /// soon as that thread gets the lock.
 void bounded_executor::leave() noexcept {

@@ -38,7 +38,7 @@ struct slot_table {
 constinit detail::never_destroyed<slot_table> slots_of_process;
 constinit thread_local detail::executor_use* innermost_use __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// The id that every executor has once it is destroyed. Slots are counted from 1, so slot 0 does not exist.
+/// The id that every executor has after it was destroyed. Slots are counted from 1, so slot 0 does not exist.
 constexpr detail::executor_id of_the_gone(0, 1);
 
 /// Returns the slot with this number. Relaxed loads suffice, because a thread that has read the number also sees that

@@ -83,7 +83,7 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
 }
 
 /// Steals a fork from the thief of `stolen`, the child that this worker waits for. Forks that the thief has added since
-/// are part of that child, so running them needs no more stack than running the child itself.
+/// then are part of that child, so running such a fork needs no more stack than running the child itself.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.forking.helps >= max_helps) return nullptr;

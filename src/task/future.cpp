@@ -31,8 +31,8 @@ constexpr unsigned looks_before_sleep = 100;  // for a thread that is not a work
 constexpr unsigned pauses_between_looks = 4;
 
 /// Returns how often a thread that is not a worker polls a future before it sleeps. A short job ends sooner than a
-/// sleeping thread wakes up, and polling saves the job's worker the wake-up. Returns 0 on a machine with one CPU,
-/// because polling would keep the CPU from the worker.
+/// sleeping thread wakes up, and polling spares the job's worker the work of waking it. Returns 0 on a machine with one
+/// CPU, because polling would keep the CPU from the worker.
 auto looks_outside() noexcept -> unsigned {
   static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
   return looks;
@@ -103,7 +103,8 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   // A worker may wait for work of its own pool. A job of a serial executor must not wait for work of the same executor,
   // because that work could never begin.
   const executor_id where = self != nullptr && self->pool->has_id(executor_) ? executor_id() : executor_;
-  // A job of a manual executor may wait for work of the same executor, because it polls the executor while it waits.
+  // A job of a manual executor may wait for work of the same executor, because the job polls the executor while it
+  // waits.
   const executor* const polled = threadless_here();
   const bool can_poll = polled != nullptr && polled->needs_polls() && polled->has_id(executor_);
   if (const executor_use use(where); !can_poll && use && use->is_current())

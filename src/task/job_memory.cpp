@@ -20,12 +20,13 @@ constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from 
 constexpr unsigned char max_passes =
     15;                          // an empty central free list is not polled so many times, because a poll costs a lock
 constexpr std::size_t lead = 4;  // the distance at which blocks that other threads have freed are prefetched
-// The approximate limit of the memory in all central free lists; blocks beyond it are returned to operator delete. A
-// minimum number of chains of each class is kept in any case.
+// The approximate limit of the memory in all central free lists; blocks beyond this limit are returned to operator
+// delete. A minimum number of chains of each class is kept in any case.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
 /// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. The minimum is lower
-/// for blocks of more than 1 KiB, because programs have few of them: coroutine frames that hold requests and answers.
+/// for blocks of more than 1 KiB, because programs have few such blocks; these are coroutine frames that hold requests
+/// and answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
   return bytes <= blocks_at_once * block_bytes(find_free_list(1024)) ? 64 : 16;
 }
@@ -108,7 +109,7 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// The central lists. They are not allocated by operator new, because the first call may be a deallocation.
+/// The central lists. These lists are not allocated by operator new, because the first call may be a deallocation.
 constinit never_destroyed<std::array<central_list, free_list_count>> shared_central_lists;
 
 auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.value; }
@@ -152,7 +153,7 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_free_lists && i
 
 }  // namespace
 
-// The thread's free lists. They have no destructor, so that they can be used while the thread ends.
+// The thread's free lists. The lists have no destructor, so that they can be used while the thread ends.
 constinit thread_local std::array<free_list, free_list_count> free_lists{};
 
 auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void* {

@@ -284,7 +284,8 @@ auto job_slab::find(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return take_own(self, slot) || take_shared(slot) || steal(self, slot);
 }
 
-/// Steals half of another thread's queued jobs. Stores the oldest one in `slot`, and the others in this thread's queue.
+/// Steals half of another thread's queued jobs. Stores the oldest of these jobs in `slot`, and the other jobs in this
+/// thread's queue.
 auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
   const std::size_t first = self.watch.find_first(contexts_.size());
@@ -384,7 +385,7 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
 }
 
 /// Counts an ended child in its parent. If the parent finishes as a result, continues with the parent's own parents.
-/// The chain of first parents may be long, so the function uses a loop for it instead of recursion.
+/// The chain of first parents may be long, so the function follows the chain in a loop instead of by recursion.
 void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);
@@ -448,8 +449,8 @@ auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint
   return poll_result::nothing;
 }
 
-/// Waits for a job, and stores it in `slot`. Returns false if `until` has finished, or if the slab is closed and no job
-/// is left.
+/// Waits for a job, and stores the job in `slot`. Returns false if `until` has finished, or if the slab is closed and
+/// no job is left.
 auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
   poll_result seen = look_around(self, until, slot, looks_before_search);
   if (seen != poll_result::nothing) return seen == poll_result::job;

@@ -46,7 +46,8 @@ class post_choice {
 
 constinit thread_local post_choice choice;
 
-/// The data of a timed job. The posting thread writes it; the thread that takes the job out of its queue reads it.
+/// The data of a timed job. The posting thread writes these data, and the thread that takes the job out of its queue
+/// reads them.
 struct post_note {
   job::act_fn act = nullptr;
   job_times* times = nullptr;
@@ -54,7 +55,7 @@ struct post_note {
   std::uint64_t weight = 0;
 };
 
-/// All timed jobs of the process, as a hash table by the address of the job. An entry is stored at most a few positions
+/// A hash table of all timed jobs of the process, by the address of the job. An entry is stored at most a few positions
 /// after the position that its hash selects.
 class note_table {
  public:

@@ -49,8 +49,8 @@ auto local_queues::take_half(worker& self, worker& victim) noexcept -> found_job
   return here.is_allowed() ? move_half(self, victim) : found_job();
 }
 
-/// Takes a certain job out of the queue. Takes all jobs out and puts the others back, so that their order stays the
-/// same.
+/// Takes a certain job out of the queue. Takes all jobs out and puts the other jobs back, so that the order of the jobs
+/// stays the same.
 auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
   const moving here(moves_);
   if (!here.is_allowed()) return false;
@@ -85,7 +85,7 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     return self.box.claim();
   }
   // The queue and the inbox of the victim are empty, and the victim is busy with another job. So the thief may take the
-  // job in its run-next slot.
+  // job in the victim's run-next slot.
   return victim.queue.steal_next(victim.queue.next_mark());
 }
 

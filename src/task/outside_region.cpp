@@ -46,7 +46,7 @@ auto is_worth_an_offer(const pool& pool) noexcept -> bool {
 
 }  // namespace
 
-/// An offer of the rest of a loop to the workers. Its destructor waits until no worker uses the loop any more.
+/// An offer to the workers to run the rest of a loop. Its destructor waits until no worker uses the loop any more.
 class outside_region::offered {
  public:
   explicit offered(outside_region& loop) noexcept : id_(loop.id_) {
@@ -78,7 +78,7 @@ class outside_region::offered {
 };
 
 /// Decides how many iterations a single thread runs before it reads the clock. Such a part is long enough to be
-/// measured. But it is short enough that a thread that suddenly becomes slow delays only a small part of the loop.
+/// measured. But it is also short enough that a thread that suddenly becomes slow delays only a small part of the loop.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}

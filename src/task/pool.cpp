@@ -76,7 +76,7 @@ auto register_worker(const pool::options& options, std::size_t index) -> std::un
   return std::make_unique<registration>(options.registration->registry.registry(), std::move(label));
 }
 
-/// Returns the victims of a worker, in the order in which it tries to steal from them.
+/// Returns the victims of a worker, in the order in which the worker tries to steal from them.
 auto list_victims(const pool::options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   others.reserve(options.workers - 1);
@@ -106,8 +106,8 @@ struct worker_count_inputs {
   auto operator==(const worker_count_inputs&) const -> bool = default;
 };
 
-/// Returns default_worker_count() from a cache, because reading its files takes longer than creating a pool. The files
-/// are read again only if an input has changed.
+/// Returns default_worker_count() from a cache, because reading the files that this count depends on takes longer than
+/// creating a pool. The files are read again only if an input has changed.
 auto default_workers() -> unsigned {
   struct answer {
     detail::fork_safe_mutex mutex;

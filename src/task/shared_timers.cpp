@@ -15,7 +15,7 @@ namespace braid::detail {
 
 detail::timer_keeper::~timer_keeper() = default;
 
-/// The state of shared timers. The timers own it together with all work that is scheduled on them.
+/// The state of shared timers. The timers and all work that is scheduled on them own this state together.
 struct shared_timers::state final : detail::timer_keeper {
   using lock_type = std::unique_lock<std::mutex>;
 
@@ -107,7 +107,7 @@ void shared_timers::state::end_serving(const std::optional<time_point>& next) no
 }
 
 /// Calls the timer's function without the lock, because the function may arm and disarm timers. Other threads can begin
-/// to wait only during this call, so those threads are notified after it.
+/// to wait only during this call, so those threads are notified after the call.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

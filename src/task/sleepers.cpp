@@ -104,7 +104,7 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   return wake_cause::monitored;
 }
 
-/// Returns whether an awake worker must check for long jobs. A worker that stays awake for long makes this check
+/// Returns whether an awake worker must check for long jobs. A worker that stays awake for a long time makes this check
 /// itself, even if it is not the monitor.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
@@ -124,8 +124,8 @@ void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason wh
 }
 
 /// Makes the calling worker the monitor. Returns false if another worker is the monitor, or if all workers are asleep
-/// and no job is queued. The queues must be checked, because a worker that has announced its sleep may still find a job
-/// in its own queue.
+/// and no job is queued. The queues must also be checked, because a worker that has announced its sleep may still find
+/// a job in its own queue.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
@@ -149,9 +149,9 @@ void sleepers::wait_idle(scheduler_base& jobs) noexcept {
   }
 }
 
-/// Marks the stopping pool as quiescent if no job is left. One worker does this for all, because each poll reads the
-/// queues of all workers. If all workers were idle during an ordinary poll, no thread has moved jobs between queues
-/// either.
+/// Marks the stopping pool as quiescent if no job is left. One worker does this for all workers, because each poll
+/// reads the queues of all workers. If all workers were idle during an ordinary poll, no thread has moved jobs between
+/// queues either.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
   // edge sleepers.stopping: publish all writes before the stop, for workers that leave without a poll

@@ -171,9 +171,9 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
   }
 }
 
-/// Runs jobs in the worker context until a thread wants the context back; there is always such a thread while a spare
-/// thread has the context. Passes the context on, and becomes idle in the same step. Returns false if this spare thread
-/// is no longer needed.
+/// Runs jobs in the worker context until the thread that owns the context wants it back. While a spare thread has the
+/// context, there always is such a thread. Passes the context on, and becomes idle in the same step. Returns false if
+/// this spare thread is no longer needed.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(own_thread_id(), relaxed);

@@ -41,7 +41,8 @@ class posted_task {
 
 }  // namespace
 
-/// The condition that all functions of a group have ended. It resembles an `end_signal`, but can be used repeatedly.
+/// The condition that all functions of a group have ended. The type resembles an `end_signal`, but can be used
+/// repeatedly.
 struct task_group::end_of_all final : detail::blocking_wait {
   explicit end_of_all(task_group& group) noexcept : of(group) {}
 
@@ -174,8 +175,8 @@ auto task_group::run_other(worker& self) noexcept -> bool {
   return has_posts_.load(relaxed) && self.exchange->help_with_jobs(self);
 }
 
-/// Runs all forks of the owner since the oldest function of the group. They may include forks that do not belong to the
-/// group.
+/// Runs all forks of the owner since the oldest function of the group. These may include forks that do not belong to
+/// the group.
 void task_group::run_own(worker& self) noexcept {
   if (&self == owner_ && oldest_) detail::run_forks_since(self, *std::exchange(oldest_, std::nullopt));
 }

@@ -215,7 +215,7 @@ void manual_executor::close() noexcept {
   for (detail::common_queue* const each : {&high_, &normal_, &low_}) each->close();
 }
 
-/// Drops all queued jobs. If another thread does the same concurrently, each drops some of them.
+/// Drops all queued jobs. If another thread does the same concurrently, each of the two threads drops some of the jobs.
 void manual_executor::drop_pending() noexcept {
   enter();
   {

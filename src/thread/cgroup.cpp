@@ -172,8 +172,8 @@ auto ratio(std::string_view granted, std::string_view period) -> std::optional<d
   return static_cast<double>(*time) / static_cast<double>(*each);
 }
 
-/// Reads the CPU quota of a cgroup. The file cpu.max contains `max 100000` or `150000 100000`; in version 1 each of the
-/// two numbers has its own file.
+/// Reads the CPU quota of a cgroup. The file cpu.max contains `max 100000` or `150000 100000`; in version 1, each of
+/// the two numbers is in a file of its own.
 auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::quota> {
   const fs::path file = folder / (kind == version::v2 ? "cpu.max" : "cpu.cfs_quota_us");
   const std::string line = read_first_line(under(root, file));

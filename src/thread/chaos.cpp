@@ -126,7 +126,8 @@ struct chaos::state {
   thread worker;  // the last member, because it uses the others
 };
 
-/// Updates the list of disturbed threads: restores and removes those that `find` no longer returns, and adds new ones.
+/// Updates the list of disturbed threads: restores and removes the threads that `find` no longer returns, and adds new
+/// threads.
 auto chaos::state::look_for() -> result<void> {
   const std::vector<thread_info> wanted = find();
   std::erase_if(targets, [&wanted](detail::disturbed_thread& each) {
@@ -138,8 +139,8 @@ auto chaos::state::look_for() -> result<void> {
   return look_at_others(wanted);
 }
 
-/// Adds threads to the list of disturbed threads. Reads their settings on a temporary thread, because that thread's own
-/// nice value may change.
+/// Adds threads to the list of disturbed threads. Reads their settings on a temporary thread, because the nice value of
+/// the thread that reads them may change.
 auto chaos::state::look_at_others(const std::vector<thread_info>& threads) -> result<void> {
   std::vector<thread_info> others;
   for (const thread_info& each : threads)

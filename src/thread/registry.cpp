@@ -189,7 +189,7 @@ struct default_registries {
   std::vector<std::pair<const thread_registry::scoped_default*, thread_registry>> scoped;
 };
 
-/// Returns the default registries. They are never destroyed, because threads may unregister after static objects are
+/// Returns the default registries, which are never destroyed, because threads may unregister after static objects are
 /// destroyed.
 auto defaults() -> default_registries& {
   static auto& only = *new default_registries;

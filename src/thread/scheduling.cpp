@@ -27,7 +27,8 @@ struct printer {
 
 namespace detail {
 
-/// This function is never called at run time. A constant expression that would call it does not compile.
+/// This function is never called at run time. If a constant expression would have to call it, that expression does not
+/// compile.
 void number_out_of_range() {}
 
 }  // namespace detail

@@ -34,7 +34,7 @@ auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of
 auto info_of(::pthread_t thread) -> result<thread_info> {
   if (const auto id = detail::find_thread_id(thread)) {
     auto found = thread_info::of(*id);
-    // The thread still has its id. So it also had the id while the start time was read, and the result does not belong
+    // The thread still has its id, so it also had this id while the start time was read, and the result does not belong
     // to a later thread.
     if (!found || detail::find_thread_id(thread) == id) return found;
   }

@@ -136,7 +136,7 @@ void trace_encoder::mark(thread& thread, std::uint64_t ns, std::string text) {
 }
 
 /// Writes the change of a task's state. A new state ends the previous one. Records of different threads are not written
-/// in the order of their times, so each record is written without reference to earlier ones.
+/// in the order of their times, so each record is written without reference to earlier records.
 void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number,
                          std::uint32_t state) {
   if (is_full()) {

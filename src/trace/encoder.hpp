@@ -86,8 +86,8 @@ class trace_encoder {
   /// Begins the track of a thread. Called before the thread's first record.
   void begin(thread& thread, ::pid_t id, std::string_view name, std::uint64_t ticks);
   void add(thread& thread, const trace_record& record);
-  /// Continues the track of a thread that is already partly in the file. Called in place of `begin`, before any call of
-  /// `begin`.
+  /// Continues the track of a thread that is already partly in the file. Called instead of `begin` for this thread, and
+  /// before `begin` is called for any other thread.
   void go_on(thread& thread, const ring_state& from);
   /// Begins the track of a task that was in the given state before its first record.
   void begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);

@@ -57,8 +57,8 @@ void perfetto_writer::packet() {
   packet_.clear();
 }
 
-/// Returns the track of the process that was begun last. The track numbers of each further process are far from those
-/// of the first process, so that they differ from the numbers of all other tracks.
+/// Returns the track of the process that was begun last. For each further process, the number is far from that of the
+/// first process, so that it differs from the numbers of all other tracks.
 auto perfetto_writer::process_track() const noexcept -> std::uint64_t {
   return first_process_track + (processes_ > 1 ? (processes_ - 1) << 48U : 0);
 }

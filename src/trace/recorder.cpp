@@ -85,8 +85,8 @@ auto flight_recorder::take_new(std::uint64_t now) -> bool {
   return found;
 }
 
-/// Moves the new records of a thread from its ring to chunks. If the thread had ended before this, these are its last
-/// records.
+/// Moves the new records of a thread from its ring to chunks. If the thread had ended before this call, these are its
+/// last records.
 auto flight_recorder::drain(thread_state& state) -> bool {
   if (state.ring == nullptr) return false;
   const bool has_ended =

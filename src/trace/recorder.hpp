@@ -17,8 +17,8 @@
 namespace braid::detail {
 
 /// The flight recorder. The writer thread uses it if only the last seconds of the trace are stored. Records stay
-/// unchanged in memory until a file is requested. When records are dropped, their open slices and the states of tasks
-/// are remembered. So a file also contains the start of everything that was in progress.
+/// unchanged in memory until a file is requested. When records are dropped, the recorder remembers which slices they
+/// have left open, and the states of tasks. So a file also contains the start of everything that was in progress.
 /// Threads: one. Errors: std::bad_alloc.
 class flight_recorder {
  public:
@@ -31,7 +31,7 @@ class flight_recorder {
   auto take_new(std::uint64_t now) -> bool;
   /// Writes the next of the files FILE.1 to FILE.10; after FILE.10, the next file is FILE.1 again. Reports the file on
   /// stderr. Ignores a request during the time that the last file covers, unless `by_hand`. `asked_ns` is the time of
-  /// the request, as `boot_nanoseconds`, because the writer may process the request late.
+  /// the request, measured like `boot_nanoseconds`. It is passed because the writer may process the request late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
   /// Returns the contents of a trace file with the last `span_ns` nanoseconds before `asked`, which is in ticks.
   [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;

@@ -1,5 +1,5 @@
 // src/trace/ring_file.hpp: declares the ring file, which is next to the trace file and contains the rings of threads.
-// It survives if the process is killed.
+// The ring file survives if the process is killed.
 #pragma once
 
 #include "session.hpp"

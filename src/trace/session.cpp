@@ -155,8 +155,8 @@ void start_from_environment() {
   if (session->settings().at_signal) save_at_signal();
 }
 
-/// Starts the trace before static objects of the program are constructed, because their constructors may start threads
-/// that use the library.
+/// Starts the trace before static objects of the program are constructed, because the constructors of such objects may
+/// start threads that use the library.
 [[gnu::constructor(101)]] void begin_trace() noexcept {
   try {
     start_from_environment();
@@ -165,7 +165,7 @@ void start_from_environment() {
   }
 }
 
-/// Ends the trace after static objects are destroyed, because their pools may run jobs until then.
+/// Ends the trace after static objects are destroyed, because pools among these objects may run jobs until then.
 [[gnu::destructor(101)]] void end_trace() noexcept {
   if (is_traced()) session->finish();
 }

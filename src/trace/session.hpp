@@ -93,7 +93,7 @@ void note_trace_name(const char* text) noexcept;
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
 /// The trace of the process, from the loading of the library to the end of the process. It is never destroyed, because
-/// threads that run after `finish` may have read `trace_is_on` before.
+/// threads that still run after `finish` may have read `trace_is_on` before `finish`.
 /// Threads: any; `finish` is called only by the thread that ends the process.
 class trace_session {
  public:
@@ -122,9 +122,9 @@ class trace_session {
   /// std::bad_alloc.
   void save(std::string_view reason);
   /// Returns the contents of a trace file with the last `span_ns`.
-  /// Blocks: until the writer has created them. Errors: errc::closed if the writer has ended; std::bad_alloc.
+  /// Blocks: until the writer has created the contents. Errors: errc::closed if the writer has ended; std::bad_alloc.
   [[nodiscard]] auto read_last(std::uint64_t span_ns) -> result<std::string>;
-  /// Does the same as `save`. May be called by a signal handler.
+  /// Does the same as `save`, but may be called by a signal handler.
   void save_for_signal() noexcept;
 
   // --- functions for the writer thread ---
@@ -137,7 +137,7 @@ class trace_session {
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
   /// Commits the state of all rings. Called when all records that the rings count as read are written to the trace.
   void commit_rings() noexcept;
-  /// Closes the ring of a thread that has ended, once all of its records are in the trace.
+  /// Closes the ring of a thread that has ended, once all records of the thread are in the trace.
   void close_ring(thread_ring* ring) noexcept;
 
  private:

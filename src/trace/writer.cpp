@@ -61,7 +61,8 @@ auto trace_writer::write_new() -> bool {
   return found;
 }
 
-/// Commits the state of all rings if they are in a file, so that the ring file records at once what the trace contains.
+/// Commits the state of all rings if they are in a file, so that the ring file always says which records the trace
+/// contains.
 void trace_writer::commit() {
   ring_file* const rings = session_.rings();
   if (rings == nullptr) return;
@@ -76,7 +77,7 @@ void trace_writer::commit() {
   session_.commit_rings();
 }
 
-/// Writes the new records of a thread. If the thread had ended before this, these are its last records.
+/// Writes the new records of a thread. If the thread had ended before this call, these are its last records.
 auto trace_writer::drain(thread_state& state) -> bool {
   const bool has_ended =
       state.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen

@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// Writes the trace of a whole run of the program. The writer thread uses it.
+/// Writes the trace of a whole run of the program. Only the writer thread uses this class.
 /// Errors: those of the encoder.
 class trace_writer {
  public:

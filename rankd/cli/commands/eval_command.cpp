@@ -259,7 +259,7 @@ auto measure_coverage(const plan_result& of, const std::set<row_id>& judged) -> 
 
 using estimates = std::array<std::optional<mean_estimate>, quality_metrics>;
 
-/// All results that rankd eval prints.
+/// The results that rankd eval prints.
 struct evaluation {
   std::vector<plan_result> plans;
   std::vector<estimates> means;     ///< of each plan

@@ -16,7 +16,7 @@ struct character_range {
   char32_t last;
 };
 
-/// Invisible characters that change the text around them, such as line separators and direction marks.
+/// The invisible characters that change the text around them, such as line separators and direction marks.
 constexpr std::array<character_range, 5> steering{
     {{0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}}};
 

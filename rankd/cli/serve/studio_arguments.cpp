@@ -1,4 +1,4 @@
-// rankd/cli/serve/studio_arguments.cpp: rankd studio: serves a project on this machine with the page of plans.
+// rankd/cli/serve/studio_arguments.cpp: rankd studio: serves a project on this machine with the plan page.
 #include <rankd/cli/detail/serve_arguments.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>

@@ -21,7 +21,7 @@ struct batch_runner::worker_loop {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
   const registries* declared = nullptr;
-  // Used only by tasks of the loop:
+  // Only tasks of the loop use the members below.
   piece* current = nullptr;          // the piece that was begun last
   braid::scope* children = nullptr;  // of the lanes
   std::size_t lanes = 0;             // tasks that each answer one line after the other

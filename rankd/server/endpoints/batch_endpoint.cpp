@@ -1,4 +1,4 @@
-// rankd/server/endpoints/batch_endpoint.cpp: POST /v1/rank/batch: several requests in one call, answered in order.
+// rankd/server/endpoints/batch_endpoint.cpp: POST /v1/rank/batch: answers several requests of one call in their order.
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/rank_request.hpp>
 #include <rankd/server/endpoints/request_batch.hpp>

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/change_endpoints.cpp: HTTP endpoints that list, compare, pin, roll back and reload the
-// versions of plans.
+// rankd/server/endpoints/change_endpoints.cpp: implements the HTTP endpoints that list, compare, pin, roll back and
+// reload the versions of plans.
 #include <rankd/server/detail/handlers.hpp>
 
 #include <rankd/engine/explain/plan_comparison.hpp>

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/diagnosis_endpoints.cpp: GET /v1/tasks and /v1/trace: the running tasks of the process, and a
-// trace of its last seconds.
+// rankd/server/endpoints/diagnosis_endpoints.cpp: GET /v1/tasks and /v1/trace: returns the running tasks of the
+// process, and a trace of its last seconds.
 #include <rankd/server/detail/handlers.hpp>
 #include <rankd/server/detail/routes.hpp>
 

@@ -375,7 +375,7 @@ void write_process(exposition& out, const serve_shared& /*shared*/) { write_proc
 /// A function that writes some metric families.
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
-/// All metrics of a server, in the order of its answer.
+/// The metrics of a server, in the order in which the answer contains them.
 constexpr metric_writer writers[] = {write_loops,  write_plans,    write_endpoints, write_scrub,      write_generations,
                                      write_merges, write_records,  write_cache,     write_late_nodes, write_lost_lines,
                                      write_spans,  write_traffic,  write_shadows,   write_lines,      write_reopenings,

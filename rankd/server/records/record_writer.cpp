@@ -137,7 +137,7 @@ struct record_writer::call {
   std::optional<record_outcome> outcome = {};
 };
 
-/// Calls that are written together as one generation.
+/// A group of calls that are written together as one generation.
 struct record_writer::group {
   std::vector<call*> calls;
   milliseconds time{0};

@@ -30,7 +30,7 @@ auto write_own_name(std::string_view name) -> result<void> {
   return {};
 }
 
-/// Returns all CPUs, because macOS chooses among all of them for every thread.
+/// Returns all CPUs, because macOS may run every thread on any CPU.
 auto read_affinity(::pid_t id) -> result<cpu_set> {
   if (const auto exists = must_exist(id); !exists) return fail(exists.error());
   return read_process_affinity();

@@ -144,8 +144,8 @@ auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
   return status_result(::syscall(SYS_sched_setattr, id, &after, 0));
 }
 
-/// Reads the nice value of a thread with getpriority(2). The kernel's attributes contain it only for threads with a
-/// fair policy.
+/// Reads the nice value of a thread with getpriority(2). The kernel's attributes contain the nice value only for
+/// threads with a fair policy.
 auto read_nice(::pid_t id) -> result<nice_value> {
   errno = 0;  // -1 is also a nice value
   const int value = ::getpriority(PRIO_PROCESS, static_cast<::id_t>(id));
@@ -171,7 +171,8 @@ auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
 }
 
 /// Returns the id of a thread from the id of its CPU-time clock: the kernel stores the complement of the thread id
-/// above three bits. Returns nothing for a thread that has ended, because the C library has set its id to 0.
+/// above three bits. Returns nothing for a thread that has ended, because the C library has set the id of such a thread
+/// to 0.
 auto find_thread_id(::pthread_t thread) -> std::optional<::pid_t> {
   constexpr int kind_bits = 3;
   ::clockid_t clock = 0;

@@ -19,8 +19,8 @@ void raise_event(int number) noexcept {
   [[maybe_unused]] const auto written = ::write(number, &one, sizeof(one));
 }
 
-/// Clears the event with one read. An eventfd is empty afterwards. A pipe may hold more bytes; it stays readable, and
-/// the next call clears them.
+/// Clears the event with one read. An eventfd is empty afterwards. A pipe may hold more bytes; it then stays readable,
+/// and the next call reads these bytes.
 void clear_event(int number) noexcept {
   std::array<std::uint64_t, 64> raised{};
   [[maybe_unused]] const auto read = ::read(number, raised.data(), sizeof(raised));

@@ -46,8 +46,9 @@ auto find_objects(const ring_file_head& head, left_rings::text_fn text) -> std::
   return all;
 }
 
-/// Returns the conversion of ticks to nanoseconds, or nothing if it is invalid. If the process did not measure its
-/// clock, measures the clock of this machine, which is the same clock unless the file was copied from another machine.
+/// Returns the conversion of ticks to nanoseconds, or nothing if the stored conversion is invalid. If the process did
+/// not measure its clock, measures the clock of this machine, which is the same clock unless the file was copied from
+/// another machine.
 auto format_line(const ring_file_head& head) -> std::optional<tick_line> {
   constexpr double max_ns_per_tick = 100;  // a time of 56 bits stays below 2^63 nanoseconds
   double speed = head.ns_per_tick;

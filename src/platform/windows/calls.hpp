@@ -23,7 +23,7 @@ struct handle_closer {
 /// An open handle, or null if opening has failed.
 using owned_handle = std::unique_ptr<void, handle_closer>;
 
-/// Returns the error of the last function that failed, as the POSIX error that other systems report for it.
+/// Returns the POSIX error that other systems would report for the error of the last function of Windows that failed.
 inline auto last_windows_error() noexcept -> std::error_code {
   switch (const DWORD code = ::GetLastError(); code) {
     case ERROR_INVALID_PARAMETER: return errc::invalid_argument;

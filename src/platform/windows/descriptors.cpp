@@ -157,7 +157,7 @@ auto is_connected(SOCKET open) noexcept -> bool {
 constexpr std::size_t max_parts = 16;  // more parts are left for another call
 constexpr std::size_t max_bytes = INT_MAX;
 
-/// The parts of a message, as Winsock needs them.
+/// The parts of a message, in the form that Winsock needs.
 struct part_list {
   explicit part_list(const msghdr& message) noexcept {
     for (; count < std::min(message.msg_iovlen, max_parts); ++count) {
@@ -234,7 +234,7 @@ auto accept_from(SOCKET listener, sockaddr* address, socklen_t* size, int flags)
 }
 
 /// Connects two TCP sockets over a listener that exists only for this call. Another process may connect to the listener
-/// as well; its connections are closed.
+/// as well; the connections of such a process are closed.
 auto connect_pair(int type, int (&numbers)[2]) noexcept -> int {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int first = ::socket(AF_INET, SOCK_STREAM | (type & SOCK_CLOEXEC), 0);

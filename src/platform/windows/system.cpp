@@ -37,8 +37,9 @@ auto boot_intervals() noexcept -> std::int64_t {
 
 /// Registers an empty destructor of a thread-local object before anything else is registered. When a thread ends,
 /// winpthreads calls two functions of the C++ library, in the order in which they were registered first: a function
-/// that calls destructors, and a function that frees the memory of thread-local variables. Without this call the memory
-/// would usually be freed first, and a destructor that uses a thread-local variable would see a new one.
+/// that calls destructors, and a function that frees the memory of thread-local variables. Without the empty
+/// destructor, the memory would usually be freed first, and a destructor that uses a thread-local variable would see a
+/// newly created variable.
 [[gnu::constructor(101)]] void free_thread_locals_last() noexcept {
   abi::__cxa_thread_atexit([](void*) {}, nullptr, nullptr);
 }

@@ -20,7 +20,8 @@ auto open(::pid_t id) -> result<owned_handle> {
 
 auto unsupported() { return fail(std::make_error_code(std::errc::operation_not_supported)); }
 
-/// A range of nice values and the priority of Windows for it. `shown` is the nice value that such a thread reports.
+/// A range of nice values, and the Windows priority that such a range is mapped to. `shown` is the nice value that such
+/// a thread reports.
 struct level {
   int last;  // nice value
   int priority;
@@ -80,8 +81,8 @@ auto read_process_affinity() -> result<cpu_set> {
   return cpus;
 }
 
-/// Restricts a thread to the CPUs of one group, because a thread of Windows belongs to one group. It uses the group of
-/// the first CPU that the process may use.
+/// Restricts a thread to the CPUs of one group, because a thread of Windows belongs to only one group. Chooses the
+/// group of the first CPU that the process may use.
 auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   auto allowed = read_process_affinity();
   if (!allowed) return fail(allowed.error());
