@@ -19,7 +19,7 @@ struct question_limits {
   std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< the maximum size of the answer
 };
 
-/// The answer of a process, or the reason why it did not answer.
+/// The answer of a process, or the reason why the process did not answer.
 struct process_answer {
   enum class how : std::uint8_t {
     answered,

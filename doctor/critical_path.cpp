@@ -11,7 +11,7 @@
 namespace braid::doctor {
 namespace {
 
-/// A span of time on a thread during which its innermost slice did not change.
+/// A span of time during which the innermost slice of a thread did not change.
 struct piece {
   std::uint64_t begin;
   std::uint64_t end;
@@ -108,7 +108,7 @@ class path_walk {
   }
 
   /// Continues the walk at a point at which no job runs. Either the thread's own code began the work, or an event loop
-  /// received an event for it from the kernel.
+  /// received an event from the kernel.
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
@@ -156,14 +156,14 @@ class path_walk {
     place_ = wait->at;
   }
 
-  /// Follows a wait. The walk continues in the work that ended the wait. Once it has come back to the time at which the
-  /// wait began, it continues there in the waiting work.
+  /// Follows a wait. The walk continues in the work that ended the wait. When the walk has come back to the time at
+  /// which the wait began, it continues at that point in the waiting work.
   void follow(const recorded_wait& wait) {
     if (wait.at.when > bound()) bounds_.push_back(wait.at);
   }
 
-  /// Adds the cause of a stop. If a timer of the loop caused it, such as a deadline, adds a step for that timer. If
-  /// other code caused it, continues the walk in that code.
+  /// Adds the cause of a stop. If a timer of the loop caused the stop, such as a deadline, adds a step for that timer.
+  /// If other code caused the stop, continues the walk in that code.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
@@ -188,7 +188,8 @@ class path_walk {
   }
 
   /// Adds the wait for an event from the kernel. The event may have been pending since the loop's previous call to the
-  /// kernel. If the loop ran other work in between, the step names that work; otherwise the whole time counts as I/O.
+  /// kernel. If the loop ran other work after that call, the step names that work. Otherwise the whole time counts as
+  /// I/O.
   void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
     const recorded_slice* const call = last_call(to, from);
     if (call == nullptr) return add(from, to, path_kind::io, on, what);
@@ -204,7 +205,7 @@ class path_walk {
     add(from, asked, path_kind::io, on, what);
   }
 
-  /// Returns the loop's last call to the kernel that ended before `to` and after `from`, or null.
+  /// Returns the last call of the loop to the kernel that ended after `from` and before `to`, or null.
   [[nodiscard]] auto last_call(std::uint64_t to, std::uint64_t from) const -> const recorded_slice* {
     const auto& slices = thread(place_.thread).slices;
     auto at = std::ranges::lower_bound(slices, to, {}, &recorded_slice::begin);
@@ -349,7 +350,7 @@ auto spans_named(const trace_file& trace, std::string_view id) -> std::vector<tr
 auto is_request(const recorded_track& track) -> bool { return track.is_activity && track.name.starts_with("request "); }
 
 /// Returns the requests with this id. Other tracks and spans with the id are returned only if there is no such request,
-/// because a request's nodes contain its id as well.
+/// because the tracks of a request's nodes contain the id as well.
 auto requests_called(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
   const auto has_id = [id](const recorded_track& track) { return has_word(track.name, id); };
   auto found = tracks_where(trace, [&](const recorded_track& track) { return is_request(track) && has_id(track); });

@@ -47,7 +47,8 @@ struct path_step {
 /// activities, or else all tasks. The slowest are first in the list.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
-/// Returns the steps of the request in order, without gaps. Their lengths add up exactly to the length of the request.
+/// Returns the steps of the request in order, without gaps. The lengths of the steps add up exactly to the length of
+/// the request.
 auto critical_path(const trace_file& trace, const traced_request& request) -> std::vector<path_step>;
 
 auto name_of(path_kind kind) -> const char*;

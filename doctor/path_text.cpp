@@ -33,7 +33,8 @@ auto format_line(std::uint64_t ns, const char* kind, const std::string& rest) ->
          '\n';
 }
 
-/// A group of consecutive steps that each take less than a hundredth of the request. The group is printed as one line.
+/// A group of consecutive steps that each take less than a hundredth of the request's time. The group is printed as one
+/// line.
 struct short_steps {
   std::size_t count = 0;
   std::uint64_t ns = 0;

@@ -96,7 +96,7 @@ auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   return words;
 }
 
-/// Runs gdb. Returns its status in the format of `waitpid`.
+/// Runs gdb. Returns the exit status in the format of `waitpid`.
 auto run_gdb(const tasks_options& options, const inherited_file& tasks, const inherited_file& rest) -> int {
   constexpr unsigned limit_s = 300;
   std::vector<std::string> words = gdb_words(options);

@@ -73,8 +73,8 @@ struct trace_file {
   bool has_paths = false;  ///< the paths of requests were added to it
 };
 
-/// The number of the first track that `braid-doctor trace --tracks` adds. It is larger than all numbers that the writer
-/// of traces uses.
+/// The number of the first track that `braid-doctor trace --tracks` adds. This number is larger than all numbers that
+/// the writer of traces uses.
 inline constexpr std::uint64_t first_path_track = std::uint64_t{1} << 60U;
 inline constexpr std::uint32_t first_path_sequence = 0x7000'0000;
 

@@ -11,8 +11,8 @@ pthread_key_t end_key;
 constinit pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
 /// A destructor of thread-specific data that ends the simulated thread. It runs after the destructors of thread_local
-/// objects. It re-registers itself until the last round, because other destructors of the program may still make
-/// simulated calls.
+/// objects. The destructor registers itself again until the last round, because other destructors of the program may
+/// still make simulated calls.
 void end_round(void* value) {
   if (self == nullptr) return;
   if (++self->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -134,7 +134,7 @@ SIM_CALL(int, pthread_setname_np, pthread_t handle, const char* name) {
 // C11 threads are replaced as well, because libc's own functions do not call the replaced POSIX functions.
 
 SIM_CALL(int, thrd_create, pthread_t* handle, int (*start)(void*), void* argument) {
-  // thrd_join converts the returned pointer back to an int, as libc does.
+  // thrd_join converts the returned pointer back to an int, like the function of libc.
   using posix = void* (*)(void*);
   const int error =
       sim_pthread_create(handle, nullptr, reinterpret_cast<posix>(reinterpret_cast<void*>(start)), argument);

@@ -14,8 +14,8 @@ namespace {
 
 auto process_time() -> nanoseconds { return now() - start_time; }
 
-/// Returns the virtual CPU time of a thread: the time of the switches during which it held the token. libc encodes the
-/// kernel's number of a thread in a negative clock id.
+/// Returns the virtual CPU time of a thread: the time of the switches during which the thread held the token. libc
+/// encodes the kernel's number of a thread in a negative clock id.
 auto thread_time(clockid_t clock) -> nanoseconds {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;
   nanoseconds found = process_time();

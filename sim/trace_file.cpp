@@ -101,7 +101,7 @@ class trace_writer {
   }
 
   /// Writes the states of the threads of a process. A thread is shown as running from one microsecond before its call,
-  /// because the call takes this time. It runs until another thread or another machine runs.
+  /// because the call takes this time. It is shown as running until another thread or another machine runs.
   void write_process(const process_log& log, const traced_machine& machine, std::uint64_t id, std::uint64_t starts) {
     std::map<std::uint32_t, thread_track> threads;
     const auto to_time = [&](std::int64_t local) {

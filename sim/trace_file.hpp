@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// The number of switches of a traced process that are recorded. Only the last ones are kept.
+/// The maximum number of switches of a traced process that are kept. Only the last switches are kept.
 inline constexpr std::uint64_t traced_records = 4'000'000;
 
 /// A machine in a trace.

@@ -48,7 +48,7 @@ struct wire_address {
   friend auto operator==(const wire_address&, const wire_address&) -> bool = default;
 };
 
-/// The head of a message. `size` bytes follow it. Times are nanoseconds of the world's clock.
+/// The head of a message. `size` bytes follow the head. Times are nanoseconds of the world's clock.
 struct wire_message {
   word what = word::pause;
   std::uint32_t size = 0;
@@ -84,7 +84,8 @@ struct disk_change {
 /// The descriptor of a machine's connection to the coordinator, which the program cannot close.
 inline constexpr int world_descriptor = 1000;
 
-/// The time at which a world begins. It is larger than the real time since the computer was started, which /proc shows.
+/// The time at which a world begins. This time is larger than the real time since the computer was started, which /proc
+/// shows.
 inline constexpr std::int64_t start_time = 100'000'000'000'000'000;
 
 /// Converts a time of a machine to the time of the world. The clock of a machine drifts by `drift_ppm` millionths.

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-// Disables the assertions of toml++. They would end the program, because toml++ detects some syntax errors a line too
-// late (as in rankd/registry/toml.cpp).
+// Disables the assertions of toml++. These assertions would end the program, because toml++ detects some syntax errors
+// a line too late (as in rankd/registry/toml.cpp).
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0

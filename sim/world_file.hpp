@@ -65,11 +65,11 @@ struct world_plan {
 };
 
 /// Returns the names of the machines that may have a fault of this kind. Unless the file names the machines, machines
-/// that must end have network faults only.
+/// whose program must end have network faults only.
 auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string>;
 
 /// Returns the indexes of events that certainly do nothing: restarts of a machine that has not crashed and was not
-/// killed since its last start. If the machine's program may end by itself, a restart may do something.
+/// killed since its last start. A restart does not count as such if the machine's program may have ended by itself.
 auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t>;
 
 /// An error in a world file, with its line.

@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// A hash of a sequence of numbers and texts, which depends on their order.
+/// A hash of a sequence of numbers and texts. The hash depends on their order.
 class world_hash {
  public:
   [[nodiscard]] auto value() const -> std::uint64_t { return value_; }

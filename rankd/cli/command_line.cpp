@@ -50,7 +50,7 @@ using rankd::detail::add_node_timeout;
 using rankd::detail::add_project;
 using rankd::detail::max_ms;
 
-/// The chosen subcommand. It runs after the whole command line has been parsed.
+/// The chosen subcommand. The subcommand runs after the whole command line has been parsed.
 using action = std::function<exit_status()>;
 
 template <typename Options>
@@ -65,7 +65,7 @@ void add_store(CLI::App& command, std::string& store) {
       ->type_name("URL");
 }
 
-/// Checks the ids after --why. They are integers, or any texts in a project whose ids are texts.
+/// Checks the ids after --why. The ids must be integers, or may be any texts in a project whose ids are texts.
 void check_why(const rankd::rank_options& options) {
   const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (std::string id : options.why)

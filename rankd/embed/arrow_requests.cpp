@@ -31,7 +31,7 @@ auto bit_at(const void* buffer, std::int64_t at) -> bool {
 /// Returns the name of a column. In Arrow, a null pointer may stand for an empty name.
 auto name_of(const ArrowSchema& type) -> string_view { return type.name != nullptr ? type.name : ""; }
 
-/// Calls `append` with the value at the index `at`, which has an integer type.
+/// Calls `append` with the value at the index `at` of an array whose type is an integer type.
 template <typename Append>
 void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
   const void* const values = from.buffers[1];
@@ -47,7 +47,7 @@ void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t 
   }
 }
 
-/// Returns whether a value is null, or is the code of a null in its dictionary.
+/// Returns whether a value is null, or is the code of a null in the array's dictionary.
 auto is_null(const ArrowSchema& type, const ArrowArray& from, std::int64_t row) -> bool {
   if (string_view(type.format) == "n") return true;
   if (from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row)) return true;

@@ -1,4 +1,5 @@
-// rankd/embed/ranker.cpp: loads plans, opens stores and starts threads at their first use, and runs requests with them.
+// rankd/embed/ranker.cpp: loads plans, opens stores and starts threads when they are used for the first time, and runs
+// requests.
 #include <rankd/embed/ranker.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -26,7 +27,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds between_questions{20};  // several of them in the 100 ms that a person may wait for Ctrl-C
 
 /// The maximum number of plan names to cache. Names of plans that do not exist are cached as well, and requests may
-/// contain any number of them.
+/// contain any number of such names.
 constexpr std::size_t max_known_plans = 1'000;
 
 /// The process that opened the first ranker, or 0 if no ranker was opened.
@@ -42,7 +43,7 @@ auto check_process(::pid_t owner) -> braid::diagnostics {
                          "open rankers in newly started processes, for example by multiprocessing with `spawn`");
 }
 
-/// Stores the id of the first process that opens a ranker. Refuses to open rankers in its forked children.
+/// Stores the id of the first process that opens a ranker. Refuses to open rankers in forked children of that process.
 auto enter_process() -> braid::diagnostics {
   ::pid_t first = 0;
   first_process.compare_exchange_strong(first, ::getpid(), braid::relaxed, braid::relaxed);
@@ -243,7 +244,7 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
 ranker::ranker(ranker_options options) : options_(std::move(options)), process_(::getpid()) {}
 
 ranker::~ranker() {
-  // A forked child must not join threads, because a fork does not copy them. So the generation is leaked, and the
+  // A forked child must not join threads, because a fork does not copy threads. So the generation is leaked, and the
   // system frees its memory when the child ends.
   if (process_ != ::getpid()) new std::shared_ptr<generation>(std::move(current_));
 }

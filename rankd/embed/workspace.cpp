@@ -80,7 +80,7 @@ auto load_substitute(const workspace& workspace, std::string_view name)
   return std::make_shared<const bound_plan>(std::move(*bound));
 }
 
-/// Returns the plan together with its fallback plan, if there is one.
+/// Returns the plan, together with its fallback plan if there is one.
 auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan, const fs::path& file)
     -> braid::checked<bound_plan> {
   if (!plan || substitute_name(*plan).empty()) return plan;

@@ -24,8 +24,8 @@
 
 namespace rankd {
 
-/// A run of a plan. Its scope is a child of the loop's root scope and not of the caller's scope, because the run may
-/// end after the answer.
+/// A run of a plan. The scope of the run is a child of the loop's root scope, not of the caller's scope, because the
+/// run may end after the answer.
 struct engine::execution {
   execution(const engine& owner, braid::scope& root, braid::time_point deadline, std::shared_ptr<request_state> s)
       : state(std::move(s)),
@@ -42,7 +42,7 @@ struct engine::execution {
 
 namespace {
 
-/// The result of a run, for writing its answer.
+/// The result of a run, from which the answer is written.
 struct run_end {
   const braid::graph_run<plan_nodes>& graph;
   const braid::graph_shape& shape;
@@ -220,7 +220,7 @@ auto list_generations(const request_state& state, const registries& declared) ->
 }
 
 /// Completes the explanation of a run. The time after the critical path is computed as the total time minus the time of
-/// the critical path, so the times add up exactly.
+/// the critical path, so that all times add up exactly.
 auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
@@ -460,8 +460,8 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   co_return answer;
 }
 
-/// Returns whether the nodes of a request are timed. They are always timed if the request sets `explain` or requires
-/// times.
+/// Returns whether the nodes of a request are timed. The nodes are always timed if the request sets `explain` or
+/// requires times.
 auto engine::choose_timing(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;

@@ -1,5 +1,5 @@
-// rankd/expr/arithmetic.cpp: implements arithmetic on single values. It is used for constants when a tree is compiled,
-// and for operations that the C library computes.
+// rankd/expr/arithmetic.cpp: implements arithmetic on single values. The code is used for constants when a tree is
+// compiled, and for operations that the C library computes.
 #include <rankd/expr/detail/arithmetic.hpp>
 
 #include <cmath>

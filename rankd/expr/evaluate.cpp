@@ -47,14 +47,14 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }
 
-/// Returns the options of an evaluation. Programs that concatenate strings process all rows as one part, because they
-/// allocate memory and an arena may be used by only one thread.
+/// Returns the options of an evaluation. Programs that concatenate strings process all rows as one part, because such
+/// programs allocate memory, and an arena may be used by only one thread.
 auto find_parts(const detail::program& code, evaluate_options options) -> evaluate_options {
   if (code.buffers != 0) options.rows_of_part = evaluate_options::one_part;
   return options;
 }
 
-/// A column of type `T` that receives the values of an expression. It has one value for each row of the batch.
+/// A column of type `T` that receives the values of an expression. The column has one value for each row of the batch.
 template <typename T>
 class result_column {
  public:

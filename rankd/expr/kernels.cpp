@@ -86,8 +86,8 @@ struct div_fn {
 };
 
 /// Computes the minimum. If the values are equal, the result is the first one, even for zeros of different signs. The
-/// CPU's instruction behaves differently. If a value is NaN, the result is NaN. `Ne` is not used to test for NaN,
-/// because some instruction sets compare NaN as equal to itself.
+/// CPU's instruction for the minimum behaves differently. If a value is NaN, the result is NaN. `Ne` is not used to
+/// test for NaN, because some instruction sets compare NaN as equal to itself.
 struct min_fn {
   template <typename V>
   static HWY_INLINE auto vector(V a, V b) -> V {
@@ -247,8 +247,8 @@ HWY_INLINE void write_bits(D d, const Test& test, std::uint64_t* HWY_RESTRICT ou
   if (first < rows) out[first / word_bits] = word_of(d, test, first, rows - first);
 }
 
-/// Compares two vectors. For doubles, `<=` has its own instruction, because it is not the negation of `>` for NaN. For
-/// integers, `<=` is computed as the negation of `>`, because there is no instruction for it.
+/// Compares two vectors. For doubles, `<=` is computed by its own instruction, because for NaN it is not the negation
+/// of `>`. For integers, `<=` is computed as the negation of `>`, because there is no instruction for it.
 template <comparison How, typename V>
 HWY_INLINE auto compared(V a, V b) {
   constexpr bool floats = hwy::IsFloat<hn::TFromV<V>>();
@@ -490,8 +490,8 @@ HWY_EXPORT(named_table);
 
 auto best_table() -> const kernel_table& { return HWY_DYNAMIC_DISPATCH(named_table)(); }
 
-/// Returns Highway's bit for the instruction set with this name, or 0 if the name is unknown. Lower bits stand for
-/// better instruction sets.
+/// Returns Highway's bit for the instruction set with this name, or 0 if the name is unknown. A lower bit stands for a
+/// better instruction set.
 auto target_called(std::string_view name) -> std::int64_t {
   constexpr unsigned worst = 62;
   for (unsigned bit = 0; bit <= worst; ++bit)

@@ -61,7 +61,8 @@ struct greater {
   }
 };
 
-/// The disjunction of two comparisons, such as `<` and `==` for `<=`. The negation of `>` would be wrong for NaN.
+/// The disjunction of two comparisons. For example, `<=` is tested as `<` or `==`. The negation of `>` would be wrong
+/// for NaN.
 template <typename First, typename Second>
 struct either {
   auto operator()(std::int64_t a, double b) const noexcept -> bool {

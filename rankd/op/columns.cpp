@@ -150,7 +150,7 @@ class column_walk {
     }
     own = given_by(node.sources.front());
     if (!find_op(node.op)->adds.option.empty()) return add_columns(at, own);
-    // If an operator returns only rows of its first input, its other inputs contribute only the columns that the
+    // If an operator returns only rows of its first input, the other inputs contribute only to the columns that the
     // operator writes.
     const bool gives_all = makes_rows(find_op(node.op)->change);
     for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));

@@ -15,8 +15,8 @@ class tree_walk {
   tree_walk(const drawn_tree& of, const drawing_rules& rules, braid::diagnostics& problems)
       : tree_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
 
-  /// Returns the nodes level by level: the root, its children, then their children. The two children of a node are
-  /// adjacent. Returns nothing after a diagnostic.
+  /// Returns the nodes level by level: the root, then its children, then the children of these, and so on. The two
+  /// children of a node are adjacent. Returns nothing after a diagnostic.
   auto order() -> std::vector<std::size_t> {
     std::vector<std::size_t> found{0};
     parents_[0] = root;
@@ -102,7 +102,8 @@ class tree_walk {
   bool is_right_ = true;
 };
 
-/// Adds the rule of a split, and returns 1 + its position. Returns 0 for a plain comparison, which has no rule.
+/// Adds the rule of a split, and returns the index of the rule plus 1. Returns 0 for a plain comparison, which has no
+/// rule.
 auto make_rule(const drawn_node& split, tree_model& out) -> std::uint32_t {
   if (split.kind == split_kind::number) return 0;
   split_rule made{.first_word = static_cast<std::uint32_t>(out.bits.size()),

@@ -1,5 +1,5 @@
-// rankd/op/extra_columns.cpp: follows the rows of each node through the plan, to find out whether anything uses its
-// extra column.
+// rankd/op/extra_columns.cpp: follows the rows of each node through the plan, to find out whether the extra column of
+// the node is used.
 #include <rankd/op/extra_columns.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -14,7 +14,8 @@ namespace {
 
 using node_lists = std::vector<std::vector<node_index>>;
 
-/// Returns a list for each node: the nodes that read its rows as a source, and the nodes that use it as their fallback.
+/// Returns a list for each node, which contains the nodes that read its rows as a source and the nodes that use it as
+/// their fallback.
 auto find_takers(const plan& loaded) -> node_lists {
   node_lists takers(loaded.nodes.size());
   for (node_index at = 0; at < takers.size(); ++at) {
@@ -25,8 +26,8 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. It passes on other rows
-/// only if it fails: the rows of its input or of its fallback.
+/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. Only if a source fails,
+/// it passes on other rows, which are the rows of its input or of its fallback.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;

@@ -50,7 +50,7 @@ struct id_list_params {
     return owners;
   }
 
-  /// Returns the list of each owner. Owners with the same id share a list.
+  /// Returns the list of each owner id. Rows with the same owner id share a list.
   static auto find_lists(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked,
                          const id_batch& found, const node_context& context)
       -> std::span<const std::span<const std::int64_t>> {

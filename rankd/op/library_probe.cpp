@@ -52,8 +52,8 @@ void say(std::string_view text) {
   ::_exit(1);
 }
 
-/// Loads the library in the child and exits. It is noexcept, because an exception from `dlopen` must not reach the
-/// handlers of the caller's frames.
+/// Loads the library in the child and exits. The function is noexcept, because an exception from `dlopen` must not
+/// reach the handlers of the caller's frames.
 [[noreturn]] void run_child(const char* file) noexcept {
   std::set_terminate(&end_child);
   for (const int each : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM}) std::signal(each, SIG_DFL);

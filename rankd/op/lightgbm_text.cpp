@@ -35,7 +35,7 @@ struct text_section {
   std::map<std::string_view, text_field> fields = {};
 };
 
-/// Splits a text into lines without their line ends.
+/// Splits a text into lines, and removes the line ends.
 struct line_cursor {
   std::string_view rest;
   std::size_t line = 0;

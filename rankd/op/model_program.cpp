@@ -50,7 +50,7 @@ void binary(const running& at, const Fn& fn) noexcept {
   for_rows(at, [&](std::size_t i) { return fn(a[i], b[i]); });
 }
 
-/// Applies a function in float or double arithmetic, because its result depends on the type.
+/// Applies a function in float or double arithmetic, because the result of the function depends on the type.
 template <typename Fn>
 void by_width(const running& at, const Fn& fn) noexcept {
   const double* a = at.operand(0);
@@ -62,7 +62,7 @@ void by_width(const running& at, const Fn& fn) noexcept {
   }
 }
 
-/// Computes 1 / (1 + exp(-x)) without an exponential that could overflow, as ONNX Runtime does for trees.
+/// Computes 1 / (1 + exp(-x)) without an exponential that could overflow, like ONNX Runtime for trees.
 template <typename T>
 auto logistic(T x) noexcept -> T {
   const T upper = 1 / (1 + std::exp(-std::abs(x)));
@@ -111,7 +111,8 @@ void weighted(const running& at) noexcept {
   for_rows(at, [&](std::size_t i) { return out[i] + last; });
 }
 
-/// Combines the result so far with the value of one more leaf: adds the two, or keeps the smaller or the larger value.
+/// Combines the result so far with the value of one more leaf: adds the two values, or keeps the smaller or the larger
+/// of them.
 auto folded(const program_forest& forest, double before, double leaf) noexcept -> double {
   switch (forest.fold) {
     case leaf_fold::sum:

@@ -114,7 +114,7 @@ void read_shape(const onnx_call& call, onnx_scope& scope) {
   if (!call.node().outputs.empty()) scope.shapes.emplace(call.node().outputs.front(), call.node().inputs.front());
 }
 
-/// Makes the steps of a node. Returns false after a diagnostic.
+/// Creates the steps of a node. Returns false after a diagnostic.
 auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   const onnx_call call(node, scope);
   if (node.domain.empty() && node.op == "Constant") {
@@ -237,7 +237,7 @@ auto key_of(const input_column& column, const model_reading& reading) -> std::ui
   return 0;
 }
 
-/// Replaces the column numbers in the program by the ids of their keys.
+/// Replaces the column numbers in the program by the ids of the columns' keys.
 void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& reading) {
   const auto is_unnamed = [&](const program_key& each) { return columns[each.key_id].name.empty(); };
   if (const auto unnamed = std::ranges::find_if(of.keys, is_unnamed); unnamed != of.keys.end())
@@ -284,7 +284,7 @@ auto ignores_nulls(const onnx_node& node, onnx_scope& scope) -> bool {
   return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
 }
 
-/// Returns true if a null of an input can reach trees for which the file does not define how they treat nulls. An
+/// Returns true if a null of an input can reach trees and the file does not define how these trees treat nulls. An
 /// imputer replaces nulls before they reach the trees.
 auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope) -> bool {
   std::set<std::string_view> nullable;

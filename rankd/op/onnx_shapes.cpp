@@ -1,5 +1,5 @@
-// rankd/op/onnx_shapes.cpp: implements the ONNX operators that select, join and rename columns. Most of them need no
-// step of the program.
+// rankd/op/onnx_shapes.cpp: implements the ONNX operators that select, join and rename columns. Most of these operators
+// need no step in the program.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// rankd/op/onnx_trees.cpp: converts the tree ensembles of ONNX. Their lists contain the nodes of all trees, one tree
-// after another. Scores are computed as in ONNX Runtime, even if the ONNX standard does not define a detail: see
-// docs/decisions/0020.
+// rankd/op/onnx_trees.cpp: converts the tree ensembles of ONNX. The lists of an ensemble contain the nodes of all
+// trees, one tree after another. Scores are computed as in ONNX Runtime, also in details that the ONNX standard does
+// not define: see docs/decisions/0020.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/onnx_call.hpp>
 
@@ -241,7 +241,7 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
 }
 
 /// Replaces the indexes in leaves by the weights that the indexes refer to. If every leaf has exactly one weight and
-/// all these weights are for the first output, the weights become the values of the leaves.
+/// all these weights are for the first output, these weights become the values of the leaves.
 void settle_leaves(forest_reading& reading) {
   tree_model& trees = reading.made.trees;
   const bool is_single = std::ranges::all_of(reading.leaves, [&](const leaf_range& each) {

@@ -135,7 +135,8 @@ auto changed(const fs::path& file, std::string message) -> std::unexpected<braid
                  "restart the process, because a process keeps the operators that it has loaded", file);
 }
 
-/// Loads a library and returns the operators that it offers. Code of the library runs for the first time.
+/// Loads a library and returns the operators that it offers. During this call, code of the library runs for the first
+/// time.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
   if (const std::string problem = detail::loading_problem(file); !problem.empty())
     return refused("bad_library", "the static constructors of the library failed: loading the library " + problem,
@@ -168,7 +169,7 @@ auto canonical_path(const fs::path& file) -> fs::path {
 }
 
 /// Returns whether a shared object is truncated, for example because it is still being copied. Without this check,
-/// dlopen would load it and the process would crash. Returns false for other files, which dlopen refuses.
+/// dlopen would load such an object, and the process would crash. Returns false for other files, which dlopen refuses.
 auto is_cut(std::string_view bytes) -> bool {
   Elf64_Ehdr header{};
   if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof(header)) return false;

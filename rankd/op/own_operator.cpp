@@ -27,7 +27,8 @@ auto format_sentence(rankd_text text) -> std::string {
 
 auto text_of(std::string_view text) -> rankd_text { return {text.data(), text.size()}; }
 
-/// Calls the code of a library. If the code throws an exception, stores its text in `message` and returns 1.
+/// Calls the code of a library. If the code throws an exception, stores the exception's text in `message` and returns
+/// 1.
 template <typename Call>
 auto guarded(std::string& message, Call call) -> std::int32_t {
   try {
@@ -46,7 +47,7 @@ struct bound_number {
   std::variant<option_value<std::int64_t>, option_value<double>> value;
 };
 
-/// The state that a library's function `bind` returned. It is released with the node.
+/// The state that a library's function `bind` returned. This state is released together with the node.
 class own_state {
  public:
   own_state(const own_operator& of, void* state) noexcept : operator_(&of), state_(state) {}

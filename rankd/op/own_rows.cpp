@@ -1,4 +1,5 @@
-// rankd/op/own_rows.cpp: allocates and checks the rows that library operators create or merge, and builds their batch.
+// rankd/op/own_rows.cpp: allocates and checks the rows that library operators create or merge, and builds a batch of
+// these rows.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/own_rows.hpp>
 #include <rankd/registry/names.hpp>

@@ -49,8 +49,8 @@ auto is_lower_name(std::string_view text) -> bool {
          std::ranges::all_of(text, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-/// Returns whether a built-in operator has this name without its namespace. In TypeScript, this name is a method of row
-/// sets, so it cannot be a namespace.
+/// Returns whether a built-in operator has this name without its namespace. In TypeScript, such a name is a method of
+/// row sets, so it cannot be a namespace.
 auto is_method(std::string_view scope) -> bool {
   return std::ranges::any_of(all_ops(), [&](const op_entry& each) {
     const std::string_view name = each.shape.name;

@@ -42,7 +42,7 @@ void gather(std::span<const T> from, const block& block, double* out) {
   }
 }
 
-/// Copies the values of a column in a block as numbers. A null becomes `no_value`.
+/// Copies the values that a column has in a block as numbers. A null becomes `no_value`.
 void gather(const std::optional<column>& column, const block& block, double* out) {
   if (!column) return static_cast<void>(std::fill_n(out, block.count, no_value));
   if (const auto* floats = column->floats()) gather(*floats, block, out);

@@ -1,5 +1,5 @@
 // rankd/op/stored_fields.cpp: reads the fields or strings under the keys of all rows with one request to the store, and
-// converts them to columns.
+// converts the results to columns.
 #include <rankd/op/detail/stored_fields.hpp>
 
 #include <optional>

@@ -81,7 +81,7 @@ struct xgboost_version {
   auto operator<=>(const xgboost_version&) const = default;
 };
 
-/// The properties of a model file besides its trees.
+/// The properties of a model file other than its trees.
 struct xgboost_header {
   xgboost_version version;
   std::size_t features = 0;
@@ -241,8 +241,8 @@ auto read_categories(object_reader& reader, category_bits& bits, const model_rea
 }
 
 /// Returns the threshold `t` for which "right if value >= t" is equivalent to XGBoost's "left if value < condition". If
-/// the condition is infinite, every row goes left, even a value beyond all floats. If the condition is NaN, every row
-/// goes right.
+/// the condition is infinite, every row goes left, even with a value beyond all floats. If the condition is NaN, every
+/// row goes right.
 auto compared_threshold(float condition) -> double {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (std::isnan(condition)) return -infinity;

@@ -119,8 +119,8 @@ class matcher {
     node_index at = 0;
   };
 
-  /// Pairs nodes by their neighbours. Pairs with the most common neighbours are made first, so that a weak pair never
-  /// prevents a strong pair.
+  /// Pairs nodes by their neighbours. Nodes that have the most neighbours in common are paired first, so that a weak
+  /// pair never prevents a strong pair.
   auto by_neighbours() -> bool {
     constexpr std::size_t many = 4;
     bool found = false;
@@ -290,7 +290,7 @@ class comparison_of_plans {
     extensions(before_.of.extensions, after_.of.extensions, nullptr, nullptr);
   }
 
-  /// Compares the versions of fragments. Other changes of a fragment appear in its nodes.
+  /// Compares the versions of fragments. Other changes of a fragment appear as changes of its nodes.
   void fragments() {
     std::map<std::string, std::pair<text, text>> uses;
     for (const fragment_use& use : before_.of.fragments) uses[use.id].first = make_title(use);

@@ -231,8 +231,8 @@ class fallback_edges {
     return ++edges_ <= max_plan_edges;
   }
 
-  /// Marks the nodes that run only if `source` fails. These are its fallback node, and those sources of the fallback
-  /// node that nothing else needs. Returns false if the plan then has too many edges.
+  /// Marks the nodes that run only if `source` fails. These are the fallback node of `source`, and those sources of the
+  /// fallback node that nothing else needs. Returns false if the plan then has too many edges.
   auto wake(node_index source) -> bool {
     std::set<node_index> seen;
     std::vector<node_index> open{nodes_[source].fallback->node};

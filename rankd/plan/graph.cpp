@@ -17,7 +17,7 @@ auto about(const plan_node& node, std::string_view code, std::string message) ->
           .source = {}};
 }
 
-/// Returns the number of edges into a node; `edge_at` returns them one by one.
+/// Returns the number of edges into a node; `edge_at` returns these edges one by one.
 auto edge_count(const plan_node& node) -> std::size_t { return node.sources.size() + node.after.size(); }
 auto edge_at(const plan_node& node, std::size_t place) -> node_index {
   return place < node.sources.size() ? node.sources[place] : node.after[place - node.sources.size()];

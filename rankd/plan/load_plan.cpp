@@ -90,7 +90,7 @@ auto read_strings(const json& list, std::string_view parent, draft& draft) -> st
 }
 
 /// Returns false if the document has another format version. The fields of such a document are not read, because errors
-/// about them would be misleading.
+/// about these fields would be misleading.
 auto check_version(object_reader& reader) -> bool {
   const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
@@ -206,8 +206,8 @@ auto find_part(const json* table, std::string_view path) -> const json* {
   return table;
 }
 
-/// Reads `source_spans`: the source locations of the trees in both tables, and of their parts. The locations of the
-/// plan's nodes are stored in the nodes.
+/// Reads `source_spans`, which contains the source locations of the trees in both tables and of the parts of these
+/// trees. The locations of the plan's nodes are stored in the nodes.
 void read_spans(object_reader& top, draft& draft) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;
@@ -227,7 +227,8 @@ void read_spans(object_reader& top, draft& draft) {
   std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }
 
-/// Reads `built_by`. It is a text, or, from other builders, an object of texts that contains the name of the tool.
+/// Reads `built_by`. This field is a text or, in artifacts from other builders, an object of texts that contains the
+/// name of the tool.
 void read_builder(object_reader& reader, draft& draft) {
   const json* value = reader.value("built_by", presence::optional);
   if (value == nullptr) return;

@@ -27,7 +27,7 @@ auto end_of_string(std::string_view text, std::size_t at) noexcept -> std::size_
   return std::min(at + 1, text.size());
 }
 
-/// Calls `visit(word, at)` for each number and each literal outside of strings, even for misspelled ones.
+/// Calls `visit(word, at)` for each number and each literal outside of strings, even for misspelled literals.
 template <typename Visit>
 void for_each_word(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {

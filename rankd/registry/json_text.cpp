@@ -26,8 +26,8 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
 
 /// Returns whether eight bytes need no escaping. The helpers set the highest bit of each byte for which their test
-/// holds. A helper may also set the bit of the byte after it. That does not change the result, because a single set bit
-/// already means that escaping is needed.
+/// holds. A helper may also set the bit of the byte after such a byte. That does not change the result, because a
+/// single set bit already means that escaping is needed.
 auto are_plain(const char* eight) noexcept -> bool {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr std::uint64_t highest = 0x80 * ones;
@@ -89,7 +89,7 @@ void append_number(std::string& out, T value) {
 }
 
 /// The first integral float that does not fit int64. This float and all larger ones are written with an exponent,
-/// because many parsers would read an integer and then refuse or round it.
+/// because many parsers would read such a number as an integer, and then refuse or round it.
 constexpr double end_of_integers = 0x1p63;
 
 void append_scientific(std::string& out, double value) {
@@ -100,7 +100,7 @@ void append_scientific(std::string& out, double value) {
 }
 
 /// Writes a number below 10^9 with at most three digits after the point, such as a score or a price; returns null for
-/// any other number. These digits are the shortest ones: no two numbers of 15 digits have the same double, and the
+/// any other number. These digits are the shortest possible: no two numbers of 15 digits have the same double, and the
 /// result is checked against the value. The form with an exponent is never shorter: an exponent takes four characters
 /// and saves only trailing zeros, and a whole number below 100000 has at most four of these.
 auto write_short(char* to, double value) noexcept -> char* {

@@ -276,7 +276,8 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
 constexpr std::array<std::string_view, 4> section_names{"keys", "params", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 3;
 
-/// Checks the endpoint files of the other environments by the same rules, and compares their ids, names and kinds.
+/// Checks the endpoint files of the other environments by the same rules, and compares the endpoints' ids, names and
+/// kinds with those of the current environment.
 void check_other_environments(const std::filesystem::path& folder, std::string_view environment,
                               const std::vector<endpoint_entry>& endpoints, std::vector<section>& sections) {
   for (const std::string_view name : environments) {

@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::json;
 using detail::payload_rule;
 
-/// The path to a value. It is converted to text only for a diagnostic.
+/// The path to a value. The path is converted to text only for a diagnostic.
 struct place {
   const place* above = nullptr;  ///< null at the payload itself
   std::string_view field;

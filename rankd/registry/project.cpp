@@ -107,7 +107,7 @@ auto read_record_cache(object_reader& reader, braid::diagnostics& problems) -> r
   return out;
 }
 
-/// Reads the table `cursor`. The environment variable RANKD_CURSOR_KEY overrides its key.
+/// Reads the table `cursor`. The environment variable RANKD_CURSOR_KEY overrides the key in this table.
 auto read_cursors(object_reader& reader, braid::diagnostics& problems) -> cursor_settings {
   constexpr std::int64_t year_s = 365 * 86'400;
   cursor_settings out;

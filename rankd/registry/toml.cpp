@@ -1,5 +1,5 @@
-// rankd/registry/toml.cpp: parses TOML with toml++. This is the only file that includes toml++, because it is slow to
-// compile.
+// rankd/registry/toml.cpp: parses TOML with toml++. This is the only file that includes toml++, because toml++ is slow
+// to compile.
 #include <rankd/registry/toml.hpp>
 #include <rankd/registry/file.hpp>
 
@@ -99,8 +99,7 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
                                              .source = std::string(source_name)}));
 }
 
-/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the end of its line at the
-/// latest.
+/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the latest where its line ends.
 auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
   constexpr std::size_t long_quotes = 3;
   const char quote = text[at];

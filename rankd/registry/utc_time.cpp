@@ -16,7 +16,7 @@ auto digits(std::string_view text) -> std::optional<int> {
   return all ? std::optional(value) : std::nullopt;
 }
 
-/// Parses the part of a time after its seconds: nothing, or a point and one to six digits.
+/// Parses the part of a time after the seconds, which is empty or consists of a point and one to six digits.
 auto parse_fraction(std::string_view text) -> std::optional<std::chrono::microseconds> {
   constexpr std::size_t max_digits = 6;
   if (text.empty()) return std::chrono::microseconds(0);

@@ -1,5 +1,5 @@
-// rankd/rows/defect.cpp: searches for forbidden values in blocks of 64 rows. If a block contains such a value, its rows
-// are checked one by one.
+// rankd/rows/defect.cpp: searches for forbidden values in blocks of 64 rows. If a block contains such a value, the rows
+// of this block are checked one by one.
 #include <rankd/rows/defect.hpp>
 
 #include <braid/base/config.hpp>

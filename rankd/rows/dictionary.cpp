@@ -33,7 +33,7 @@ auto dictionary_builder::finish() -> const dictionary* {
   return memory_.make<dictionary>(memory_.copied(std::span<const std::string_view>(entries_)));
 }
 
-/// Returns the slot of `text`, or the free slot in which it can be inserted.
+/// Returns the slot of `text`, or the free slot in which `text` can be inserted.
 auto dictionary_builder::find(std::string_view text, std::size_t hash) -> slot& {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {

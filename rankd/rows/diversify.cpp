@@ -46,7 +46,8 @@ class recent_values {
   std::size_t size_ = 0;
 };
 
-/// The rows that were not allowed when it was their turn. They are stored as one queue of positions for each value.
+/// The rows that were not allowed when it was their turn. These rows are stored as one queue of positions for each
+/// value.
 class waiting_rows {
  public:
   static constexpr std::uint32_t none = no_value;

@@ -15,8 +15,8 @@ auto word_of(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::ui
 auto word_of(double value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value + 0.0); }  // -0 becomes 0
 auto word_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// Calls `use(word)` with a function `word(row)`. Its results are equal for two rows if and only if the rows have equal
-/// values. `codes` translates the codes of strings. It is empty if no translation is needed.
+/// Calls `use(word)` with a function `word(row)`. The results of `word` are equal for two rows if and only if the rows
+/// have equal values. `codes` translates the codes of strings, and is empty if no translation is needed.
 template <typename Use>
 void with_words(const column& values, std::span<const std::uint32_t> codes, Use&& use) {
   if (const auto* floats = values.floats()) {
@@ -62,7 +62,8 @@ class word_table {
       if (slots_[at].number == nothing || slots_[at].word == word) return slots_[at];
   }
 
-  /// Mixes all bits of a word into its hash, because ids are often consecutive and floats often end in zero bits.
+  /// Returns the hash of a word, into which it mixes all bits of the word, because ids are often consecutive and floats
+  /// often end in zero bits.
   /// Source: Stafford's variant 13.
   static auto mixed(std::uint64_t word) -> std::uint64_t {
     word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;

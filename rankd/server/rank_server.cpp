@@ -106,7 +106,7 @@ auto rank_server::parts::listen() -> braid::result<void> {
   braid::socket_address at = shared.options.listen;
   const port_use port = shared.shards.size() > 1 ? port_use::shared : port_use::alone;
   // Checks that no other process listens on the port that the shards will share. If the system chooses the port, this
-  // listener keeps it reserved until the shards listen.
+  // listener keeps the port reserved until the shards listen.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
     probe = braid::stream_listener::listen(*shared.shards.front()->context().loop, at, {.reuse_port = at.port() == 0});

@@ -131,7 +131,7 @@ auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
 }
 
 void shard::renew(shard_credentials next) {
-  // The result is ignored: a loop that accepts no posts has stopped already, so there is nothing to do.
+  // The result is ignored, because a loop that accepts no posts has stopped already, and then there is nothing to do.
   static_cast<void>(braid::post(*context_.loop, [this, next = std::move(next)]() mutable {
     context_.tokens = std::move(next.tokens);
     if (context_.server && next.tls) context_.server->replace_tls(std::move(*next.tls));
@@ -158,7 +158,7 @@ void shard::begin_stop(braid::duration grace) {
   const auto stop = [](braid::http_server& server, braid::duration within) -> braid::task<void> {
     co_await server.stop(within);
   };
-  // If the loop accepts no posts, it has stopped already, so there is nothing to do.
+  // The result is ignored, because a loop that accepts no posts has stopped already, and then there is nothing to do.
   static_cast<void>(braid::post(*context_.loop, [this, grace, stop] {
     if (context_.server) context_.loop->spawn(stop(*context_.server, grace));
   }));
@@ -207,8 +207,8 @@ void shard::add_route(const route& added) {
     refuse_other_methods(added);
 }
 
-/// Registers a refusal for all other methods of a path. Otherwise the router would answer them itself, without checking
-/// tokens.
+/// Registers a refusal for all other methods of a path. Otherwise the router would answer requests with such methods
+/// itself, without checking tokens.
 void shard::refuse_other_methods(const route& only) {
   braid::http_router::method_set allowed;
   allowed.add(only.method);

@@ -159,7 +159,7 @@ void vector_merger::succeed(place& at) {
   at.pause = {};
 }
 
-/// Logs a failure unless it is the same as the last failure, and postpones the next attempt.
+/// Postpones the next attempt after a failure. Logs the failure unless it is the same as the last failure.
 void vector_merger::fail(place& at, const braid::diagnostic& why, braid::time_point now) {
   count(at, [](merge_counts& of) { ++of.failures; });
   at.pause = at.pause == braid::duration::zero() ? first_pause : std::min(2 * at.pause, max_pause);

@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// Merges two lists of fields that are sorted by name. If both have a field, the field of `over` is used.
+/// Merges two lists of fields that are sorted by name. If both lists have a field, the field of `over` is used.
 auto merged(std::span<const hash_field> under, std::span<const hash_field> over, braid::arena& arena)
     -> std::span<const hash_field> {
   const std::span<hash_field> out = arena.uninitialized<hash_field>(under.size() + over.size());
@@ -54,8 +54,8 @@ auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena
   return out.first(used);
 }
 
-/// The answers from collections that events have written, and the positions of the other keys, for which the inner
-/// store must be asked.
+/// The answers from collections that events have written, and the positions of the keys for which the inner store must
+/// be asked.
 template <typename Item>
 struct first_answers {
   std::span<std::span<const Item>> of_key;
@@ -192,7 +192,7 @@ auto counted_store::over(const hash_read& question, hash_batch under, braid::are
   return hash_batch(out);
 }
 
-/// Reads all fields of a hash at once, so that either all fields of a change are seen or none of them.
+/// Reads all fields of a hash at once, so that a caller never sees only some of the fields of a change.
 auto counted_store::over(const named_read& question, item_batch under, braid::arena& arena) const
     -> store_result<store_answer> {
   const auto out = arena.copied(under.of_key);

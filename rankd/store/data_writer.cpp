@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// The key under which the note is stored. It is not valid UTF-8, so it never equals the key of a record.
+/// The key under which the note is stored. This key is not valid UTF-8, so it never equals the key of a record.
 constexpr std::string_view note_key = "\xff";
 
 constexpr std::size_t map_unit = std::size_t{64} << 10U;  // a multiple of every page size

@@ -51,7 +51,7 @@ auto is_same_file(int one, int other) -> bool {
          first.st_ino == second.st_ino;
 }
 
-/// Compares a data file with its checksums, and returns the checksums, or nothing if the store has none.
+/// Compares a data file with its checksums, and returns the checksums, or nothing if the store has no checksums.
 auto verify(const fs::path& folder, const store_manifest& manifest, const braid::descriptor& data)
     -> braid::checked<std::optional<block_checksums>> {
   if (!manifest.checksums) return std::nullopt;

@@ -28,8 +28,8 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t max_manifest = 256;
 
-/// Opens a file without blocking: if the path is a pipe, which does not belong in a store, the call does not wait for a
-/// writer.
+/// Opens a file without blocking: if the path is that of a pipe, which does not belong in a store, the call does not
+/// wait for a writer of the pipe.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }

@@ -61,7 +61,7 @@ class followed_store::generation_store final : public store {
 
 namespace {
 
-/// Sends a question to the store of a generation, and keeps that store alive until it has answered.
+/// Sends a question to the store of a generation, and keeps that store alive until the store has answered.
 auto ask_held(std::shared_ptr<store> held, store_question question, braid::arena& arena)
     -> braid::task<store_result<store_answer>> {
   auto asking = held->ask(question, arena);

@@ -39,7 +39,7 @@ auto generation_pins::version() const noexcept -> std::uint64_t {
 }
 
 /// Reads the version before the stores are pinned. If a store switches in between, the new generation is pinned under
-/// the old version, and the next request pins it again.
+/// the old version, and the next request pins that generation again.
 void generation_pins::pin() {
   const std::uint64_t seen = version();
   auto made = std::make_shared<held_list>();

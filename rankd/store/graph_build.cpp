@@ -89,7 +89,7 @@ class node_query {
 };
 
 /// Chooses the links of a node from a list of near nodes. A near node that is nearer to an already chosen node than to
-/// the node itself is not linked, because a search finds it from the chosen node. So links lead in all directions.
+/// the node itself is not linked, because a search reaches it through the chosen node. So links lead in all directions.
 class link_choice {
  public:
   link_choice(const node_vectors& vectors, std::size_t max_links)

@@ -123,7 +123,8 @@ auto for_each_field(std::string_view message, Fn fn) -> bool {
 
 auto of_float(std::uint32_t bits) -> double { return std::bit_cast<float>(bits); }
 
-/// Returns the value of a 16-bit float, which has one bit for the sign and 5 bits for the exponent.
+/// Returns the value of a 16-bit float, which has one bit for the sign, 5 bits for the exponent and 10 bits for the
+/// fraction.
 auto of_half(std::uint16_t bits) -> double {
   const unsigned exponent = bits >> 10U & 0x1FU;
   const unsigned fraction = bits & 0x3FFU;

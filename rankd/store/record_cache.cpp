@@ -21,7 +21,7 @@ namespace {
 /// The approximate memory of a record without its key and its values, which consists of a map node with two strings and
 /// a list.
 constexpr std::size_t record_overhead = 160;
-/// The maximum number of values of one key. A further value replaces the oldest one.
+/// The maximum number of values of one key. A further value replaces the oldest value.
 constexpr std::size_t max_values = 16;
 
 // A cached value is a sequence of elements. Depending on the question that read the value, these are the fields of a
@@ -128,7 +128,7 @@ auto malformed_at(const Answer& answer, std::size_t at) -> std::uint32_t {
     return 0;
 }
 
-/// Returns whether the answer shows which values contain the malformed elements.
+/// Returns whether an answer shows which of its values contain the malformed elements.
 template <typename Answer>
 auto knows_malformed(const Answer& answer) -> bool {
   if constexpr (requires { answer.malformed_of; })

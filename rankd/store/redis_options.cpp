@@ -39,7 +39,8 @@ constexpr std::array schemes{
 };
 constexpr std::uint16_t usual_port = 6379;
 constexpr std::uint32_t max_databases = 1'000'000;
-/// The maximum length of a reply. It permits ten million ids, which is the maximum that a plan's source may request.
+/// The maximum length of a reply. This length permits ten million ids, which is the maximum that a plan's source may
+/// request.
 constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
 /// Parses a whole text as a number of at most `max_count`.

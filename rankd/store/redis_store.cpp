@@ -59,7 +59,7 @@ auto list_fields(std::span<const resp_value> texts, braid::arena& arena) -> std:
   return out;
 }
 
-/// Converts those texts that are valid ids to ids, and returns these.
+/// Returns the ids in the texts. Skips texts that are not valid ids.
 auto list_ids(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
@@ -164,8 +164,8 @@ auto redis_store::keep(detail::per_loop<loop_connections>& in, const braid::loop
   co_await never;
 }
 
-/// Owns connections of a loop until the loop stops. In a cluster, connections for second attempts lead to masters. So a
-/// read that a replica has not answered is sent to the master of this replica.
+/// Owns connections of a loop until the loop stops. In a cluster, connections for second attempts lead to masters. So
+/// if a replica has not answered a read in time, the read is sent to the master of this replica.
 auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt,
                                    braid::redis_tracker* tracker) -> braid::task<void> {
   redis_address server = owner.options_.server;
@@ -222,8 +222,8 @@ auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
   return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));
 }
 
-/// Returns the error, with the server's message if the server refused the connection. There is no message if the
-/// connections have ended with their loop.
+/// Returns the error, together with the server's message if the server refused the connection. There is no message if
+/// the connections have ended with their loop.
 auto redis_store::failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
     -> std::unexpected<store_error> {
   const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(home).who;

@@ -210,7 +210,8 @@ class replayed_reads::client final : public store {
     return reads_->find(endpoint_, bytes);
   }
 
-  /// Counts an unrecorded question, and returns the live store that must answer it, or null if there is no live store.
+  /// Counts an unrecorded question, and returns the live store that must answer the question, or null if there is no
+  /// live store.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
     store* const live = reads_->live_store(endpoint_);
     if (live != nullptr) ++reads_->live_batches_;
@@ -270,8 +271,8 @@ auto replayed_reads::read_all() -> bool {
   return in.is_sound();
 }
 
-/// Returns the first recorded batch with this question that was not used yet. If all were used, returns the last of
-/// these batches.
+/// Returns the first recorded batch with this question that was not used yet. If all such batches were used, returns
+/// the last of them.
 auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> const batch* {
   batch* known = nullptr;
   for (batch& each : batches_) {

@@ -38,7 +38,7 @@ class job_chunks final : public std::pmr::memory_resource {
 job_chunks chunks;
 constexpr std::size_t first_chunk = 1024;
 
-// Copies of questions and answers. The question is copied because it must outlive the task that asked first. The answer
+// Copies of questions and answers. A question is copied because it must outlive the task that asked first. The answer
 // is copied into the memory of each task that asked, so that the memory use of a node does not depend on which task
 // asked first.
 
@@ -140,8 +140,8 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Returns whether this read can serve an equal question of the same request. It can do so while it is running, and
-  /// after it has ended with an answer.
+  /// Returns whether this read can serve an equal question of the same request. A read can do so while it is running,
+  /// and after it has ended with an answer.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;

@@ -124,8 +124,8 @@ class clustering {
     return places;
   }
 
-  /// Moves each centre to the mean of the vectors assigned to it. A centre without vectors moves to the vector that is
-  /// farthest from its nearest centre.
+  /// Moves each centre to the mean of the vectors assigned to it. A centre without vectors moves to the vector whose
+  /// distance from its nearest centre is the greatest.
   void move_centres(std::span<const centroids::place> places) {
     const std::size_t size = table_.dimensions;
     std::vector<double> sums(lists_.count * size);
@@ -172,7 +172,7 @@ class file_maker {
     return reinterpret_cast<T*>(bytes_.data() + layout_.of(which).begin);
   }
 
-  /// Writes the texts of the ids: the end of each text, then all texts.
+  /// Writes the texts of the ids: first the end of each text, then all texts.
   void add_texts() {
     auto* const ends = part<std::uint64_t>(vector_part::texts);
     char* const begin = reinterpret_cast<char*>(ends + table_.texts.size());

@@ -68,7 +68,7 @@ auto make_checksum(vector_header header) -> std::uint32_t {
 }
 
 /// Returns whether the size of the text part is possible: it must be large enough for the table with the end of each
-/// text, and not larger than the maximum for these texts.
+/// text, and not larger than the maximum size of so many texts.
 auto has_room_for_texts(const vector_header& header) noexcept -> bool {
   return header.text_bytes >= header.count * sizeof(std::uint64_t) &&
          header.text_bytes <= header.count * detail::max_text_bytes;
@@ -276,7 +276,7 @@ auto vector_file::check_links() const -> std::string {
 }
 
 /// Sorts the slots of a file by their ids, unless the file stores them in this order. Files with several lists or a
-/// graph do not. Returns what is wrong with the ids, or an empty text if they are valid.
+/// graph do not store the slots in this order. Returns what is wrong with the ids, or an empty text if they are valid.
 auto vector_file::order_slots() -> std::string {
   if (lists_.size() < 2 && !has_rows()) return "";
   for (const list_entry& list : lists_)

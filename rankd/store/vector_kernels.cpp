@@ -68,8 +68,8 @@ HWY_INLINE void one_sum(const float* block, const double* query, std::size_t dim
   hn::StoreU(sum, d, out);
 }
 
-/// Computes the sums of a block. If a register is wider than a quarter of a block, several passes with one register
-/// each are needed.
+/// Computes the sums of a block. If a register is wider than a quarter of a block, several passes are needed, with one
+/// register in each pass.
 template <typename Step>
 HWY_INLINE void sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const std::size_t lanes = hn::Lanes(lanes_of_doubles());

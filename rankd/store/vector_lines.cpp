@@ -202,7 +202,7 @@ class vector_reader {
     return false;
   }
 
-  /// Returns whether no earlier line has this id. If an earlier line has it, reports an error.
+  /// Returns whether no earlier line has this id. If an earlier line has this id, reports an error.
   auto is_new(const row_id& id, std::string_view pointer) -> bool {
     const auto file = static_cast<std::uint32_t>(files_.size() - 1);
     const auto [place, is_new] = lines_.emplace(id, line_place{.file = file, .number = number_});

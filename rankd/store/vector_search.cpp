@@ -203,8 +203,8 @@ class vector_file::search {
     return chosen;
   }
 
-  /// Keeps only the nearest lists that together contain as many allowed vectors as a search without a filter compares
-  /// on average. If all lists together contain fewer allowed vectors, keeps all lists.
+  /// Keeps only the nearest lists. They are at least the requested number of lists. Further lists are kept until the
+  /// kept lists contain all allowed vectors, or as many of them as a search without a filter compares on average.
   void leave_out_needless(std::vector<neighbour>& lists) {
     std::ranges::sort(lists, is_nearer);
     const std::uint64_t wanted = std::min(options_.allowed->size(), file_.size() * options_.lists / file_.lists());

@@ -92,7 +92,7 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
 
 namespace {
 
-/// Returns how many rules of each kind a project has, as in "2 counters, 1 sorted set".
+/// Returns how many rules of each kind a project has, such as "2 counters, 1 sorted set".
 auto count_rules(const event_rules& rules) -> std::string {
   std::string out;
   for (const step_kind& kind : step_kinds()) {
@@ -105,7 +105,8 @@ auto count_rules(const event_rules& rules) -> std::string {
   return out;
 }
 
-/// Checks the rules for events, as serve does. Adds nothing if the project has no such file.
+/// Checks the rules for events in the same way as rankd serve. Adds no findings if the project has no file with such
+/// rules.
 void check_events(const workspace& workspace, checkup& checkup) {
   if (!find_event_rules(workspace.where.registry)) return;
   const auto rules = event_rules::load(workspace.where.registry, workspace.declared);

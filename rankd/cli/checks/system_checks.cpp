@@ -128,7 +128,7 @@ void check_kernel(const fs::path& root, checkup& checkup) {
 }
 
 /// Measures the cost of reading the clock. Uses the shortest of several measurements, so that a preemption does not
-/// count.
+/// affect the result.
 auto cost_of_clock() -> braid::duration {
   braid::duration shortest = std::chrono::seconds(1);
   for (int tries = 0; tries < 50; ++tries) {

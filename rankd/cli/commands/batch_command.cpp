@@ -83,8 +83,8 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// Returns a digest of all plans that a request could name. It also covers the models, operators and files of vectors
-/// that these plans could use.
+/// Returns a digest of all plans that a request could name. The digest also covers the models, operators and files of
+/// vectors that these plans could use.
 auto plans_digest(const workspace& workspace) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
@@ -103,7 +103,7 @@ auto plans_digest(const workspace& workspace) -> std::string {
 }
 
 /// Returns the inode number, size and time of change of a file. These values change when the file is rewritten, even if
-/// it has the same size as before.
+/// the file has the same size as before.
 auto read_identity(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -172,7 +172,7 @@ auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
   return fs::equivalent(one, other, error) && !error;
 }
 
-/// Returns whether an output file of the batch is its file of requests.
+/// Returns whether an output file of the batch is the same file as its file of requests.
 auto writes_over_requests(const batch_command_options& options) -> bool {
   if (options.in.empty() || options.out.empty() || !is_regular(options.in)) return false;
   for (const char* suffix : {"", ".part", ".part.state"})
@@ -188,8 +188,9 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened when the first request is read, because its saved state
-/// describes files that must exist by then. One of these files may be a store that is filled on its first use.
+/// Reads requests and writes answers. The output is opened when the first request is read, because the saved state of
+/// the output describes files that must exist by then. One of these files may be a store that is filled on its first
+/// use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,

@@ -338,7 +338,8 @@ void print_all(const bench_options& options, const std::vector<Measured>& all) {
     print_table(all);
 }
 
-/// Measures a server at fixed rates. Refusals do not count as failures, because the benchmark measures when they occur.
+/// Measures a server at fixed rates. Refusals do not count as failures, because the benchmark measures at which rates
+/// refusals occur.
 auto bench_rates(const bench_options& options, const workspace& workspace) -> exit_status {
   const auto all = measure_rates(options, workspace);
   if (!all) return report(all.error(), options.form);

@@ -196,7 +196,7 @@ auto is_momentary(std::string_view code) -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// A watched folder. Its files are loaded as soon as they are complete.
+/// A watched folder, whose files are loaded as soon as they are complete.
 class watched_folder {
  public:
   explicit watched_folder(const load_command_options& options) : options_(options), folder_(options.watched) {

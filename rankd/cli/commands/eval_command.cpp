@@ -234,7 +234,7 @@ auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
   return out;
 }
 
-/// Returns the difference (second minus first) for each request that has both values.
+/// Returns the difference (second minus first) for each request for which both values exist.
 auto differences(const plan_result& first, const plan_result& second, std::size_t metric) -> std::vector<double> {
   std::vector<double> out;
   for (std::size_t at = 0; at < first.qualities.size(); ++at)

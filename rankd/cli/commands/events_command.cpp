@@ -82,7 +82,7 @@ auto text_of(const json& value) -> std::string {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Returns whether the checksum of a line is right. A line without a checksum was written by another program, and is
+/// Returns whether the checksum of a line is correct. A line without a checksum was written by another program, and is
 /// accepted.
 auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
@@ -132,10 +132,10 @@ auto check_utc_time(const std::string& text) -> std::string {
                               : quote_name(text) + " is not a time in UTC, such as 2026-11-24T00:00:00Z";
 }
 
-/// Ends a row: replaces the comma after its last cell by a line feed.
+/// Ends a row: replaces the comma after the row's last cell by a line feed.
 void end_row(std::string& out) { out.back() = '\n'; }
 
-/// Returns a key for a shown row. It consists of the request and the item, which events contain as well.
+/// Returns a key for a shown row. The key consists of the request and the item, which events contain as well.
 auto find_place(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
 
 /// Maps names to numbers. Names are numbered in the order of their first use.

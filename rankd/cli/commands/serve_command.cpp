@@ -124,8 +124,8 @@ auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optio
   return std::move(*read);
 }
 
-/// Reads tokens and certificates from their files again. The server uses the new ones from the call of the returned
-/// function on.
+/// Reads tokens and certificates from their files again. When the returned function is called, the server begins to use
+/// the new tokens and certificates.
 auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
   auto tokens = read_tokens(token_file);
   if (!tokens) return std::unexpected(std::move(tokens.error()));
@@ -233,7 +233,7 @@ auto read_registries(const project& project, recording recorded, const std::shar
     -> braid::checked<registry_change> {
   auto read = registries::load(project.registry, project.environment);
   if (!read) return std::unexpected(std::move(read.error()));
-  // Checks the redacted names again: if a param was renamed, its value would no longer be hidden.
+  // Checks the redacted names again: if a param was renamed, a list with its old name would no longer hide its value.
   if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)

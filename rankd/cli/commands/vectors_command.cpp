@@ -95,7 +95,7 @@ auto write_built(const built_vectors& built, std::uint32_t dimensions, const fs:
          describe(built.index) + " (" + std::to_string(built.bytes.size()) + " bytes) to " + printable(out.string());
 }
 
-/// Builds a file from vectors, and writes the file. Returns a sentence that describes it.
+/// Builds a file from vectors, and writes the file. Returns a sentence that describes the file.
 auto build_file(vector_table table, const vector_index& index, const fs::path& out) -> braid::checked<std::string> {
   const std::uint32_t dimensions = table.dimensions;
   braid::checked<built_vectors> built;
@@ -128,9 +128,9 @@ auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) ->
   return {};
 }
 
-/// If a server uses the file, locks the file, so that the server cannot merge its changes into it. If the server merged
-/// at the same time, the changes would be lost, because the command would replace the server's file by a file without
-/// these changes.
+/// If a server uses the file, locks the file, so that the server cannot merge changes into the file. If the server
+/// merged at the same time, the changes would be lost, because the command would replace the server's file by a file
+/// without these changes.
 auto lock_merge(const fs::path& file, std::optional<vector_claims>& into) -> braid::checked<void> {
   std::error_code error;
   if (!fs::exists(file.string() + ".lock", error)) return {};

@@ -21,7 +21,7 @@ auto sources_text(const std::vector<graph_source>& sources) -> std::string {
   return joined(all, "-");
 }
 
-/// Returns the fields of a node, except those that are drawn as edges.
+/// Returns the fields of a node, except the fields that are drawn as edges.
 auto own_fields(const graph_node& node) -> std::vector<node_field> {
   std::vector<node_field> own;
   for (const node_field& field : node.fields)

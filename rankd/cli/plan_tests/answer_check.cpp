@@ -102,7 +102,7 @@ auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) cons
   return out;
 }
 
-/// Returns the first position at which the ids differ from the expected ones.
+/// Returns the first position at which the ids differ from the expected ids.
 auto answer_checker::sequence_difference(const id_expectation& expectation) const -> std::optional<mismatch> {
   const bool whole = expectation.rule == id_rule::exactly;
   for (std::size_t at = 0; at < expectation.ids.size() || (whole && at < ids_.size()); ++at) {

@@ -1,5 +1,5 @@
-// rankd/cli/projects/demo.cpp: writes the files of a new project. It writes rankd.toml last, because that file marks a
-// complete project.
+// rankd/cli/projects/demo.cpp: writes the files of a new project. The file rankd.toml is written last, because it marks
+// a complete project.
 #include <rankd/cli/projects/demo.hpp>
 
 #include <rankd/registry/diagnostic.hpp>

@@ -75,8 +75,8 @@ batch_runner::~batch_runner() {
 
 auto batch_runner::wants_more() const -> bool {
   // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If the pieces are
-  // small, the queue holds more of them, so that each loop finds work while that thread waits for the disk or for a
-  // CPU. Large pieces are limited by their bytes.
+  // small, the queue holds more pieces, so that each loop finds work while the reading thread waits for the disk or for
+  // a CPU. Large pieces are limited by their bytes.
   constexpr std::size_t min_pieces = 4;
   constexpr std::size_t max_pieces = 256;
   constexpr std::size_t max_bytes = std::size_t{4} << 20U;
@@ -168,7 +168,7 @@ auto batch_runner::find_line(worker_loop& on) -> piece* {
   return on.current;
 }
 
-/// Runs a lane, which answers one line after the other. It skips lines that other lanes have begun.
+/// Runs a lane, which answers one line after the other. The lane skips lines that other lanes have begun.
 auto batch_runner::answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void> {
   while (piece* const work = owner.find_line(on)) {
     const std::size_t at = work->begun++;

@@ -162,7 +162,8 @@ auto cached_parts::may_renew(std::string_view key) const -> bool {
   return renewals_ < max_renewals && find(key) == nullptr && !table_.has_failed_lately(key);
 }
 
-/// Starts a run of a part. If the run cannot be started, removes it from the table, so that no other task waits for it.
+/// Starts a run of a part. If the run cannot be started, removes the run from the table, so that no other task waits
+/// for it.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
                          const rank_request& request, const pinned_stores& stores, std::string_view key,
                          braid::scope& root, bool renews) -> std::shared_ptr<flight> {
@@ -229,7 +230,7 @@ auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> brai
   owner.land(*one);
 }
 
-/// Runs a part. It runs in the root scope of the loop, because the task that started it may end before the other
+/// Runs a part. The part runs in the root scope of the loop, because the task that started it may end before the other
 /// waiting tasks. The part has a scope of its own, so that it can be stopped alone.
 auto cached_parts::fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
   if (one->is_given_up) co_return;

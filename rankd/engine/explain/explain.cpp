@@ -134,7 +134,7 @@ auto make_report(const run_picture& run, node_index node, const registries& decl
 }
 
 /// Returns the times of a node for `critical_path`. For a node that has not ended, the time of the answer is used.
-/// Nodes after a failed node have no times, because they did not influence the answer.
+/// Nodes after a failed node have no times, because such nodes did not influence the answer.
 auto path_times(const run_picture& run, node_index node) -> braid::node_times {
   const stamps times = find_stamps(run, node);
   if (!times.ready || run.nodes[node] == node_state::skipped) return {};

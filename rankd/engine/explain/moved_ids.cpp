@@ -29,7 +29,7 @@ auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::s
   return out;
 }
 
-/// Finds a longest ascending subsequence of distinct numbers, and marks all numbers outside of it.
+/// Finds a longest ascending subsequence of distinct numbers, and marks all numbers outside of this subsequence.
 auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> ends;  // for each length, the sequence with the lowest end, as places in `numbers`
@@ -262,7 +262,7 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
   return out;
 }
 
-/// Returns the second half of a sentence. It describes how the two plans differ in a node.
+/// Returns the second half of a sentence that says how the two plans differ in a node.
 auto move_explainer::changes_at(const stage& at) const -> std::string {
   if (!at.after) return ", which is removed";
   if (!at.before) return ", which is added";

@@ -20,7 +20,8 @@ auto key_names(std::span<const std::uint32_t> keys, const registries& declared) 
   return names;
 }
 
-/// Returns the edges into a node: first from its inputs, and then from the nodes that its options name.
+/// Returns the edges into a node: first the edges from its inputs, and then the edges from the nodes that its options
+/// name.
 auto find_sources(const plan_node& node, const plan& plan) -> std::vector<graph_source> {
   std::vector<graph_source> sources;
   for (const node_index input : node.inputs) sources.push_back({input, plan.nodes[input].node_id, {}});

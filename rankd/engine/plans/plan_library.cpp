@@ -219,8 +219,8 @@ auto plan_library::find_newest(std::string_view name, std::string_view artifact_
   return at->second.kept.back();
 }
 
-/// Binds all plans of a folder. Binds plans without a fallback plan first, because other plans may use them as fallback
-/// plans.
+/// Binds all plans of a folder. Binds plans without a fallback plan first, because other plans may use these plans as
+/// fallback plans.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder {
   bound_folder out;
   bound_images images;
@@ -254,9 +254,9 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
 }
 
 /// Returns the fallback plan of a plan. If a version of the fallback plan is pinned, returns that version. Otherwise,
-/// returns the version of this reload, or the last valid version if this reload found errors in it. Returns null if the
-/// plan has no fallback plan or the name is unknown. If the fallback plan has a fallback plan itself, which is an
-/// error, the result is used only to report that error.
+/// returns the version of this reload, or the last valid version if this reload has found errors in the fallback plan.
+/// Returns null if the plan has no fallback plan or the name is unknown. If the fallback plan has a fallback plan
+/// itself, which is an error, the result is used only to report that error.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
   const std::string_view name = substitute_name(plan);

@@ -51,8 +51,8 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
   request.captures.push_back(std::move(made));
 }
 
-/// Returns the JSON pointer to a field of a capture in the request. Returns an empty text if the capture was not
-/// requested by a request.
+/// Returns the JSON pointer to a field of a capture in the request. Returns an empty text if the plan, not the request,
+/// defines the capture.
 auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> at = std::nullopt)
     -> std::string {
   if (asked.pointer.empty() || !asked.is_object) return asked.pointer;

@@ -27,7 +27,7 @@ auto to_base64url(std::string_view bytes) -> std::string {
   return out;
 }
 
-/// Decodes a cursor. Returns nothing if the text is not base64url, or has another length than a cursor.
+/// Decodes a cursor. Returns nothing if the text is not base64url, or if its length is not that of a cursor.
 auto decode_cursor(std::string_view text) -> std::optional<std::string> {
   if (text.size() != cursor_bytes / 3 * 4 || text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
   std::string out(cursor_bytes, '\0');

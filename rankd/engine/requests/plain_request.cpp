@@ -1,5 +1,5 @@
-// rankd/engine/requests/plain_request.cpp: implements a fast parser for usual requests. It returns nothing for any
-// unusual request.
+// rankd/engine/requests/plain_request.cpp: implements a fast parser for usual requests. The parser returns nothing for
+// any unusual request.
 #include <rankd/engine/detail/plain_request.hpp>
 
 #include <cstddef>

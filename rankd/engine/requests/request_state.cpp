@@ -15,8 +15,8 @@
 
 namespace rankd {
 
-/// Returns the rows of a node's fallback. If the fallback node has failed as well, its own fallback is used, and so on.
-/// The chain ends, because the loader refuses cycles.
+/// Returns the rows of a node's fallback. If the fallback node has failed as well, the fallback of that node is used,
+/// and so on. The chain ends, because the loader refuses cycles.
 auto request_state::find_replaced_rows(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
@@ -86,8 +86,8 @@ auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool
 }  // namespace
 
 /// Returns whether a failure of the node can change the answer. Returns true for every node if the budget limits rows
-/// or bytes, or if rows are captured. The run then waits for every node, because it needs the amounts or rows of all of
-/// them.
+/// or bytes, or if rows are captured. The run then waits for every node, because it needs the amounts or rows of all
+/// nodes.
 auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
   const bound_plan& plan = *state_->plan;
   if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
@@ -127,8 +127,8 @@ auto plan_nodes::make_context(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
-  // A node that waits has its own memory, because a store may fill it from another thread. If the budget limits bytes,
-  // every node has its own memory, so that the memory use of the node can be measured.
+  // A node that waits has its own memory, because a store may fill that memory from another thread. If the budget
+  // limits bytes, every node has its own memory, so that the memory use of the node can be measured.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<const node_index> sources = state_->find_sources(node);

@@ -42,7 +42,7 @@ auto rank_part(endpoint_context& context, served_request request, std::string_vi
   co_return request.record.is_shed;
 }
 
-/// Runs all requests of the call at the same time, as if each had its own connection.
+/// Runs all requests of the call at the same time, as if each request had its own connection.
 auto read_batch(endpoint_context& context, served_request call) -> braid::task<void> {
   if (!co_await read_body(call)) co_return;
   const auto texts = split_batch(call.body.text(), context.options().max_batch);

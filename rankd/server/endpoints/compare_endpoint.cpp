@@ -146,7 +146,7 @@ struct traffic_run {
   braid::atomic<bool> is_given_up{false};  // written by the loop: true for good
   std::mutex mutex;
   std::optional<braid::checked<traffic_findings>> result;  // under it; set once
-  // The result that is used if an allocation fails. It is created in advance, while there is memory.
+  // The result that is used if an allocation fails. It is created in advance, while memory can still be allocated.
   std::optional<braid::checked<traffic_findings>> no_memory = braid::checked<traffic_findings>(
       refused("out_of_memory", "the server has not enough memory for this comparison; try again later"));
 
@@ -182,8 +182,8 @@ struct traffic_run {
            ",\"all\":" + std::to_string(all.load(braid::relaxed)) + "}\n";
   }
 
-  /// Returns the last line of the answer. It names files as `/v1/traffic` lists them, so that clients do not see
-  /// folders.
+  /// Returns the last line of the answer. The line contains the names of files as `/v1/traffic` lists them, so that
+  /// clients do not see folders.
   auto last_line(std::string_view request_id) -> std::string {
     const std::scoped_lock lock(mutex);
     if (*result) {
@@ -226,7 +226,7 @@ auto read_compared(endpoint_context& context, served_request& call, const bound_
   return std::move(*asked);
 }
 
-/// Parses the query. If it is invalid, answers the request and returns null.
+/// Parses the query. If the query is invalid, answers the request and returns null.
 auto asked_traffic(endpoint_context& context, braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
   const std::string_view query = x.request().query;
   const std::string_view id = given_request_id(x.request());

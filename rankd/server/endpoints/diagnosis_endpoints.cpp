@@ -40,8 +40,8 @@ auto answer_tasks(endpoint_context& context, braid::http_exchange& x) -> braid::
   reply(context, x, endpoint::tasks, http_status::ok, "text/plain; charset=utf-8", text);
 }
 
-/// Sends the trace of the flight recorder in pieces, because it may be large. A thread that may block waits until the
-/// recording thread has written the trace. Only one trace is in memory at a time.
+/// Sends the trace of the flight recorder in pieces, because the trace may be large. A thread that may block waits
+/// until the recording thread has written the trace. Only one trace is in memory at a time.
 auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const std::string_view id = given_request_id(x.request());
   const auto asked = braid::http_url::query_value(x.request().query, "seconds");

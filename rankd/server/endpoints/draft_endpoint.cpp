@@ -77,7 +77,7 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
-/// Returns why the saved plan is not served now, or an empty text if it is served.
+/// Returns why the saved plan is not served now, or an empty text if this plan is served.
 auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
     -> braid::diagnostics {
   if (!read) return read.error();
@@ -128,7 +128,7 @@ auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint endp
   co_return std::nullopt;
 }
 
-/// Waits for the compiler on a thread that may block, and answers with its result.
+/// Waits for the compiler on a thread that may block, and answers with the compiler's result.
 template <typename Ask>
 auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, Ask ask) -> braid::task<void> {
   const std::string id(given_request_id(x.request()));

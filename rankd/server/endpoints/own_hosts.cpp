@@ -78,7 +78,7 @@ auto own_hosts::refusal_of(const braid::http_request_head& request) const -> std
                         .message = "`Host` is " + quote_name(std::string(request.host)) +
                                    "; a server without tokens answers to IP addresses, to localhost and to the names "
                                    "of --allow-host; add this name there, or start the server with --token-file"};
-  // A repeated field is refused, because browsers send it only once.
+  // A repeated field is refused, because browsers send each of these fields only once.
   const auto site = request.fields.find("Sec-Fetch-Site");
   if (site && (request.fields.count("Sec-Fetch-Site") > 1 || (*site != "same-origin" && *site != "none")))
     return cross_site("Sec-Fetch-Site", *site);

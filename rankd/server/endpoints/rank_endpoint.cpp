@@ -141,7 +141,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
 }
 
 /// Waits until a request is admitted, yields once, and then runs the plan. During the yield, the loop reads requests
-/// that arrived at the same time, so that the gate counts them.
+/// that arrived at the same time, so that the gate counts these requests.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void> {
   request_record& record = request.record;
   const plan_budget& budget = request.plan->budget;

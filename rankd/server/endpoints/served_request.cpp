@@ -59,7 +59,7 @@ void log_failed_sink(const serve_log& log) noexcept {
 
 }  // namespace
 
-/// Reads the wall clock once, for all spans of the request. Reading it again might put spans out of order.
+/// Reads the wall clock once, for all spans of the request. If the clock were read again, spans might be out of order.
 served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
     : context(&of), which(reached), exchange(&x), body(of) {
   if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
@@ -77,7 +77,7 @@ served_request::served_request(const served_request& call, std::size_t at, std::
   record.may_force = call.record.may_force;
 }
 
-/// Moves a request. Requires that its body has not been read.
+/// Moves a request. Requires that the body of the request has not been read.
 served_request::served_request(served_request&& other) noexcept
     : context(std::exchange(other.context, nullptr)),
       which(other.which),
@@ -143,8 +143,8 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
   return false;
 }
 
-/// Refuses a request before its body is read, in two cases only. Either the body has arrived completely, so that the
-/// connection stays open; or the client waits for `100 Continue`, so that it need not send the body.
+/// Refuses a request before its body is read. Does so in two cases only: if the body has arrived completely, so that
+/// the connection stays open, or if the client waits for `100 Continue`, so that the client need not send the body.
 auto served_request::is_refused_unread() -> bool {
   const bool may_refuse = exchange->has_whole_body() || exchange->request().expects_continue;
   if (!may_refuse || !context->gate.refuses(record.begun)) return false;

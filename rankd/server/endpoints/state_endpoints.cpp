@@ -90,8 +90,8 @@ void check_stores(const endpoint_context& context, check_list& out) {
   }
 }
 
-/// Checks the plans. Plans that were left out do not make the replica unready: all replicas have the same plans, so the
-/// whole service would stop. Returns a member that describes these plans, or an empty text.
+/// Checks the plans. Plans that were left out do not make the replica unready: all replicas have the same plans, so
+/// otherwise the whole service would stop. Returns a member that describes these plans, or an empty text.
 auto check_plans(const endpoint_context& context, check_list& out) -> std::string {
   std::string left_out;
   std::size_t wrong = 0;
@@ -156,7 +156,7 @@ auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::
   return {};
 }
 
-/// Answers with the limits that a client needs to size its calls.
+/// Answers with the limits that a client must know in order to choose the size of its calls.
 auto answer_limits(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const serve_options& options = context.options();
   std::string out = "{";

@@ -48,7 +48,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Computes the same as the script in step_kinds.cpp. It uses doubles, like Lua.
+/// Computes the same result as the script in step_kinds.cpp. Uses doubles, like Lua.
 auto add_fading(counted_hash& hash, const event_rule& counter, const rule_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);

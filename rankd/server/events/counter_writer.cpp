@@ -36,7 +36,7 @@ auto make_commands(const event_rules& rules, const std::vector<const rule_step*>
 
 }  // namespace
 
-/// The connections to Redis, by endpoint. They are used only on the loop.
+/// The connections to Redis, by endpoint. These connections are used only on the loop.
 class counter_writer::connections {
  public:
   connections(braid::loop& loop, const std::map<std::size_t, redis_address>& servers) {

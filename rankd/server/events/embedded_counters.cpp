@@ -32,8 +32,8 @@ constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
 
-/// The event ids within the log's window. They detect repeated events: a group of events may be in the log although it
-/// was reported as failed, and clients may send its events again.
+/// The event ids within the log's window. With these ids, repeated events are detected: a group of events may be in the
+/// log although it was reported as failed, and clients may send the events of this group again.
 class recent_ids {
  public:
   explicit recent_ids(milliseconds window) noexcept : window_(window) {}
@@ -146,7 +146,7 @@ auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   return {};
 }
 
-/// Restores the counters: reads the snapshot, and counts the events of the log after it.
+/// Restores the counters: reads the snapshot, and counts the events of the log after the position of the snapshot.
 auto embedded_counters::count_log() -> braid::checked<void> {
   const std::scoped_lock lock(saving_, counting_);
   const auto taken = take_snapshot();

@@ -153,8 +153,8 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns as text the value that an event has under this name. It is used in a key or as the value of a rule. Returns
-/// nothing if the event has no such value.
+/// Returns as text the value that an event has under this name. The value is used in a key or as the value of a rule.
+/// Returns nothing if the event has no such value.
 auto value_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;

@@ -179,7 +179,7 @@ auto event_log::find_path(unsigned number) const -> fs::path {
 }
 
 /// Opens a file of the log and locks it. Syncs the folder, so that the name of a new file is durable before any event
-/// in it is reported as written.
+/// in this file is reported as written.
 auto event_log::open_file(unsigned number) noexcept -> bool {
   braid::descriptor next;
   try {
@@ -204,7 +204,7 @@ auto event_log::open_file(unsigned number) noexcept -> bool {
 
 /// Removes a partial line that a crash has left, and reads the ids of the events of the last `window`, beginning with
 /// the newest file. If there are undamaged lines after a damaged line, the file is kept and a new file is begun,
-/// because these events were reported as written.
+/// because the events in these lines were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
   unsigned number = files.empty() ? 1 : event_file_number(files.back());
@@ -314,7 +314,7 @@ void event_log::write(batch& taken, append_then /*then*/) {
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// Reports the events of a batch as failed, although they may be on the disk.
+/// Reports the events of a batch as failed, although the events may be on the disk.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
 /// Passes the changes of written events to the counters. If an allocation fails, the events stay written but are not

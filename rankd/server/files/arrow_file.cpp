@@ -50,8 +50,8 @@ void arrow_file::lose(const batch& taken) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// Writes the row sets as batches. All row sets of a batch have the same schema, and a batch is written once it has
-/// `batch_bytes`.
+/// Writes the row sets as batches. All row sets of a batch have the same schema, and a batch is written once it
+/// contains `batch_bytes` bytes.
 void arrow_file::write(const batch& taken, append_then then) {
   settled_ = 0;
   std::size_t bytes = 0;
@@ -71,7 +71,7 @@ void arrow_file::write(const batch& taken, append_then then) {
 }
 
 /// Writes one batch. If the system does not write the whole batch, the batch is lost, and its bytes are removed from
-/// the file. Otherwise, readers could not read the batches after it.
+/// the file. Otherwise, readers could not read the batches after this one.
 void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (sets.empty()) return;
   std::string text = arrow_batch(keys_, sets);
@@ -84,8 +84,8 @@ void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (is_ready && !files_.keep(is_whole ? taken : 0, taken)) is_ended_ = true;
 }
 
-/// Opens a new file if the current one has other columns or too little room for `bytes`. Returns false if no suitable
-/// file can be opened.
+/// Opens a new file if the current file has other columns or too little room for `bytes` bytes. Returns false if no
+/// suitable file can be opened.
 auto arrow_file::make_room(std::size_t bytes) -> bool {
   const bool has_batches = files_.size() != 0;
   const bool is_other = has_batches && keys_of_file_ != keys_;

@@ -22,7 +22,7 @@ constexpr std::size_t alignment = 8;
 
 void pad(std::string& out) { out.resize((out.size() + alignment - 1) / alignment * alignment); }
 
-/// Returns an encapsulated message: its length, followed by its metadata.
+/// Returns an encapsulated message, which consists of the length of the metadata and the metadata.
 auto make_message(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void> header, std::string_view body)
     -> std::string {
   out.Finish(
@@ -100,7 +100,7 @@ class bit_buffer {
   std::size_t set_ = 0;
 };
 
-/// The offsets of values of varying length: 0, followed by the end of each value.
+/// The offsets of values of varying length. The first offset is 0, and the others are the ends of the values.
 class offset_buffer {
  public:
   void add(std::size_t length) {

@@ -29,7 +29,7 @@ auto zlib_bytes(const char* bytes) noexcept -> Bytef* {
   return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes));  // zlib does not write to its input
 }
 
-/// A stream of zlib, which the destructor releases.
+/// A zlib stream, which the destructor releases.
 struct zlib_stream {
   z_stream state{};
   int (*end)(z_stream*) = nullptr;

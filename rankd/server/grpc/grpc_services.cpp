@@ -34,7 +34,7 @@ constexpr auto watch_interval = std::chrono::milliseconds(200);
 
 constexpr std::string_view ranking_service = "rankd.v1.Ranking";
 
-/// Reads the messages of a call one after the other. These calls are not logged, because there are many of them.
+/// Reads the messages of a call one after the other. These calls are not logged, because there are many such calls.
 class message_reader {
  public:
   message_reader(const endpoint_context& context, braid::http_exchange& x, grpc_encoding encoding)
@@ -69,7 +69,8 @@ class message_reader {
   std::string text_;
 };
 
-/// Reads the only message of a call to the health service. If it is invalid, answers the call and returns nothing.
+/// Reads the only message of a call to the health service. If the message is invalid, answers the call and returns
+/// nothing.
 auto read_health_request(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, grpc_call& call)
     -> braid::task<std::optional<health::HealthCheckRequest>> {
   const std::string_view id = given_request_id(x.request());

@@ -129,7 +129,7 @@ auto add_change(store_changes& all, const embedded_store::snapshot& now, const r
 
 }  // namespace
 
-/// A call that waits to be written, or that has its outcome.
+/// A call that waits until its changes are written, or whose outcome is known.
 struct record_writer::call {
   std::string id;
   std::string digest;
@@ -238,7 +238,7 @@ auto record_writer::apply(std::string_view id, std::string_view lines) -> record
   return std::move(*mine.outcome);
 }
 
-/// Writes calls and sets their outcomes. If an allocation fails, all calls fail, and clients may send them again.
+/// Writes calls and sets their outcomes. If an allocation fails, all these calls fail, and clients may send them again.
 void record_writer::write(const std::vector<call*>& calls) noexcept {
   try {
     write_group(calls);

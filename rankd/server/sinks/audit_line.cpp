@@ -23,7 +23,7 @@ void append_id(std::string& out, std::string_view name, const row_id& id) {
   append_json_id(out, id);
 }
 
-/// Writes the fields of a request, and records which of them are hidden.
+/// Writes the fields of a request, and records which of these fields are hidden.
 class request_writer {
  public:
   request_writer(const rank_request& request, const registries& declared, const redaction& hidden)

@@ -19,7 +19,8 @@ auto begin_line(const line_origin& origin) -> std::string {
   return out;
 }
 
-/// Returns the columns of an answer that the exposure contains. Vectors are left out unless the request names its keys.
+/// Returns the columns of an answer that the exposure contains. Vectors are left out unless the request lists the keys
+/// of the output.
 auto logged_fields(const audited_request& asked, const ranking& shown) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out = shown.fields;
   if (!asked.names_keys) std::erase_if(out, [](const key_entry* key) { return key->type == value_type::vector; });

@@ -51,8 +51,8 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
   board.add(std::move(run), plan.digest, candidate->bound->digest);
 }
 
-/// Runs the candidate, and then frees the served answer on the loop that made it. Freeing the answer takes a lock that
-/// requests need, and this low-priority thread might be preempted while it holds that lock.
+/// Runs the candidate, and then frees the served answer on the loop that has created the answer. Freeing the answer
+/// takes a lock that requests need, and this low-priority thread might be preempted while it holds that lock.
 auto run_shadow(endpoint_context& context, std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served,
                 in_flight_shares::pass place) -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
@@ -79,8 +79,8 @@ class shadow_sink final : public request_sink {
     request.shadow->text = text;
     request.shadow->head_id = head_id;
     request.shadow->time = asked.time;
-    // Passes the stores explicitly, because a request with its own stores bypasses the cache. The answer is compared,
-    // so no part of it may be cached.
+    // Passes the stores explicitly, because a request with its own stores bypasses the cache. The answer is compared
+    // with another answer, so no part of it may come from a cache.
     if (request.stores.list == nullptr) request.stores = context_->ranker->stores_of_request();
   }
 
@@ -107,8 +107,9 @@ class shadow_sink final : public request_sink {
 
 }  // namespace
 
-/// Makes the engine for candidates. Its thread runs only on idle processors, so that served requests do not wait for
-/// candidates. The runtime is merged into one thread, so that no other thread has this scheduling class.
+/// Creates the engine for candidates. The thread of this engine runs only on idle processors, so that served requests
+/// do not wait for candidates. The runtime is merged into one thread, so that no other thread has this scheduling
+/// class.
 auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::unique_ptr<shadow_engine>> {
   auto out = std::make_unique<shadow_engine>();
   out->stores.all = shared.context.stores;

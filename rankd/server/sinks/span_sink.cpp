@@ -29,7 +29,7 @@ auto is_exported(const request_record& record) noexcept -> bool {
   return record.is_known && record.trace && record.trace->is_sampled;
 }
 
-/// Adds the spans of the nodes of the plan and of its fallback plan that ran.
+/// Adds the spans of the nodes that ran. They belong to the plan, or to its fallback plan.
 void add_node_spans(const served_request& request, std::vector<otlp_span>& out) {
   const request_record& record = request.record;
   const ranking& ranked = *request.ranked;
@@ -48,8 +48,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
         .begin = base + std::chrono::duration_cast<std::chrono::system_clock::duration>(node.ready + *node.queue),
         .took = *node.run,
         .error = failed ? std::string(to_string(node.state)) : std::string()};
-    // Adds the attributes one by one. An initializer list would copy them, and libstdc++ 12 does not destroy a variant
-    // properly if its copy throws.
+    // Adds the attributes one by one. An initializer list would copy the attributes, and libstdc++ 12 does not destroy
+    // a variant properly if copying it throws.
     span.attributes.reserve(3);
     span.attributes.emplace_back("rankd.op", ran.nodes[at].op_name);
     span.attributes.emplace_back("rankd.rows", static_cast<std::int64_t>(node.rows_out));

@@ -83,7 +83,7 @@ auto compiler_process::is_closed() const -> bool {
 void compiler_process::close() {
   const std::scoped_lock lock(closing_);
   is_closed_ = true;
-  // If the process is killed, a question that waits for its answer ends.
+  // If the process is killed, a question that waits for an answer ends.
   if (runtime_ != nullptr) static_cast<void>(runtime_->post(kill()));
 }
 
@@ -92,7 +92,7 @@ void compiler_process::begin_anew() {
   is_outdated_ = true;
 }
 
-/// Returns whether the process must be replaced. Returns true once after each `begin_anew`.
+/// Returns whether the process must be replaced. Returns true once after each call of `begin_anew`.
 auto compiler_process::was_outdated() -> bool {
   const std::scoped_lock lock(closing_);
   return std::exchange(is_outdated_, false);

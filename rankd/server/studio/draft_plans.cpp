@@ -151,7 +151,8 @@ auto draft_plans::browser_compiler() const -> std::shared_ptr<const std::string>
   return script_;
 }
 
-/// Stores the draft of a question. Drops the draft if it is outdated, or if a later question has already been answered.
+/// Stores the draft of a question. Drops the draft instead if it is outdated, or if a later question has already been
+/// answered.
 void draft_plans::keep(const std::string& plan, std::uint64_t number, plan_handle made) {
   const std::scoped_lock lock(mutex_);
   if (number <= forgotten_) return;

@@ -74,7 +74,7 @@ auto without_query(std::string_view url) -> std::string { return std::string(url
 }  // namespace
 
 /// Looks up host names. Each lookup runs on its own detached thread, because the system's lookup cannot be stopped and
-/// may outlast the exporter. The thread owns everything that it uses. A caller can stop waiting at any time.
+/// may outlast the exporter. Such a thread owns everything that it uses, so a caller can stop waiting at any time.
 class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
  public:
   using answer = braid::result<braid::socket_address::list>;

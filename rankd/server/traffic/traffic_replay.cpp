@@ -39,8 +39,8 @@ auto traffic_replay::unused_plans() const -> std::vector<std::string> {
   return world_ == nullptr ? std::vector<std::string>() : world_->unused();
 }
 
-/// Restores the project and makes the engine. The key that signs its cursors need not be secret, because signatures
-/// with this key are compared only with each other.
+/// Restores the project and creates the engine. The key that signs the cursors of this engine need not be secret,
+/// because signatures with this key are compared only with each other.
 auto traffic_replay::begin(const recorded_project& project) -> braid::checked<void> {
   if (world_ != nullptr) return not_traffic("has two projects");
   auto made = recorded_world::make(project, settings_.vectors);
@@ -115,8 +115,8 @@ auto traffic_replay::take_all(std::span<const traffic_reader::frame> frames)
   return out;
 }
 
-/// The calling thread is one of the threads that run requests. Which thread runs a request makes no difference to its
-/// answer.
+/// The calling thread is one of the threads that run requests. The answer to a request does not depend on the thread
+/// that runs the request.
 void traffic_replay::run_all(std::span<const recorded_request> requests, std::span<replayed_request> results) {
   braid::atomic<std::size_t> next{0};
   const auto run_some = [&](lane& on) {

@@ -162,8 +162,8 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Counts all frames of a batch as lost. This is right because `write` throws only if an allocation fails before it
-/// writes its first frame.
+/// Counts all frames of a batch as lost. This is correct, because `write` throws only if an allocation fails before its
+/// first frame is written.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
 /// Calls `has_plan`, and returns `traffic_loss::plan` if an allocation fails.

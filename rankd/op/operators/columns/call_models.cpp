@@ -82,7 +82,7 @@ constexpr std::array call_models_shape{
 };
 
 /// Reports wrong_length if the number of keys differs from the number of the models' outputs. If a model was not found,
-/// the number of its outputs is unknown, so more keys are allowed.
+/// the number of its outputs is unknown, so additional keys are allowed.
 void check_outputs(const plan_param& out_keys, std::span<const called_model> called, braid::diagnostics& problems) {
   std::size_t wanted = 0;
   std::string all;

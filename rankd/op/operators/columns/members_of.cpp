@@ -1,5 +1,5 @@
 // rankd/op/operators/columns/members_of.cpp: implements the operator that looks up each row's member in a set of the
-// store, and adds a column with its membership or score.
+// store, and adds a column with the membership or the score of the member.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>

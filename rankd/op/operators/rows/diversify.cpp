@@ -1,5 +1,5 @@
 // rankd/op/operators/rows/diversify.cpp: implements the operator that separates rows with equal values, reserves
-// positions for certain values, or prefers rows that differ from the rows before them.
+// positions for certain values, or prefers rows that differ from the preceding rows.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -184,7 +184,7 @@ auto bind_window(const plan_node& node, const key_entry* key, overflow_rule over
   return make_bound(window_params{how});
 }
 
-/// Checks that a quota can compare its values with the values of the key.
+/// Checks that the values of a quota can be compared with the values of the key.
 void check_quota(const plan_node& node, const key_entry& key, braid::diagnostics& problems) {
   if (key.type != value_type::integer && key.type != value_type::string)
     return problems.add(wrong_key_type(key, *node.find_param("by"), "`quota` takes one of: int, string"));

@@ -86,7 +86,7 @@ auto plain_column(const matched_rows& rows, const added_column& what, const std:
   return {.values = values, .validity = validity};
 }
 
-/// Builds a string column. It reuses the dictionary of the second source, unless a default value is not in this
+/// Builds a string column. The column reuses the dictionary of the second source, unless a default value is not in this
 /// dictionary.
 auto text_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
                  missing_rule missing, braid::arena& memory) -> column {

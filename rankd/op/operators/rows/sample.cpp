@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/sample.cpp: implements the operator that keeps a sample of the rows, selected by a hash of
-// each row's id and a seed.
+// rankd/op/operators/rows/sample.cpp: implements the operator that keeps a sample of the rows, which it selects by a
+// hash of each row's id and a seed.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/row_draws.hpp>
 

@@ -28,7 +28,7 @@
 namespace rankd::detail::nearest_op {
 namespace {
 
-/// A vector that a search has found. It is identified by its id, an integer or a text.
+/// A vector that a search has found. The vector is identified by its id, which is an integer or a text.
 template <typename Id>
 struct found_id {
   double score = 0;
@@ -235,8 +235,8 @@ constexpr std::array nearest_shape{
     param_shape{.name = "changes", .kind = param_kind::node_ref, .need = presence::nullable},
 };
 
-/// Returns the vectors endpoint that a param names. Reports unknown_endpoint and wrong_endpoint_kind and then returns
-/// null.
+/// Returns the vectors endpoint that a param names. Reports unknown_endpoint or wrong_endpoint_kind and returns null if
+/// there is no such endpoint or it is of another kind.
 auto find_vectors(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);
@@ -257,7 +257,7 @@ auto find_vectors(const plan_param& param, const bind_context& context, braid::d
   return nullptr;
 }
 
-/// Opens the file of vectors. An error in the file is reported at the param that names its endpoint.
+/// Opens the file of vectors. An error in the file is reported at the param that names the file's endpoint.
 auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& context,
                   braid::diagnostics& problems) -> std::shared_ptr<const vector_file> {
   if (context.vectors == nullptr) {
@@ -342,8 +342,8 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
   if (const plan_param* probe = node.find_param("probe"))
     params.probe = option_value<std::int64_t>(*probe, context.declared);
   if (ef_search != nullptr) params.ef_search = option_value<std::int64_t>(*ef_search, context.declared);
-  // The list of a node's inputs contains first its input, and then the nodes that its options name, in the order of the
-  // operator's shape.
+  // The list of a node's inputs contains first the node's input, and then the nodes that the options name, in the order
+  // of the operator's shape.
   std::size_t inputs = nearest_inputs;
   if (node.find_param("only") != nullptr) params.only = inputs++;
   if (node.find_param("except") != nullptr) params.except = inputs++;
