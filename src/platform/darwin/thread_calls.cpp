@@ -16,7 +16,7 @@ namespace {
 
 auto unsupported() { return fail(std::make_error_code(std::errc::operation_not_supported)); }
 
-/// Returns an error unless the thread exists.
+/// Returns an error if the thread does not exist.
 auto must_exist(::pid_t id) -> result<void> {
   if (const auto thread = find_thread_port(id); !thread) return fail(thread.error());
   return {};
