@@ -42,7 +42,7 @@ struct pending {
 
 /// Returns the type of a JSON number: integer if the number is written as an integer and fits into int64, and float
 /// otherwise. JavaScript writes large floats like integers.
-auto type_of(const json& value) -> value_type {
+auto json_number_type(const json& value) -> value_type {
   if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
     return value_type::floating;
   return value.is_number_integer() ? value_type::integer : value_type::floating;

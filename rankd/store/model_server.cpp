@@ -60,7 +60,7 @@ constexpr std::array grpc_codes{grpc_code_row{"OK"},
                                 grpc_code_row{"UNAUTHENTICATED"}};
 
 /// Returns the table row of a gRPC code, or the row of UNKNOWN for a code that does not exist.
-auto row_of(int value) -> const grpc_code_row& {
+auto find_code_row(int value) -> const grpc_code_row& {
   constexpr std::size_t unknown = 2;
   const auto code = static_cast<std::size_t>(value - grpc_base);
   return grpc_codes[code < grpc_codes.size() ? code : unknown];

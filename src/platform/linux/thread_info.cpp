@@ -71,7 +71,7 @@ class thread_folder {
 };
 
 /// Returns the field with this index of the text `stat`. The field with index 0 is the state of the thread.
-auto field_of(std::string_view stat, int number) -> std::string_view {
+auto stat_field(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
 }
