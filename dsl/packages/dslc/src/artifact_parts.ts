@@ -1,4 +1,5 @@
-// artifact_parts.ts: converts parts of the sandbox's output to parts of artifacts: values, trees, and places.
+// artifact_parts.ts: converts parts of the sandbox's output to parts of artifacts: values, expression trees, and
+// positions in the source.
 import type { Place } from "./diagnostic.js";
 import { ExactInteger, type Json, sha256 } from "./json.js";
 

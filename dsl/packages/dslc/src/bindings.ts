@@ -47,7 +47,7 @@ function params(declared: Registries): string {
   const items = known.map((param) => {
     const { id, name, type, context } = param;
     const about = `Param ${id}, ${type}${context ? ", of the context" : ""}${context && param.required ? ", required" : ""}.`;
-    // Options of nodes can be bound to a number that has a default.
+    // An option of a node can be bound only to a numeric param with a default value.
     const isBindable = (type === "int" || type === "float") && param.standard !== undefined;
     const token = `paramToken<${string(type)}${isBindable ? ', "default"' : ""}>(${id}, ${string(name)}, ${string(type)})`;
     return doc([param.doc, about, deprecated(param, "param")], "  ") + `  ${name}: ${token},\n`;

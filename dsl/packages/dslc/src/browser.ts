@@ -7,8 +7,8 @@ import type { BrowserProject } from "./browser_project.js";
 import { Compiler } from "./compile.js";
 import { loadProject } from "./project.js";
 
-// The worker does not check artifacts. The page sends each artifact to the server that served the page, which checks
-// it, and the page maps the errors to places in the source.
+// The worker does not check artifacts. The page sends each artifact to its server for the check, and maps the errors to
+// positions in the source.
 
 /** What the page sends: a project and its files by absolute path, or a text in place of a file. */
 type Message =

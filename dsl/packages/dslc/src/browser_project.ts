@@ -1,5 +1,5 @@
-// browser_project.ts: lists all files of the project, the authoring package and TypeScript that a compiler in a browser
-// reads.
+// browser_project.ts: lists the files that the compiler reads in a browser: those of the project, of the authoring
+// package and of TypeScript.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 

@@ -53,8 +53,8 @@ class Bundle {
     const text = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
     const body = isOwn ? asCommonJs(file, text) : text;
     const imports: Record<string, string> = {};
-    // TypeScript requires modules of Node only if it runs in Node, and requires no other modules. So its requires are
-    // ignored.
+    // The bundle ignores calls of `require` in TypeScript, because TypeScript requires only modules of Node, and only
+    // if it runs in Node.
     const names = isTypeScript(file) ? [] : [...body.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name!);
     for (const name of names) imports[name] = this.targetOf(name, file);
     this.modules.set(
@@ -65,7 +65,7 @@ class Bundle {
   }
 
   private targetOf(name: string, importer: string): string {
-    // Its part of browser_host.ts replaces a module of Node.
+    // browser_host.ts contains a replacement for each module of Node.
     if (name.startsWith("node:")) return name;
     const found = name.startsWith(".") ? resolve(dirname(importer), name) : createRequire(importer).resolve(name);
     const other = instead.get(found);
@@ -85,7 +85,7 @@ function asCommonJs(file: string, text: string): string {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
   });
-  // `import ts = require(…)` becomes a call of a function that Node's `createRequire` makes.
+  // In the built modules, `import ts = require(…)` is a call of `__require`, which Node's `createRequire` has returned.
   return outputText
     .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
     .replaceAll("__require(", "require(")

@@ -69,7 +69,8 @@ export async function main(args: readonly string[], to: Output = standardOutput)
       engine?.close();
     }
   } catch (error) {
-    // The system refuses a file or a folder; any other error is a fault of dslc.
+    // An error with `syscall` means that the system refused access to a file or a folder. Errors of all other types are
+    // faults of dslc.
     const isOfSystem = error instanceof Error && "syscall" in error;
     if (!isOfSystem && !(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
     reportError(error, args, to);
@@ -151,7 +152,7 @@ class Command {
     if (engine === undefined) this.to.err(unchecked);
     if (command === "outdated") return await this.outdated();
     const files = this.files();
-    // If the project has declarations for editors, updates them, so that editors accept what the compiler accepts.
+    // Updates the declarations for editors, if the project has them, so that editors accept what the compiler accepts.
     if (command !== "check" && !options.verify && existsSync(typesFolder(project)))
       writeTypes(project, bindings(project.declared));
     let isStale = false;
@@ -245,7 +246,8 @@ class Command {
   }
 
   private report(all: readonly Compiled[]): void {
-    // `dslc test` prints the results of the tests on standard output, so this report is omitted if all plans compile.
+    // `dslc test` prints the results of the tests on standard output, so it prints this report only if a plan does not
+    // compile.
     if (this.options.command === "test" && !isFaulty(all)) return;
     if (this.options.json === true) {
       const plans = all.map(({ file, name, diagnostics, warnings }) => ({

@@ -52,7 +52,8 @@ export class Compiler {
       } catch (error) {
         // The failure may have left TypeScript's cache inconsistent, so later plans get a new program.
         this.cache = new ProgramCache();
-        // If a program of several plans fails, the failing plan is unknown, so each plan is compiled alone.
+        // If compiling several plans together fails, it is unknown which plan has caused the failure. So each plan is
+        // compiled alone.
         if (rest.length > 1 && program === undefined)
           for (const each of rest) out.push(...(await this.compile([each], texts)));
         else out.push(this.failedPlan(files[out.length]!, error));
@@ -67,8 +68,8 @@ export class Compiler {
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),
     }));
-    // A pipeline: while one plan runs in the worker, the next is compiled here, and the engine checks the previous
-    // ones.
+    // The steps form a pipeline: while one plan runs in the worker, this thread compiles the next plan, and the engine
+    // checks the previous plans.
     let running: Promise<unknown> = Promise.resolve();
     try {
       for (const file of files) {

@@ -1,4 +1,5 @@
-// completions.ts: completions at a position in a plan: names of the project's registries, operators and their options.
+// completions.ts: offers completions at a position in a plan: names of the project's registries, operators and their
+// options.
 import { resolve } from "node:path";
 
 import ts = require("typescript");
@@ -38,7 +39,7 @@ export class Completer {
     this.service = ts.createLanguageService({
       getCompilationSettings: () => compilerOptions,
       getScriptFileNames: () => [this.file, ...libraryRoots],
-      // The file of the request has a new text each time; other files may be changed on disk between requests.
+      // Each request brings a new text of the file being edited. Other files may change on disk between requests.
       getScriptVersion: (file) => (resolve(file) === this.file ? String(this.version) : this.files.versionOf(file)),
       getScriptSnapshot: (file) => {
         const text = this.files.read(file);

@@ -1,4 +1,4 @@
-// diagnostic.ts: errors and warnings about a plan, with their places in the author's files.
+// diagnostic.ts: errors and warnings about a plan, with their positions in the author's files.
 
 /** A place in a file; lines and columns count from 1, the end is the first character after it. */
 export interface Place {

@@ -49,7 +49,7 @@ function packagedProgram(root: string): string | undefined {
     try {
       return join(dirname(createRequire(from).resolve(`${enginePackage}/package.json`)), "bin", "rankd");
     } catch {
-      // The package is not installed there; the next folder is tried.
+      // This folder does not contain the package. The loop tries the next folder.
     }
   return undefined;
 }
@@ -204,8 +204,7 @@ export class Engine implements Checker {
       const isAwaited = [...this.waiting.values()].some(({ of }) => of === child);
       if (isAwaited) end(`has not answered for ${this.silenceMs / 1000} s`);
     };
-    // An answer may have arrived while this thread was busy. The short timer lets its event run before the engine is
-    // given up.
+    // An answer may have arrived while this thread was busy. The short timer lets the event of that answer run first.
     const watchdog = setTimeout(() => setTimeout(giveUp, 20), this.silenceMs).unref();
     this.watchdog = watchdog;
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, maxShown)));

@@ -1,4 +1,4 @@
-// failure.ts: why a plan could not be run, and how its CPU time is measured.
+// failure.ts: the reasons why a plan could not be run, and the clock for the CPU time of this process.
 
 /** Why a plan could not be run. */
 export interface Failure {

@@ -69,7 +69,7 @@ export function filesBelow(folder: string, ending: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return /^\.|^node_modules$/.test(entry.name) ? [] : filesBelow(path, ending);
-    // Reading a pipe would wait for its writer.
+    // Only regular files are read, because reading a pipe would wait for its writer.
     const isReadable = entry.isFile() || entry.isSymbolicLink();
     return isReadable && entry.name.endsWith(ending) ? [path] : [];
   });

@@ -1,4 +1,4 @@
-// interpreter.ts: runs the compiled text of one plan after another in QuickJS, each in the same state of its memory.
+// interpreter.ts: runs the compiled text of one plan after another in QuickJS, each with the same initial memory.
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
@@ -195,8 +195,8 @@ export async function newInterpreter(
   const build = call(evaluate(prelude, "sandbox"), modules);
   let elapsedMs = processorClock();
   runtime.setInterruptHandler(() => elapsedMs() > limits.timeMs);
-  // All that a plan can change is in this memory. It is restored before each plan, so that no plan finds traces of
-  // another. Handles that a plan makes are not disposed of, because they are in this memory, too.
+  // This memory contains everything that a plan can change. It is restored before each plan, so that no plan finds
+  // traces of another plan. Handles that a plan creates are in this memory, too, so they need not be disposed of.
   const initial = new Uint32Array(memory.buffer);
   let used = initial.length;
   while (used > 0 && initial[used - 1] === 0) used -= 1;

@@ -1,5 +1,5 @@
-// json.ts: values of JSON, and texts whose bytes depend only on the value: fields are sorted, and the engine reads
-// numbers without loss.
+// json.ts: JSON values, and their canonical text: equal values have equal bytes, because fields are sorted. The engine
+// reads numbers without loss.
 import { createHash } from "node:crypto";
 
 /** A value as JSON has it; `exactInteger` is for integers that a number cannot hold. */
@@ -70,7 +70,7 @@ function inline(value: unknown, comma = ", ", colon = ": ", scalar = scalarText)
 
 function pretty(value: Json, indent: string): string {
   const deeper = `${indent}  `;
-  // A short value is written on one line. The check for its size avoids formatting large values twice.
+  // A short value is written on one line. `isSmall` avoids formatting large values twice.
   const line = isSmall(value, 12) ? inline(value) : undefined;
   if (line !== undefined && line.length <= inlineWidth) return line;
   const linesOf = (items: readonly string[]): string => `\n${deeper}${items.join(`,\n${deeper}`)}\n${indent}`;

@@ -1,4 +1,4 @@
-// options.ts: finds the options of a plan's nodes in the source text, and changes one of them there.
+// options.ts: finds the options of a plan's nodes in the source text, and replaces an option there.
 import ts = require("typescript");
 
 import type { Place } from "./diagnostic.js";

@@ -1,4 +1,4 @@
-// plan_compilation.ts: compiles one plan, tests or a fragment: checks its text, and judges what the sandbox returned.
+// plan_compilation.ts: compiles one plan, tests or a fragment: checks its text, and validates the sandbox's result.
 import { resolve } from "node:path";
 
 import { Places } from "./artifact_parts.js";

@@ -100,7 +100,7 @@ export class PlanFiles {
     if (!isRelative(name)) return undefined;
     const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
     const file = base.endsWith(".ts") ? base : `${base}.ts`;
-    // A declaration file is refused, because no code would guarantee that its declarations are true.
+    // A declaration file is refused, because no code guarantees that its declarations are true.
     if (file.endsWith(".d.ts") || isLibrary(file) !== isLibrary(importer)) return undefined;
     return this.exists(file) ? file : undefined;
   }
@@ -113,7 +113,7 @@ export function isLibrary(file: string): boolean {
 
 /** Whether a file is one of TypeScript's declarations of the language. */
 export function isStandard(file: string): boolean {
-  // Computed at the first use, because in a browser TypeScript learns the folder of its files later.
+  // The folder is computed at the first use, because TypeScript in a browser learns the folder of its files only then.
   standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
   return dirname(resolve(file)) === standardFolder && /[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }

@@ -1,4 +1,4 @@
-// plan_names.ts: the names of the files that plans and tests are in, and of their artifacts.
+// plan_names.ts: the names of the source files of plans and tests, and of their artifacts.
 import { basename } from "node:path";
 
 /** The end of the name of a file that defines tests. */

@@ -64,8 +64,8 @@ export class PlanProgram {
   private host(): ts.CompilerHost {
     const host = Object.assign(ts.createCompilerHost(compilerOptions), this.files.host);
     host.getSourceFile = (file, language) => {
-      // The module kind is not passed on. It would depend on a package.json in a parent folder, such as that of an
-      // installed package.
+      // The detected module kind is not passed on, because it depends on a package.json in a parent folder. If the file
+      // is in an installed package, that is the package's own package.json.
       const options = typeof language === "object" ? { ...language, impliedNodeFormat: undefined } : language;
       return isStandard(file) || isLibrary(file) ? this.ownSource(file, options) : this.planText(file, options)?.source;
     };
@@ -141,7 +141,8 @@ export class PlanProgram {
       ...this.program.getSyntacticDiagnostics(source),
       ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : []),
     ];
-    // A type error inside a refused piece of text is omitted, because the refusal already states the cause.
+    // A type error inside a piece of text that is refused is not reported, because the refusal already states the
+    // cause.
     const typed = said
       .map((each) => this.diagnosticOf(each, shown))
       .filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
@@ -236,7 +237,7 @@ export class PlanProgram {
 function emitLibraryFile(file: string, text: string): string {
   const known = emittedFiles.get(file);
   if (known?.text === text) return known.emitted;
-  // The program would check the types of these files before it emits them.
+  // transpileModule is used instead of the program, because the program would type-check these files first.
   const emitted = ts.transpileModule(text, { compilerOptions, fileName: file }).outputText;
   emittedFiles.set(file, { text, emitted });
   return emitted;

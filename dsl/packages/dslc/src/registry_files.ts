@@ -1,4 +1,4 @@
-// registry_files.ts: maps the engine's diagnostics about registries to places in the project's files.
+// registry_files.ts: maps the engine's diagnostics about registries to positions in the project's files.
 import { resolve } from "node:path";
 
 import type { Problem } from "./checker.js";

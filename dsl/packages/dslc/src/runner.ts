@@ -71,8 +71,8 @@ export class Runner {
       const look = (): void => {
         const leftMs = withinMs - elapsedMs();
         if (leftMs > 0 && Date.now() < giveUpAt) timer = setTimeout(look, leftMs);
-        // The answer may have arrived while this thread was busy. The short timer lets its event run before the plan is
-        // given up.
+        // The answer may have arrived while this thread was busy. The short timer lets the event of that answer run
+        // first.
         else
           timer = setTimeout(() => {
             resolve(otherwise);
@@ -92,7 +92,8 @@ export class Runner {
     const worker = this.worker;
     this.worker = undefined;
     this.started = undefined;
-    // Otherwise the timer that waits for a worker would keep the process alive for a minute.
+    // The listener clears the timer that waits for a worker. Otherwise this timer would keep the process alive for a
+    // minute.
     this.listener(sandboxFailed("was closed"));
     await worker?.terminate();
   }

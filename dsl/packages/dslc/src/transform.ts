@@ -1,7 +1,8 @@
 // transform.ts: replaces a plan's operators, conditions and calls by calls of the authoring package's hooks.
 //
-// The hooks decide at run time which operands are known while the plan is built, and which only while a request runs.
-// So constants from anywhere, helper functions and loops work as written. Every hook gets the place of its text.
+// At run time, the hooks decide which operands are known while the plan is built, and which are known only while a
+// request runs. So constants from anywhere, helper functions and loops work as written. Every hook gets the source
+// position of the code that it replaces.
 import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";

@@ -1,9 +1,9 @@
 // types.ts: writes the declarations that editors and tsc read in place of the authoring package, with the project's
 // tokens.
 //
-// They are stored in the project's own folder .rankd/, so that projects share nothing. .rankd/plan/ contains the
-// declarations. The project's tsconfig.json extends .rankd/tsconfig.json, which resolves imports of @rankd/plan to that
-// folder.
+// The declarations are stored in the project's own folder .rankd/, so that projects share nothing. .rankd/plan/
+// contains the declarations. The project's tsconfig.json extends .rankd/tsconfig.json, which resolves imports of
+// @rankd/plan to that folder.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
@@ -71,8 +71,8 @@ function declarationsOf(generated: string): Map<string, string> {
     rootDir: libraryFolder,
     outDir: "/",
   };
-  // The host of the files is needed to resolve imports. Otherwise a module below node_modules would count as a foreign
-  // package, and TypeScript would emit no declarations for it.
+  // The compiler host must include the functions of PlanFiles in order to resolve imports. Otherwise a module below
+  // node_modules would count as a foreign package, and TypeScript would emit no declarations for it.
   const { host: files } = new PlanFiles(libraryFolder, generated, new Map());
   const host = Object.assign(ts.createCompilerHost(options), files);
   const out = new Map<string, string>();

@@ -40,7 +40,7 @@ class Watched {
         watcher.on("error", () => void this.watchers.delete(folder));
         this.watchers.set(folder, watcher);
       } catch {
-        // The folder does not exist. The diagnostics of the plan report that.
+        // The folder does not exist. The diagnostics of the plan report this problem.
       }
     }
   }
@@ -89,7 +89,7 @@ class Watched {
 
   /** The plans that changes concern, once there are any. */
   async affected(): Promise<readonly string[]> {
-    // `isDue` may be set already, because files may have changed while plans were being compiled.
+    // `isDue` may already be true, because files may have changed while plans were being compiled.
     if (!this.isDue && !this.isOver) await new Promise<void>((resolve) => (this.wake = resolve));
     this.isDue = false;
     const paths = [...this.changed].filter((path) => path.endsWith(".ts"));

@@ -59,7 +59,7 @@ export function replaceFile(file: string, text: string): void {
     try {
       rmSync(aside);
     } catch {
-      // The temporary file was not created.
+      // There is no temporary file to delete, because it was not created.
     }
     throw new ProjectError(`${file} cannot be written: ${reasonOf(error)}`);
   }

@@ -1,4 +1,4 @@
-// index.ts: lint rules that report in the editor what the compiler refuses and TypeScript's types cannot express.
+// index.ts: lint rules for the editor. They report what the compiler refuses but TypeScript's types cannot express.
 import type { ESLint, Rule, Scope } from "eslint";
 
 const packageName = "@rankd/plan";

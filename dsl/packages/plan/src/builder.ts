@@ -317,7 +317,7 @@ export class Graph {
         throw new PlanError("wrong_result", "the result of a fragment must be a set that the fragment itself creates", {
           span: fragment.$span,
         });
-      // The use is inserted before the uses of other fragments that its own fragment contains.
+      // A fragment may use other fragments. The use of the outer fragment is inserted before the uses that it contains.
       this.uses.splice(place, 0, { ...use, id, fragment, nodes, result: draft });
       return result;
     } finally {
@@ -380,8 +380,8 @@ export class Graph {
   /** Nodes without a name are called after their method, with a number from the second on. */
   private nameNodes(): void {
     const taken = new Set(this.drafts.map((draft) => draft.id));
-    // The count for each method is kept, so that many nodes of one method need not search through the names of the
-    // others.
+    // The last number of each method is kept. Otherwise, the search for a free name would try all earlier numbers for
+    // each node.
     const counts = new Map<string, number>();
     for (const draft of this.drafts) {
       if (draft.id !== "" || draft.options[nodeOption] !== undefined) continue;

@@ -48,7 +48,7 @@ export const hooks = {
   op(sign: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): unknown {
     if (!(a instanceof TreeNode) && !(b instanceof TreeNode)) return native[sign]!(a as never, b as never);
     if (sign === "+" && mayBeText(a) && mayBeText(b)) return joined(a, b, span, spanA, spanB);
-    // A text cannot be added to a value that is known only at run time.
+    // A text cannot be appended to a value that is known only while a request runs.
     if (sign === "+" && (typeof a === "string" || typeof b === "string"))
       throw runTimeValue((a instanceof TreeNode ? a : b) as TreeNode, a instanceof TreeNode ? spanA : spanB);
     const op = arithmetic[sign];

@@ -1,4 +1,4 @@
-// places.ts: the places of running code in the author's files, and errors with such places.
+// places.ts: finds the position of running code in the author's files, and creates errors with such positions.
 
 /** The number of a span in the compiler's table; 0 if the place is unknown. */
 export type SpanId = number;

@@ -1,4 +1,5 @@
-// cart: products similar to those in the cart, without these. Products similar to several of them come first.
+// cart: products that are similar to products in the cart but not in the cart. Products that are similar to several
+// products in the cart come first.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,5 +1,5 @@
-// recent: what the member looked at last, each product once, without what the member then bought. Members who have seen
-// fewer than two such products get what is trending in their country.
+// recent: the products that the member viewed last, each once, without products that the member then bought. A member
+// with fewer than two such products gets the products that are trending in the member's country.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,4 +1,5 @@
-// sale: reduced products, the largest relative saving first. Sale prices are strings under their own keys.
+// sale: products at reduced prices, those with the largest relative saving first. Sale prices are strings under their
+// own keys.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;
