@@ -1,4 +1,4 @@
-// rankd/abi/operator_rows.hpp: the rows that an operator of a library reads and writes, column by column.
+// rankd/abi/operator_rows.hpp: the rows that a library operator reads and writes, column by column.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -14,7 +14,8 @@
 
 namespace rankd::operators {
 
-/// Handles of columns, options and inputs by their position. `binding` creates them.
+/// Handles of columns, options and inputs. A handle contains the position of its column, option or input in the node.
+/// `binding` creates the handles.
 struct read_column {
   std::uint32_t at = 0;
 };
@@ -65,7 +66,7 @@ class values {
   const std::uint64_t* valid_;
 };
 
-/// A column that an operator writes, indexed by row. A row that is not set is null.
+/// A column that an operator writes, indexed by row. A row whose value is not set is null.
 template <typename Stored, typename T = Stored>
 class written_values {
  public:
@@ -100,8 +101,8 @@ class written_texts : private written_values<rankd_text> {
   const rankd_run* run_;
 };
 
-/// The rows of one input, numbered from 0 in their order. Reading a column as a type other than its own throws
-/// std::logic_error. Lifetime: within `run`.
+/// The rows of one input, numbered from 0 in the order of the input. Reading a column as a type other than its own
+/// throws std::logic_error. Lifetime: until `run` returns.
 class seen_rows {
  public:
   explicit seen_rows(const rankd_input& from) noexcept : input_(from) {}
@@ -120,8 +121,8 @@ class seen_rows {
   [[nodiscard]] auto texts(read_column of) const {
     return values<rankd_text, std::string_view>(detail::typed(input_.reads[of.at], RANKD_TYPE_TEXT));
   }
-  /// Returns the ids as integers, or as texts by `text_ids`. Throws std::logic_error if the project has ids of the
-  /// other type.
+  /// `ids` returns the ids as integers, and `text_ids` returns them as texts. Throws std::logic_error if the project
+  /// has ids of the other type.
   [[nodiscard]] auto ids() const { return values<std::int64_t>(detail::typed(input_.id, RANKD_TYPE_INT)); }
   [[nodiscard]] auto text_ids() const {
     return values<rankd_text, std::string_view>(detail::typed(input_.id, RANKD_TYPE_TEXT));
@@ -131,7 +132,8 @@ class seen_rows {
   rankd_input input_;
 };
 
-/// The output rows, numbered from 0. Each row is taken from an input with all its columns, or has an id of its own.
+/// The output rows, numbered from 0. Each row is either an input row with all its columns, or a new row with its own
+/// id.
 class made_rows {
  public:
   made_rows(const rankd_made& to, const rankd_run& run) noexcept : target_(&to), run_(&run) {}
@@ -143,8 +145,8 @@ class made_rows {
   void set_id(std::size_t row, std::string_view id) {
     written_texts(detail::typed(target_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
   }
-  /// Takes the row at position `from` of an input as the output row `row`. Only for an operator that merges rows. Each
-  /// input row may be taken only once.
+  /// Takes the row at position `from` of an input as the output row `row`. Only an operator that merges rows may call
+  /// this function. Each input row may be taken only once.
   void take(std::size_t row, input_rows of, std::size_t from) {
     if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows may take input rows");
     target_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
@@ -163,7 +165,7 @@ class rows : public seen_rows {
   rows(const rankd_run& from, effect does) noexcept
       : seen_rows({from.rows, from.id, from.reads}), input_(&from), does_(does) {}
 
-  /// Returns the rows of an option that is an input.
+  /// Returns the rows of the input that an option names.
   [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(input_->inputs[of.at]); }
 
   [[nodiscard]] auto write_ints(written_column of) {
@@ -179,7 +181,8 @@ class rows : public seen_rows {
     return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *input_);
   }
 
-  /// Returns the value of an option for this request, or `otherwise` if the option is not set.
+  /// Returns the value of an option for this request, or `otherwise` if neither the plan nor the request sets the
+  /// option.
   [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
     return input_->options[of.at].given != 0 ? input_->options[of.at].integer : otherwise;
   }
@@ -187,8 +190,8 @@ class rows : public seen_rows {
     return input_->options[of.at].given != 0 ? input_->options[of.at].number : otherwise;
   }
 
-  /// Keeps a row. The output rows are in the order of the calls. Only for an operator that filters, orders or selects
-  /// rows. If the operator keeps no row, it must call `keep_none`.
+  /// Keeps a row. The output rows are in the order of the calls. Only an operator that filters, orders or selects rows
+  /// may call this function. If the operator keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
     if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows may call keep");
     if (kept_ == input_->rows) throw std::logic_error("more rows are kept than there are input rows");
@@ -201,7 +204,7 @@ class rows : public seen_rows {
   }
 
   /// Allocates `count` output rows. An operator that makes or merges rows must call this function once. Throws if the
-  /// count is not allowed, and then the node fails.
+  /// count is not allowed; the node then fails.
   auto make(std::size_t count) -> made_rows {
     if (!makes()) throw std::logic_error("only an operator that makes or merges rows may call make");
     made_ = input_->make(input_->host, count);
@@ -209,8 +212,8 @@ class rows : public seen_rows {
     return {*made_, *input_};
   }
 
-  /// Returns whether the answer is no longer needed. A long computation should call this function regularly and then
-  /// return.
+  /// Returns whether the answer is no longer needed. A long computation should call this function regularly, and return
+  /// early if the result is true.
   [[nodiscard]] auto stopped() const noexcept -> bool { return input_->stopped(input_->host) != 0; }
 
  private:

@@ -1,5 +1,4 @@
-// rankd/abi/operator_shape.hpp: the description of an operator of a library: its name, its options and its effect on
-// rows.
+// rankd/abi/operator_shape.hpp: the description of a library operator: its name, its options and its effect on rows.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -18,8 +17,9 @@ inline constexpr std::uint32_t floats = RANKD_TYPE_FLOAT;
 inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
 inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 
-/// The effect of an operator on its input rows. An operator with any effect may write columns. The first four effects
-/// apply to the rows that the operator is called on. Other inputs, which `input` adds as options, are only read.
+/// The effect of an operator on its input rows. Whatever its effect, an operator may write columns. The first four
+/// effects apply to the rows that the operator is called on. Other inputs, which `input` adds as options, are only
+/// read.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
   filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
@@ -29,10 +29,10 @@ enum class effect : std::uint32_t {
   merges_rows = RANKD_MERGES_ROWS,    ///< rows of any inputs, with the columns of all, and rows of its own
 };
 
-/// Whether every plan must set an option.
+/// States whether every plan must set an option.
 enum class need : std::uint32_t { optional = 0, required = 1 };
 
-/// Whether a param of the request may set the value of an option.
+/// States whether a param of the request may set the value of an option.
 enum class given_by : std::uint32_t { plan = 0, plan_or_request = 1 };
 
 /// The allowed values of an option, including both ends.
@@ -61,8 +61,8 @@ class shape {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
   }
-  /// Lets plans call this operator on the rows of a node, although it makes rows. All other operators are always called
-  /// on the rows of a node.
+  /// Lets plans call an operator that makes rows as a method of a node, whose rows become its input. Operators that do
+  /// not make rows are always called on the rows of a node.
   auto takes_rows() -> shape& {
     made_.inputs = 1;
     return *this;
@@ -129,8 +129,8 @@ class shape {
     made_.row_cost_ns = cost;
     return *this;
   }
-  /// Sets the estimated time of a run that does not depend on input rows, for example for an operator that makes rows
-  /// without an input.
+  /// Sets the estimated time of a run that is independent of the number of input rows. An operator without an input has
+  /// only this time.
   auto run_cost_ns(double cost) -> shape& {
     made_.run_cost_ns = cost;
     return *this;

@@ -22,10 +22,10 @@
 //   };
 //   RANKD_OPERATORS(double_it)
 //
-// Threads: one object is constructed for each node of a plan, on any thread. Its `run` is called from several threads
-// at once, so it must not keep state between calls, or must synchronize it.
-// Errors: an exception from `run` fails the node with the code `operator_failed` and the exception's text. An exception
-// from the constructor refuses the plan; a `refusal` also names the option.
+// Threads: one object is constructed for each node of a plan, on any thread. `run` is called from several threads at
+// once, so an object must not keep state between calls, unless the state is synchronized.
+// Errors: an exception from `run` fails the node with the code `operator_failed` and the exception's text. If the
+// constructor throws, the plan is refused. An exception of type `refusal` also names the option.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -62,14 +62,14 @@ struct key {
 };
 
 /// The options of one node, by name. If the shape has no option of this name, or the option is of another kind, the
-/// functions throw std::logic_error. The plan is then refused. Lifetime: within the constructor.
+/// functions throw std::logic_error. The plan is then refused. Lifetime: until the constructor returns.
 class binding {
  public:
   binding(const rankd_binding& from, const rankd_operator& of) noexcept : binding_(&from), operator_(&of) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
-  /// Returns true if each request sets the value. The value is then known only in `run`, where `rows::value` returns
-  /// it.
+  /// Returns true if a param of the request sets the value. The value is then unknown until `run`, where `rows::value`
+  /// returns it.
   [[nodiscard]] auto per_request(std::string_view name) const -> bool { return value(name).per_request != 0; }
 
   [[nodiscard]] auto integer(std::string_view name, std::int64_t otherwise = 0) const -> std::int64_t {
@@ -94,8 +94,7 @@ class binding {
     return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
   }
 
-  /// Returns the handle of an option. `rows::value` returns the option's value, whether the plan or the request sets
-  /// this value.
+  /// Returns the handle of an option. `rows::value` returns the value for such a handle, even if a request sets it.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
     return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
@@ -157,8 +156,8 @@ class binding {
   const rankd_operator* operator_;
 };
 
-// The namespace is hidden, because two libraries may have classes of the same name. Their static objects must not be
-// merged by the dynamic linker.
+// The namespace is hidden, because two libraries may have classes of the same name. Without this attribute, the dynamic
+// linker would merge the static objects of such classes.
 namespace [[gnu::visibility("hidden")]] detail {
 
 inline auto text_of(std::string_view text) noexcept -> rankd_text { return {text.data(), text.size()}; }
@@ -202,7 +201,7 @@ struct glue {
 
   static void release(void* state) noexcept { delete static_cast<Operator*>(state); }
 
-  /// Returns the operator in the form of the C interface. Requires that the shape is not moved afterwards.
+  /// Returns the operator in the form of the C interface. The shape must not be moved afterwards.
   static auto make(shape& from) -> rankd_operator {
     made = from.for_c();
     made.bind = &bind;

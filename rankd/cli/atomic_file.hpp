@@ -11,19 +11,19 @@
 
 namespace rankd {
 
-/// The destination of a command's output. A regular file is written as a part file next to it, and renamed at the end.
-/// So a failure leaves the earlier contents unchanged. A device or a pipe is written directly. A part file is never
-/// more readable than the file that it replaces. An open part file is locked, so that no other process writes it; the
-/// lock ends with the process.
-/// Threads: one. Blocks: on the disk.
+/// The destination of a command's output. The output is written to a part file next to the destination, and this part
+/// file is renamed at the end. So a failure leaves the earlier contents unchanged. A device or a pipe is written
+/// directly. A part file is never more readable than the file that it replaces. An open part file is locked, so that no
+/// other process writes to it. The lock ends with the process.
+/// Threads: a single thread. Blocks: on the disk.
 class atomic_file {
  public:
   static constexpr std::string_view default_suffix = ".unfinished";
 
   struct options {
     std::string_view suffix = default_suffix;  ///< of the name of the part, after the name of the file
-    /// Whether the part file is kept if the output is not finished. If an earlier process has left a part file, writing
-    /// continues after its last byte.
+    /// States whether an unfinished part file is kept. If so, and if an earlier process has left a part file, new bytes
+    /// are appended to that part file.
     bool keeps_part = false;
   };
 
@@ -49,7 +49,7 @@ class atomic_file {
   [[nodiscard]] auto part() const noexcept -> const std::filesystem::path& { return part_; }
   /// Returns the size of the part file in bytes.
   [[nodiscard]] auto size() const -> braid::result<std::uint64_t>;
-  /// Truncates the part file to `bytes` bytes, and continues to write after them. With 0 bytes, the part file gets the
+  /// Truncates the part file to `bytes` bytes. Later writes append to these bytes. With 0 bytes, the part file gets the
   /// permissions of a new part file.
   auto keep_first(std::uint64_t bytes) -> braid::result<void>;
   /// Flushes the written bytes to the disk.
@@ -70,7 +70,8 @@ class atomic_file {
   bool keeps_part_ = false;
 };
 
-/// Returns whether an open file still has this name. It may have been renamed, replaced or deleted since it was opened.
+/// Returns whether an open file still has this name. The file may have been renamed, replaced or deleted since it was
+/// opened.
 auto has_name(const braid::descriptor& file, const std::filesystem::path& name) -> bool;
 
 }  // namespace rankd

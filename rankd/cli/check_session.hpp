@@ -23,8 +23,8 @@ class check_session {
   static constexpr std::size_t max_id = 100;  ///< bytes of the id of a message
 
   /// Answers one message with an object on one line, without a line feed. The answer repeats the `id` of the message.
-  /// Its member `error` reports errors of the message itself. Blocks: on the disk, for a project and for files that the
-  /// message names. Cost: bounded by the limits of artifacts.
+  /// If the message itself is invalid, the member `error` of the answer says why. Blocks: on the disk, for a project
+  /// and for files that the message names. Cost: bounded by the limits of artifacts.
   auto answer(std::string_view message) -> std::string;
 
   /// Returns the answer to a message that is longer than `max_bytes`.

@@ -58,7 +58,7 @@ struct ArrowArrayStream {
 
 namespace rankd {
 
-/// The flag of a schema whose arrays may contain nulls.
+/// The flag that marks a schema whose arrays may contain nulls.
 inline constexpr std::int64_t arrow_nullable = 2;
 
 }  // namespace rankd

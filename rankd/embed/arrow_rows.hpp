@@ -28,16 +28,16 @@ struct arrow_column {
   std::vector<arrow_column> children = {};
 };
 
-/// Copies the active rows, in their order, to a struct. The struct contains `id`, and a column for each of these keys
-/// that the rows have. A column with a text that is not UTF-8 becomes a column of bytes. A vector becomes a list of
-/// float32 with a fixed size.
+/// Copies the active rows, in their order, to a struct column. It contains the column `id`, and one column for each of
+/// the given keys that the rows have. A column with a text that is not UTF-8 becomes a column of bytes. A vector
+/// becomes a list of float32 with a fixed size.
 auto arrow_columns(const row_set& rows, std::span<const key_entry* const> keys) -> arrow_column;
 
 /// Writes the type of a column to `out`. The receiver must release it.
 void export_schema(const arrow_column& from, ArrowSchema& out);
 
-/// Exports the buffers of a column without copying. They live until the receiver has released `out` and all children
-/// that it moved out.
+/// Exports the buffers of a column without copying. The buffers live until the receiver has released `out` and all
+/// children that it has moved out of `out`.
 void export_array(std::shared_ptr<const arrow_column> from, ArrowArray& out);
 
 /// Writes a stream that consists of one array. The receiver must release it.

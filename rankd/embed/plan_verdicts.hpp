@@ -11,8 +11,7 @@
 
 namespace rankd {
 
-/// The result of checking one plan, or of checking a file of the project. The diagnostics of such a file concern
-/// several plans.
+/// The result of checking one plan, or of checking a project file that affects several plans, such as the index.
 struct plan_verdict {
   std::string plan;
   braid::checked<bound_plan> bound;

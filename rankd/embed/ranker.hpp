@@ -26,7 +26,8 @@
 
 namespace rankd {
 
-/// Whether plans are allowed if their answers depend on time, because a fallback replaces late results.
+/// States whether plans with time-dependent answers are allowed. An answer depends on time if a fallback may replace
+/// late results.
 enum class time_fallbacks : std::uint8_t { refused, allowed };
 
 /// The options for opening a ranker.
@@ -44,11 +45,11 @@ struct rank_call {
   std::string plan = {};  ///< as ranker_options::plan, for this request
   /// Changes the parsed request before it runs. If the function returns diagnostics, they are the answer.
   std::function<braid::diagnostics(rank_request& request, const workspace& workspace)> adjust = {};
-  /// As many_options::is_interrupted, for this request.
+  /// Works like many_options::is_interrupted, but for this request.
   std::function<bool()> is_interrupted = {};
 };
 
-/// The answer to a request. It is a ranking, or the diagnostics of a request if no plan was run for it. A ranking may
+/// The answer to a request. It is a ranking, or the diagnostics of a request for which no plan ran. A ranking may
 /// contain the error of its plan. Copies share the rows.
 struct rank_answer {
   std::shared_ptr<const workspace> owner = {};  ///< owns the names that the ranking refers to
@@ -69,23 +70,26 @@ struct many_options {
   time_fallbacks fallbacks = time_fallbacks::refused;
   std::uint64_t cache_mib = 0;                      ///< for rows that nodes keep, in each thread; 0: no cache
   std::size_t in_flight = batch_runner::max_lines;  ///< requests that each thread answers at the same time
-  /// Called several times within 100 ms, on the calling thread. If it returns true, the batch ends soon afterwards.
+  /// This function is called several times within 100 ms, on the calling thread. If the function returns true, the
+  /// batch ends soon afterwards.
   std::function<bool()> is_interrupted = {};
 };
 
-/// Returns the next lines, at most batch_runner::max_lines. Returns no lines at the end.
+/// Returns the next lines, at most batch_runner::max_lines. Returns an empty list at the end.
 using line_source = std::function<braid::checked<std::vector<batch_line>>()>;
 
-/// Receives the answers to the lines of one call of the source. The order of calls is the same as for the source.
+/// Receives the answers to the lines that one call of the source has returned. The calls are in the order of the
+/// source's calls.
 using answer_sink = std::function<braid::checked<void>(batch_answers answers)>;
 
 /// An open project with its plans, its stores and the threads that run requests. Plans and stores are opened when a
 /// request first needs them. The answers equal those of `rankd rank` and `rankd batch`, byte for byte.
-/// Threads: any number at once. A forked process has no copies of the threads, so it may only destroy the object.
+/// Threads: any number at once. The threads do not exist in a forked child process, so the child may only destroy the
+/// object.
 class ranker {
  public:
   /// Opens the project, and the plan in the options with its stores. Errors: those of `workspace::open`,
-  /// `workspace::load_named_plan` and `open_store`; forked in a child of a process that has opened a ranker.
+  /// `workspace::load_named_plan` and `open_store`; `forked` in a child of a process that has opened a ranker.
   static auto open(ranker_options options) -> braid::checked<std::unique_ptr<ranker>>;
 
   /// Waits for nodes that are still running after the answer of their request.
@@ -93,7 +97,7 @@ class ranker {
   ranker(const ranker&) = delete;
   auto operator=(const ranker&) -> ranker& = delete;
 
-  /// Returns the project as it was opened or last reloaded.
+  /// Returns the project in the state in which it was opened or last reloaded.
   [[nodiscard]] auto project() const -> std::shared_ptr<const workspace>;
 
   /// Returns a plan by its name or file, and loads it at the first call. Errors: those of `workspace::load_named_plan`;
@@ -104,12 +108,12 @@ class ranker {
   /// Answers one request. Blocks: until the answer is known. Errors: interrupted, in the answer.
   auto rank(std::string_view text, const rank_call& call = {}) -> rank_answer;
 
-  /// Answers one request with an explanation of the answer and of the given ids, which are written as in a request.
-  /// Errors: bad_id, in the answer; as `rank`.
+  /// Answers one request with an explanation of the answer and of the given ids. The ids have the same form as in a
+  /// request. Errors: those of `rank`; bad_id, in the answer.
   auto explain(std::string_view text, std::span<const std::string> ids, const rank_call& call = {}) -> rank_answer;
 
-  /// Answers lines on several threads. Each answer is a line of the text that the sink receives. The answer to an
-  /// invalid request is its error. The calling thread runs the source and the sink.
+  /// Answers lines on several threads. The sink receives a text with one line for each answer. The answer to an invalid
+  /// request is an error. The source and the sink are called on the calling thread.
   /// Blocks: until all lines are answered. Errors: those of the source, the sink, `open_store` and
   /// `batch_runner::create`; depends_on_time for the plan in the options; interrupted; forked.
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& options = {})

@@ -20,7 +20,7 @@
 
 namespace rankd {
 
-/// The values that a caller can set instead of those of the project file.
+/// Values that a caller can set to override those of the project file.
 struct workspace_choice {
   std::string environment = {};  ///< empty: that of rankd.toml
   std::string store = {};        ///< the folder of an embedded store, as PATH or lmdb:PATH; empty: each endpoint's own
@@ -64,7 +64,7 @@ struct open_stores {
   [[nodiscard]] auto pointers() const -> std::vector<store*>;
 };
 
-/// Returns a function that receives the progress of loading this data folder into a store.
+/// Returns a function that receives the progress of loading a store from the given data folder.
 using load_observer = std::function<std::function<void(const load_progress&)>(const std::filesystem::path& data)>;
 
 /// The options for opening stores.
@@ -74,18 +74,18 @@ struct store_choice {
 };
 
 /// Opens the store of one endpoint, or returns null if the endpoint is not a store. If an embedded store does not exist
-/// yet, it is filled from the project's data. Redis servers are not contacted yet.
+/// yet, it is filled from the project's data. Does not connect to Redis servers yet.
 auto open_endpoint_store(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice = {})
     -> braid::checked<std::unique_ptr<store>>;
 
-/// Opens the stores of all endpoints, as `open_endpoint_store` does for one.
+/// Opens the stores of all endpoints in the same way as `open_endpoint_store`.
 auto open_all_stores(const workspace& workspace, const store_choice& choice = {}) -> braid::checked<open_stores>;
 
 /// Returns whether the plan or its fallback plan uses the endpoint.
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool;
 
 /// Opens the stores that these plans and their fallback plans read. All other stores are null. So a plan that reads no
-/// store can run in a project whose store is missing.
+/// store can run even if the project's store is missing.
 auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans,
                       const store_choice& choice = {}) -> braid::checked<open_stores>;
 

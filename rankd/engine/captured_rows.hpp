@@ -24,7 +24,7 @@ struct rank_request;
 /// The maximum number of nodes whose rows one request may capture.
 inline constexpr std::size_t max_captured_nodes = 8;
 
-/// A node whose rows a request wants to capture.
+/// A node whose rows a request asks to capture.
 struct asked_capture {
   std::string node;
   row_capture what;
@@ -32,7 +32,7 @@ struct asked_capture {
   bool is_object = false;    ///< the request says more than the name
 };
 
-/// Rows that a node produced, or that it read from one source.
+/// Rows that a node produced, or that it read from one of its inputs.
 /// Lifetime: the rows are in the memory of the answer that contains this object.
 struct captured_rows {
   std::string node;
@@ -41,7 +41,8 @@ struct captured_rows {
   node_state state = node_state::skipped;
   std::string failure = {};  ///< the code of a failure that a fallback replaced, or empty
   std::string used = {};     ///< the fallback: the id of a node, `input` or `empty`
-  /// The id of the node that this node is fused with, or empty. There are no rows between fused nodes.
+  /// The id of the node that this node is fused with, or empty. Fused nodes run as one, so there are no rows between
+  /// them.
   std::string fused_with = {};
   std::optional<row_set> rows = {};      ///< nothing if the node has no rows to show
   std::vector<const key_entry*> keys{};  ///< the columns, ascending by key id, without `id`
@@ -51,12 +52,13 @@ struct captured_rows {
 /// Appends `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as in answers and in capture files.
 void append_members(std::string& out, const captured_rows& rows);
 
-/// Appends the member `"rows":{"id":[…],…}` with the columns of these keys, after a comma unless it is the first one. A
-/// row without a value has null.
+/// Appends the member `"rows":{"id":[…],…}` with the columns of these keys, after a comma if another member precedes
+/// it. A missing value is written as null.
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
 
-/// Appends `"rows":{"id":[…],…}`, and then `"shared":{…}` with each column that has the same value in all of at least
-/// two rows. Such a value is written once. If no column is shared, there is no member `shared`.
+/// Appends `"rows":{"id":[…],…}`, and then `"shared":{…}`. If there are at least two rows, `shared` contains each
+/// column that has the same value in all rows, so that this value is written only once. If there is no such column,
+/// there is no member `shared`.
 void append_compact_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
 
 /// Parses a capture from a command line, `NODE` or `NODE:key,key`. Errors: bad_value, unknown_key, blocked_key,

@@ -30,7 +30,7 @@ class cached_parts;
 struct run_target;
 
 /// Runs plans with one set of stores. Plans may be bound to different registries if these have the same endpoints.
-/// Threads: `late_nodes` from any; tasks run on the runtime's loop.
+/// Threads: `late_nodes` from any thread; tasks run on the runtime's loop.
 /// Lifetime: the engine, the registries, the stores and the plans passed to `rank` by reference outlive the tasks of
 /// the runtime. Some tasks end after the answer, so destroy the runtime first.
 class engine {
@@ -42,25 +42,25 @@ class engine {
   auto operator=(const engine&) -> engine& = delete;
 
   /// Runs the plan. The task ends as soon as the answer is known. When a deadline passes, nodes that cannot be
-  /// interrupted continue in the background. The error is that of the first failed node in the plan's order, so it does
-  /// not depend on timing. If the plan fails with a code that its fallback plan handles, the fallback plan runs with
-  /// the remaining time. If the fallback plan also fails, or if the request does not fit the fallback plan, the first
-  /// error is the answer.
-  /// Requires a request without errors in `check_needs`.
-  /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, and the errors of operators and of
-  /// programs.
+  /// interrupted continue in the background. If several nodes fail, the error is that of the first failed node in the
+  /// plan's order, so the error does not depend on timing. If the plan fails with a code that its fallback plan
+  /// handles, the fallback plan runs with the remaining time. If the fallback plan also fails, or if the request lacks
+  /// something that the fallback plan needs, the first error is the answer. Requires that `check_needs` reports no
+  /// error for the request.
+  /// Errors, which are in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, and the errors of operators and
+  /// of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
-  /// Runs a plan that the request owns: the plan lives until its last node has ended and the answer is destroyed. The
-  /// same applies to `stores`, which the request uses instead of the engine's stores. Requires a plan that is not null.
-  /// The row cache is not used by requests with their own stores, by requests that capture rows, or by requests that
-  /// explain ids.
+  /// Runs a plan that the request owns. The plan lives until its last node has ended and the answer is destroyed. So do
+  /// the `stores`, which the request uses instead of the engine's stores. Requires a plan that is not null. The row
+  /// cache is not used by requests with their own stores, by requests that capture rows, or by requests that explain
+  /// ids.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// Returns the stores that one request uses. The request reads a single generation of each store. A store combines
-  /// equal reads if that is worthwhile for it (`shared_reads`). `rank` calls this function if its caller passes no
-  /// stores. Threads: the loop's.
+  /// Returns the stores that one request uses. The request reads a single generation of each store. Equal reads are
+  /// combined for stores that benefit from it (`shared_reads`). `rank` calls this function if its caller passes no
+  /// stores. Threads: the loop's thread.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
   /// Returns how often requests have read an endpoint, and how many of these reads needed no access to the store.
@@ -68,7 +68,7 @@ class engine {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
-  /// Returns the counts of the cached values of an endpoint.
+  /// Returns the counts of the value cache of an endpoint.
   [[nodiscard]] auto find_records(std::size_t endpoint) const noexcept -> record_cache_counts {
     return shared_ == nullptr ? record_cache_counts{} : shared_->records(endpoint);
   }

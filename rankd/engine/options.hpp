@@ -13,26 +13,26 @@ namespace rankd {
 
 class page_cursors;
 
-/// Which nodes of a request may run at the same time.
+/// States which nodes of a request may run at the same time.
 enum class run_order : std::uint8_t {
   side_by_side,  ///< all that are ready
   one_by_one,    ///< one, on the loop, in the order of the plan: to measure the gain of the other order
 };
 
-/// Whether rankings contain measurements of all nodes of their plan, even if the request does not ask for an
+/// States whether rankings contain measurements of all nodes of their plan, even if the request does not ask for an
 /// explanation.
 enum class node_metrics : std::uint8_t { none, collected };
 
 enum class budget_times : std::uint8_t;
 
-/// Whether rankings contain the rows that nodes of their plans capture.
+/// States whether rankings contain the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
 /// The options of an engine. They never change the bytes of answers, unless time runs out or a cached store changes.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: no limit
   /// The maximum computing time of a node that runs on the loop. A node that is expected to need more time runs on the
-  /// workers. For a shorter node, moving it to a worker would cost too much.
+  /// workers. For a shorter node, the move to a worker would cost more than it saves.
   double max_inline_ns = 20'000;
   /// The approximate computing time of one parallel part. If a node has several parts, idle workers process them in
   /// parallel.

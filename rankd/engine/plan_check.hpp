@@ -1,4 +1,4 @@
-// rankd/engine/plan_check.hpp: checks a plan with only its artifact and its registries.
+// rankd/engine/plan_check.hpp: checks a plan against its registries. No other files are read.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -22,15 +22,15 @@ struct cache_inputs {
 /// Lifetime: the registries outlive the result.
 [[nodiscard]] auto inputs_of_cache(const plan& loaded, node_index node, const registries& declared) -> cache_inputs;
 
-/// The errors in a plan, or, if there are none, its warnings.
+/// The errors in a plan. If there are no errors, the warnings about the plan.
 struct plan_findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;       ///< empty if there are problems
   std::vector<cache_inputs> caches;  ///< one for each node that has a cache; empty if there are problems
 };
 
-/// Returns the diagnostics of `bind_plan` without reading the files of models and vectors. Messages do not contain
-/// positions in source files. Lifetime: the registries outlive the result.
+/// Returns the diagnostics that `bind_plan` would report, except those of models and vectors, whose files are not read.
+/// Messages do not contain positions in source files. Lifetime: the registries outlive the result.
 [[nodiscard]] auto check_plan(const plan& loaded, const registries& declared) -> plan_findings;
 
 }  // namespace rankd

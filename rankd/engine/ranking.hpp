@@ -1,4 +1,4 @@
-// rankd/engine/ranking.hpp: the answer to a request: candidates or an error, and the time that was spent.
+// rankd/engine/ranking.hpp: the answer to a request: candidates or an error, and the time that the request took.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -31,7 +31,7 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
-/// A fallback that was used after a failure, so that the request still has candidates.
+/// A fallback that was used after a failure. The request has candidates nevertheless.
 struct degradation {
   std::string plan;  ///< the plan that failed, or empty
   std::string node;  ///< the node that failed, or empty
@@ -73,7 +73,7 @@ struct ranking {
   std::size_t cached_nodes = 0;                              ///< nodes whose rows the cache already had
   bool shares_work = false;                                  ///< a node left its part to a run for other requests
   std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty without failures
-  /// The failed answer of the plan itself, if its fallback plan answered.
+  /// The failed answer of the plan itself, if the answer is that of its fallback plan.
   std::shared_ptr<const ranking> failed_before = {};
   std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the substitute, if it failed, too
 };
@@ -93,8 +93,8 @@ void append_json(std::string& out, const ranking& answer);
 /// Appends `"degraded":[…]`, as in answers and audit logs.
 void append_degraded(std::string& out, const std::vector<degradation>& all);
 
-/// Returns the first diagnostic as an error; its message includes the hint, and the source unless that is the request.
-/// Requires at least one diagnostic.
+/// Returns the first diagnostic as an error. The message includes the hint. It also includes the source, unless the
+/// source is the request. Requires at least one diagnostic.
 auto first_error(const braid::diagnostics& problems) -> rank_error;
 
 /// Returns the error response for a request that could not be parsed or bound. If there are several diagnostics, all

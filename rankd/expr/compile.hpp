@@ -20,7 +20,7 @@ struct program;
 /// Threads: any.
 class compiled_tree {
  public:
-  /// An estimate of the time of `evaluate` in nanoseconds: a fixed part, and a part for each row.
+  /// An estimate of the time that `evaluate` takes, in nanoseconds: a fixed part, and a part for each row.
   struct cost_guess {
     double once_ns = 0;
     double row_ns = 0;
@@ -28,7 +28,8 @@ class compiled_tree {
 
   explicit compiled_tree(std::shared_ptr<const detail::program> code) noexcept : code_(std::move(code)) {}
 
-  /// Returns whether this object replaces a tree that could not be compiled. If so, no other function may be called.
+  /// Returns whether this object stands for a tree that could not be compiled. If so, no other function of the object
+  /// may be called.
   [[nodiscard]] auto is_refused() const noexcept -> bool { return code_ == nullptr; }
 
   /// Returns the keys that the tree reads, each once, in ascending order.
@@ -47,8 +48,8 @@ class expr_program : public compiled_tree {
                         std::shared_ptr<const detail::program> of_strings = nullptr) noexcept
       : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)), of_strings_(std::move(of_strings)) {}
 
-  /// Returns whether the values can be read as numbers. Also returns true for an expression that is only a key of
-  /// strings: as numbers, all its values are null.
+  /// Returns whether the values can be read as numbers. Also returns true for an expression that consists only of a
+  /// string key. If such a key is read as numbers, all values are null.
   [[nodiscard]] auto gives_numbers() const noexcept -> bool {
     return of_strings_ == nullptr || &code() != of_strings_.get();
   }
@@ -76,13 +77,14 @@ class pred_program : public compiled_tree {
 /// Compiles an expression.
 /// Errors: all diagnostics at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
 /// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings whose left operand is
-/// not a string), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`. If the tree
-/// has none of these errors: `bucket_wants_integer`. If the tree does not have this error either:
-/// `string_in_arithmetic` (a string instead of a number) and `text_wants_string` (another value instead of a string).
+/// not a string), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`.
+/// `bucket_wants_integer` is reported only if there is none of these errors. `string_in_arithmetic` (a string instead
+/// of a number) and `text_wants_string` (another value instead of a string) are reported only if there is no other
+/// error.
 /// Cost: linear in the size of the tree, plus the time to compile each literal pattern with RE2.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 
-/// Compiles a predicate. Errors and cost as for `compile_expr`.
+/// Compiles a predicate. Errors and cost: the same as for `compile_expr`.
 auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program>;
 
 }  // namespace rankd

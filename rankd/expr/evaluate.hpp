@@ -27,18 +27,20 @@ using evaluated = std::expected<T, evaluation_error>;
 struct evaluate_options {
   static constexpr std::size_t one_part = std::numeric_limits<std::size_t>::max();
 
-  /// The approximate number of rows in one part. Parts run in parallel on this worker and on idle workers of its pool.
-  /// The results do not depend on the parts.
+  /// The approximate number of rows in one part. Parts are evaluated in parallel by this worker and by idle workers of
+  /// its pool. The results do not depend on the parts.
   std::size_t rows_of_part = one_part;
 };
 
-/// Returns a column of floats for the whole batch: the value of the expression on active rows, null on the others. The
-/// value under a null is zero. Sums and products may overflow as in IEEE 754, so a value may be infinite or NaN: see
-/// `find_defect`. `params` contains a value, or null, for each entry of `registries::params`, in this order and of the
-/// declared type.
-/// Errors: `regex_pattern_null`, `bad_regex`, from a predicate inside the expression. They do not depend on the rows.
+/// Returns a column of floats for the whole batch: the value of the expression for active rows, and null for all other
+/// rows. Null rows contain the value zero. Sums and products may overflow as in IEEE 754, so a value may be infinite or
+/// NaN: see `find_defect`. `params` contains a value, or null, for each entry of `registries::params`, in this order
+/// and of the declared type.
+/// Errors: `regex_pattern_null` and `bad_regex`, if a predicate inside the expression has a pattern from a param. The
+/// errors do not depend on the rows.
 /// Cost: a fraction of a nanosecond per row and operation; several nanoseconds for exp, log, log1p and pow. Rows that
-/// are not in their natural order cost one nanosecond more and run in one part. Lifetime: the column is in `memory`.
+/// are not in the batch's order cost one nanosecond more each, and are not divided into parts. Lifetime: the column is
+/// in `memory`.
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options options = {}) -> evaluated<column>;
 
@@ -47,15 +49,15 @@ auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<
                        braid::arena& memory, evaluate_options options = {}) -> evaluated<column>;
 
 /// Returns the values of the expression as a column of strings, whose dictionary contains each string once. Requires
-/// `code.gives_strings()`. Cost: as `evaluate`, plus a hash for each row and a copy of each concatenated string.
+/// `code.gives_strings()`. Cost: that of `evaluate`, plus a hash for each row and a copy of each concatenated string.
 auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
                       braid::arena& memory) -> evaluated<column>;
 
 /// Returns a bit for each position of `rows`: whether the predicate is true. The result can be passed to
 /// `row_set::select`.
-/// Errors: `regex_pattern_null`, `bad_regex`. They do not depend on the rows. Cost: a fraction of a nanosecond per row
-/// and test. A string test runs once for each string of the dictionary. If the dictionary has more strings than there
-/// are rows, the test runs only for the strings of active rows. Lifetime: the bits are in `memory`.
+/// Errors: `regex_pattern_null`, `bad_regex`. The errors do not depend on the rows. Cost: a fraction of a nanosecond
+/// per row and test. A string test runs once for each string of the dictionary. If the dictionary has more strings than
+/// there are rows, the test runs only for the strings of active rows. Lifetime: the bits are in `memory`.
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options options = {}) -> evaluated<bitmap>;
 

@@ -12,7 +12,7 @@ namespace rankd {
 
 /// Returns the infix notation of a tree, such as `Key.id * (P.weight ?? 0.2)`, with no more parentheses than precedence
 /// requires. A key or param that is not declared is printed by its number, such as `Key[7]`.
-/// Cost: the length of the text, once for each level of the tree. The function does not recurse.
+/// Cost: proportional to the length of the text, once for each level of the tree. The function does not recurse.
 [[nodiscard]] auto formula_text(const syntax_tree& tree, const registries& declared) -> std::string;
 
 /// Returns the text of a key, `Key.NAME`, or of a param, `P.NAME`.

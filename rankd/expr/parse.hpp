@@ -21,7 +21,7 @@ inline constexpr std::size_t max_expr_depth = 200;
 /// recursion.
 auto parse_expr(const nlohmann::json& value, std::string_view pointer) -> braid::checked<expr_tree>;
 
-/// Parses the predicate in `value`. Errors and cost as for `parse_expr`.
+/// Parses the predicate in `value`. Errors and cost: the same as for `parse_expr`.
 auto parse_pred(const nlohmann::json& value, std::string_view pointer) -> braid::checked<pred_tree>;
 
 }  // namespace rankd

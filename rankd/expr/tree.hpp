@@ -98,10 +98,10 @@ struct bucket_choice {
   std::string seed;
 };
 
-/// The data of a node besides its children. The type depends on the op: const_number `number`, key_ref `key_number`,
-/// param_ref `param_number`, const_bool `bool`, const_text `std::string`, cmp `comparison`, in `literal_list`, regex
-/// `regex_test`, bucket and bucket_text `bucket_choice`, cmp_text, starts_with, ends_with and contains `text_pair`. All
-/// other ops have no data.
+/// The data of a node besides its children. The type depends on the op: `number` for const_number; `key_number` for
+/// key_ref; `param_number` for param_ref; `bool` for const_bool; `std::string` for const_text; `comparison` for cmp;
+/// `literal_list` for in; `regex_test` for regex; `bucket_choice` for bucket and bucket_text; `text_pair` for cmp_text,
+/// starts_with, ends_with and contains. All other ops have no data.
 using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
                                   regex_test, text_pair, bucket_choice, std::string>;
 
@@ -115,7 +115,8 @@ struct tree_node {
 };
 
 /// A tree as a vector of nodes in which children precede their parents and the root is last. So parsing, traversing and
-/// destroying a tree need no recursion. Siblings are in order from left to right, each preceded by all its descendants.
+/// destroying a tree need no recursion. Siblings are ordered from left to right, and each is preceded by all its own
+/// descendants.
 /// Threads: any, once constructed.
 struct syntax_tree {
   std::string origin;  ///< JSON pointer of the root
@@ -123,7 +124,7 @@ struct syntax_tree {
 
   [[nodiscard]] auto root() const noexcept -> const tree_node& { return nodes.back(); }
 
-  /// Returns the JSON pointer of a node, or of a field of a node. Cost: the depth of the node.
+  /// Returns the JSON pointer of a node, or of a field of a node. Cost: linear in the depth of the node.
   [[nodiscard]] auto pointer_of(std::size_t index) const -> std::string;
   [[nodiscard]] auto pointer_of(std::size_t index, std::string_view field) const -> std::string;
 };

@@ -1,4 +1,5 @@
-// rankd/op/candidates.hpp: the rows that a request carries in its field `candidates`, as in a re-ranking service.
+// rankd/op/candidates.hpp: the rows that a request contains in its field `candidates`, for example in a re-ranking
+// service.
 #pragma once
 
 #include <rankd/rows/batch.hpp>
@@ -11,7 +12,7 @@
 
 namespace rankd {
 
-/// The maximum number of rows that one request may carry.
+/// The maximum number of rows that one request may contain.
 inline constexpr std::size_t max_candidates = 10'000;
 
 /// The two JSON forms of the rows in a request.

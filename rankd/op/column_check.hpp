@@ -28,9 +28,9 @@ struct column_check_options {
   std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
 };
 
-/// Compares records with the columns that the nodes of plans read (op_entry::records). A name that is misspelled in the
-/// data or in a plan makes the column null in every row. No request reports that as an error.
-/// Threads: one. Lifetime: the registries, and everything that the options name, outlive it.
+/// Compares records with the columns that the nodes of plans read (op_entry::records). If a name is misspelled in the
+/// data or in a plan, the column is null in every row, and no request reports an error.
+/// Threads: a single thread. Lifetime: the registries, and everything that the options name, outlive it.
 class column_check {
  public:
   explicit column_check(column_check_options options = {}) : options_(options) {}
@@ -39,20 +39,20 @@ class column_check {
   /// reports them.
   void add(const plan& stated, const registries& declared);
 
-  /// Checks one record. Cost: below 1 us for each form of keys that the record is compared with.
+  /// Checks one record. Cost: below 1 us for each form of keys (such as `product:*`) that the record is compared with.
   void see(std::string_view key, const record_view& record);
 
   /// Checks the records that plans read, at most `max_records` for each form of keys.
   /// Blocks: on the disk. Errors: those of the snapshot.
   auto read(const embedded_store::snapshot& snapshot, std::size_t max_records) -> braid::result<void>;
 
-  /// Returns a missing_record warning for each form of keys under which there was no record.
+  /// Returns a missing_record warning for each form of keys for which there was no record.
   [[nodiscard]] auto missing_records() const -> braid::diagnostics;
-  /// Reports missing_column for each column that no checked record of its form has. Forms without records are not
-  /// reported.
+  /// Reports missing_column for each column that is absent from all checked records of its form of keys. Forms without
+  /// records are not reported.
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
-  /// Reports malformed_value for values that do not have the type of their key. Reports some records for each column,
-  /// and the number of further ones.
+  /// Reports malformed_value for values that do not have the type of their key. For each column, names some records and
+  /// the number of the remaining records.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
   /// Reports unread_record for keys that no plan reads, grouped by their prefix up to the first `:`. Keys that an
   /// operator reads regardless of its options are not reported. Reports nothing if no plan reads a store.

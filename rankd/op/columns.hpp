@@ -13,17 +13,19 @@
 namespace rankd {
 
 /// Reports three problems. column_exists: an operator that adds columns, such as a join, adds a column that its input
-/// rows may already have. These operators never overwrite a column. unknown_column: a key template has a hole for a
+/// rows may already have. These operators never overwrite a column. unknown_column: a hole of a key template names a
 /// column that the rows cannot have. fallback_lacks_column: the fallback of a node lacks columns of the node's rows.
-/// Every row has `id`. Requires a plan whose nodes were bound without diagnostics. Cost: one bit for each node and key.
+/// Every row has `id`. Requires a plan whose nodes were bound without diagnostics. Cost: one bit of memory for each
+/// node and key.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
 /// Reports column_missing for each key that a node reads although the rows of its sources cannot have it. The key is
 /// null in every row, so a filter may drop all rows, but the plan can run. Requires a plan whose nodes were bound
-/// without diagnostics. Cost: one bit for each node and key.
+/// without diagnostics. Cost: one bit of memory for each node and key.
 [[nodiscard]] auto missing_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// The keys that one node reads and writes, and all keys that its rows may have, each list ascending.
+/// Three ascending lists of keys: those that one node reads, those that it writes, and all those that its rows may
+/// have.
 struct node_columns {
   std::vector<std::uint32_t> reads;   ///< that its params and formulas name
   std::vector<std::uint32_t> writes;  ///< that its rows have by this node
@@ -31,7 +33,7 @@ struct node_columns {
 };
 
 /// Returns the columns of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound
-/// without diagnostics. Cost: one bit for each node and key.
+/// without diagnostics. Cost: one bit of memory for each node and key.
 [[nodiscard]] auto find_columns(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
 
 }  // namespace rankd

@@ -1,5 +1,5 @@
-// rankd/op/extra_columns.hpp: finds out whether a plan uses the extra columns, which some operators add although no
-// option names them.
+// rankd/op/extra_columns.hpp: finds out how a plan uses extra columns. An extra column is a column that an operator
+// adds although no option names it.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// How a plan uses a column that an operator adds although no option names it (op_entry::extra_column).
+/// How a plan uses the extra column of a node (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
   read,    ///< a node may read it, the plan captures rows, or the node adds no such column
   shown,   ///< only answers, if they show it

@@ -33,7 +33,7 @@ struct model_digest {
 /// see the same bytes. Threads: one at a time. Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
-  /// Creates a folder object. An empty `folder` means a project without models. If `read` is empty, `read_model_file`
+  /// Does not read any file yet. If `folder` is empty, the project has no models. If `read` is empty, `read_model_file`
   /// is used.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
@@ -45,9 +45,9 @@ class model_folder {
   /// Blocks: on the disk. Errors: every diagnostic about the file, with the file as its source: those of `digest`, of
   /// `parse_foreign_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key,
   /// wrong_key_type, duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node,
-  /// tree_too_deep. For a file that a trainer wrote also truncated, missing_field, out_of_range, wrong_type, bad_value,
-  /// unknown_objective, unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features,
-  /// unknown_operator, unknown_value, external_data, number_out_of_range.
+  /// tree_too_deep. Additional errors for a file that a trainer wrote: truncated, missing_field, out_of_range,
+  /// wrong_type, bad_value, unknown_objective, unsupported_booster, linear_leaves, vector_leaves, recoded_categories,
+  /// unnamed_features, unknown_operator, unknown_value, external_data, number_out_of_range.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
   /// Returns warnings about contents of a model's file that are most likely mistakes: untracked_nulls. The source of
@@ -55,7 +55,7 @@ class model_folder {
   /// was read before.
   auto warnings(std::string_view name) -> braid::diagnostics;
 
-  /// Returns whether all files that were read still have the same bytes. Blocks: on the disk.
+  /// Returns whether all files that this object has read still have the same bytes. Blocks: on the disk.
   [[nodiscard]] auto stands_still() const -> bool;
 
  private:
@@ -76,8 +76,8 @@ class model_folder {
   std::map<std::string, entry, std::less<>> entries_;
 };
 
-/// Returns the bytes of a model's file. The file may be larger than other documents, because a model is limited by its
-/// number of nodes and by its memory.
+/// Returns the bytes of a model's file. The file may be larger than other documents, because other limits apply to a
+/// model: its number of nodes and its memory.
 /// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 

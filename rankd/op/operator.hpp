@@ -39,15 +39,15 @@ struct op_error {
 template <typename T>
 using op_result = std::expected<T, op_error>;
 
-/// The origin of the rows of a merged batch: rows of the first input, then of the other inputs, then the operator's own
-/// rows.
+/// The origin of each row of a merged batch. The batch contains the rows of the first input, then the rows of the other
+/// inputs, then the operator's own rows.
 struct merged_rows {
   std::span<const std::uint32_t> of_input;  ///< how many of the batch are of each input
   std::span<const std::uint32_t> origins;   ///< for each row of an input, its position there
 };
 
 /// The resources of a node while it runs for one request.
-/// Lifetime: outlives the run of the node; the memory lives as long as the request.
+/// Lifetime: the context outlives the run of the node; the memory lives as long as the request.
 struct node_context {
   braid::arena& memory;             ///< for data that lives as long as the request; no other thread allocates from it
   std::span<const row_set> inputs;  ///< of the node's `sources`, in order
@@ -71,12 +71,12 @@ struct node_context {
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
   /// Returns whether the budget allows this many rows and bytes. Operators call this function before they allocate, if
-  /// they know the amount. If the result is false, the node ends with `over_budget`. Memory that was not announced here
-  /// is counted when the node has ended.
+  /// they know the amount. If the result is false, the node ends with `over_budget`. Memory that was not passed to this
+  /// function is counted when the node has ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
-    // An arena doubles the size of each new chunk, so up to `taken` bytes may still fit into the last chunk. An amount
-    // below `taken` is therefore not added.
+    // An arena doubles the size of each new chunk, so the last chunk may have up to `taken` free bytes. If `bytes` is
+    // at most `taken`, the allocation may fit into the last chunk, so it is not added.
     const std::uint64_t taken = memory.reserved();
     return used->claim(position, {.rows = rows, .bytes = taken + (bytes > taken ? bytes : 0)});
   }
@@ -119,13 +119,14 @@ class bound_op {
   /// the task.
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
 
-  /// Returns false if neither `run` nor the task of `start` can fail while its request is running. An exceeded budget
-  /// does not count. If the result is false, the engine reports the failure of another node without waiting for this
+  /// Returns false if this operator cannot fail while its request is running. Exceeding the budget does not count as a
+  /// failure. If the result is false and another node fails, the engine reports that failure without waiting for this
   /// node.
   [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 
-/// The relation between an operator's output rows and its input rows. Checked builds verify it for every result.
+/// The relation between an operator's output rows and its input rows. Checked builds verify this relation for every
+/// result.
 enum class row_change : std::uint8_t {
   dense_source,    ///< rows of its own, all active, in the order of the table
   preserves_view,  ///< the same rows in the same order
@@ -158,7 +159,7 @@ struct bind_context {
 /// A part of the request that an operator requires.
 enum class request_part : std::uint8_t { none, user, candidates, cursor };
 
-/// The columns that an operator adds and never overwrites.
+/// The columns that an operator adds, and that the input rows must not have yet.
 struct added_columns {
   std::string_view option = {};     ///< lists their keys; empty: the operator may overwrite the columns that it writes
   std::string_view otherwise = {};  ///< the option that lists them if `option` is missing

@@ -1,4 +1,4 @@
-// rankd/op/operator_library.hpp: operators of projects, loaded from shared objects (rankd/abi/c_operators.h).
+// rankd/op/operator_library.hpp: projects' own operators, loaded from shared objects (rankd/abi/c_operators.h).
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -28,7 +28,7 @@ struct operator_digest {
 inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
 
 /// Loads libraries, each once for the lifetime of the process. Afterwards, `find_op` and `all_op_shapes` include their
-/// operators. If a file was loaded before, it is only compared with its earlier contents. Threads: any. Blocks: on the
+/// operators. A file that was loaded before is only compared with its earlier contents. Threads: any. Blocks: on the
 /// disk, and while the library initializes itself. Errors: those of `read_text_file`; bad_library for a file that is
 /// not a shared object, has no `rankd_operators` or offers no operator; unsupported_abi; bad_operator for an operator
 /// that violates the header; duplicate_operator for a name that is in use; library_changed.
@@ -39,8 +39,8 @@ auto load_operators(std::span<const std::filesystem::path> files) -> braid::chec
 /// Blocks: on the disk.
 auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
 
-/// Adds the operators of a library. A known name or digest is accepted if the operators are the same as before. Errors:
-/// those of `load_operators` that do not concern files.
+/// Adds the operators of a library. If the name or digest of the library is known already, its operators must be the
+/// same as before. Errors: those of `load_operators` that do not concern files.
 auto add_operators(const rankd_operator_library& offered, operator_digest digest) -> braid::checked<void>;
 
 /// Returns the operators of all loaded libraries, ordered by name. Lifetime: until the process ends.

@@ -25,8 +25,8 @@ class option_value {
   option_value() = default;
   explicit option_value(T fixed) noexcept : fixed_(fixed) {}
 
-  /// Stores the fixed value or the position of the param. `check_bindings` reports an undeclared param, so the option
-  /// is then never read.
+  /// Stores either the fixed value or the position of the param. If the param is not declared, `check_bindings` reports
+  /// that, and the option is never read.
   option_value(const plan_param& option, const registries& declared) {
     if (!option.bound) {
       fixed_ = std::get<T>(option.value);

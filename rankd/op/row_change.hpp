@@ -8,8 +8,8 @@
 
 namespace rankd {
 
-/// Returns whether `output` satisfies the relation `promise` to `inputs`. Cost: linear in the rows; for checked builds
-/// and tests.
+/// Returns whether `output` has the relation `promise` to `inputs`. Only for checked builds and tests. Cost: linear in
+/// the number of rows.
 auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool;
 
 }  // namespace rankd

@@ -14,10 +14,11 @@
 
 namespace rankd {
 
-/// Counts the rows and bytes of each node, by its position in the order of the plan. A node exceeds a bound if the sum
-/// over all nodes up to this node is above the bound. So the reported node does not depend on timing, although nodes
-/// run in parallel. Protocol: docs/design/budgets.md
-/// Threads: any; each position one at a time. Cost: `claim` takes a few nanoseconds while no bound is near.
+/// Counts the rows and bytes of each node. A node is identified by its position in the order of the plan. A node
+/// exceeds a bound if the sum over all nodes up to this node is above the bound. So the reported node does not depend
+/// on timing, although nodes run in parallel. docs/design/budgets.md describes the protocol.
+/// Threads: any, but only one thread at a time for each position. Cost: `claim` takes a few nanoseconds while no bound
+/// is near.
 class usage {
  public:
   enum class kind : std::uint8_t { rows, bytes };
@@ -41,7 +42,7 @@ class usage {
   [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
   [[nodiscard]] auto bounds_bytes() const noexcept -> bool { return bounds_[1] != none; }
 
-  /// Marks a node that has a fallback. Until the end of the request, its amounts are not added to those of other nodes,
+  /// Marks a node that has a fallback. Its amounts are not added to those of other nodes before the end of the request,
   /// because the node may still be replaced. Must be called before any claim.
   void mark_replaceable(std::uint32_t position) { replaceable_[position] = true; }
 
@@ -49,12 +50,13 @@ class usage {
   /// thread that calls `first_breach`.
   void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
 
-  /// Reports the total amounts of the node at `position` so far. Amounts below earlier ones are ignored. Returns false
-  /// if the nodes up to this one exceed a bound. The request will then fail, so the node may stop.
+  /// Reports the total amounts of the node at `position` so far. An amount that is smaller than a previously reported
+  /// amount is ignored. Returns false if the nodes up to this one exceed a bound. The node may then stop, because the
+  /// request will fail.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
-  /// Returns the first of the first `count` nodes that has exceeded a bound. Requires that each of these nodes has
-  /// ended, or that `withdraw` was called for it.
+  /// Returns the first node that has exceeded a bound, among the first `count` nodes. Each of these nodes must have
+  /// ended, or `withdraw` must have been called for it.
   [[nodiscard]] auto first_breach(std::size_t count) const noexcept -> std::optional<breach>;
 
  private:

@@ -22,14 +22,14 @@ namespace rankd {
 /// Threads: one at a time. Lifetime: the files may outlive it.
 class vector_folder {
  public:
-  /// Creates an object without open files. The paths of endpoints are relative to `root`.
+  /// Opens no file yet. The paths of endpoints are relative to `root`.
   explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
 
-  /// Returns a digest that differs between versions of a file. Reads only the beginning of the file, unless the file is
-  /// open. Blocks: on the disk. Errors: those of vector_file::make_digest.
+  /// Returns a digest of a file. Different versions of the file have different digests. Reads only the beginning of the
+  /// file, unless the file is open. Blocks: on the disk. Errors: those of vector_file::make_digest.
   auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
 
-  /// Returns the file of an endpoint, and opens it at the first call. Blocks: on the disk. Errors: as
+  /// Returns the file of an endpoint, and opens it at the first call. Blocks: on the disk. Errors: those of
   /// vector_file::open.
   auto find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>>;
 
@@ -40,7 +40,7 @@ class vector_folder {
   std::map<std::string, std::shared_ptr<const vector_file>, std::less<>> open_;  // by the id of the endpoint
 };
 
-/// Returns the ids of the vectors endpoints that a plan names, ascending, each once.
+/// Returns the ids of the endpoints of kind vectors that a plan names. Each id is returned once, in ascending order.
 auto list_vectors(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

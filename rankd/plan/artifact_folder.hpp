@@ -10,17 +10,20 @@
 
 namespace rankd {
 
-/// An optional file next to the artifacts. If it is present, it must list all artifacts with their digests.
+/// The name of the index, an optional file next to the artifacts. If it exists, it must list all artifacts with their
+/// digests.
 inline constexpr std::string_view index_file = "index.json";
 
-/// The list of sources that the compiler of plans reads. It is stored next to the sources, which may be in the same
-/// folder as the artifacts.
+/// The name of the file that lists the sources for the compiler of plans. It is stored next to the sources, which may
+/// be in the same folder as the artifacts.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// NAME.tests.json contains the tests of the plan NAME. It is stored next to the artifacts, but is not an artifact.
+/// The ending of a file of tests: NAME.tests.json contains the tests of the plan NAME. It is stored next to the
+/// artifacts, but is not an artifact.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
-/// An artifact, NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not artifacts.
+/// An artifact: the file NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not
+/// artifacts.
 struct artifact {
   std::string name;
   std::filesystem::path file;
@@ -34,13 +37,13 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
 /// Blocks: on the disk. Errors: unreadable_folder.
 auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
-/// Checks the index of a folder, and returns its errors; nothing if there is no index.
+/// Checks the index of a folder, and returns its errors. Returns no errors if there is no index.
 /// Blocks: on the disk. Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and
 /// `object_reader`.
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
-/// Checks the index entry of one artifact only. An artifact that is missing in the index is accepted: `verify_index`
-/// reports that.
+/// Checks the index entry of one artifact only. An artifact that is missing in the index is accepted, because
+/// `verify_index` reports it.
 auto verify_index_entry(const artifact& artifact) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/plan/capture.hpp: which rows of a node are captured, as set by an option of a plan or by a request.
+// rankd/plan/capture.hpp: states which rows of a node are captured. An option of a plan or a request sets this.
 #pragma once
 
 #include <array>

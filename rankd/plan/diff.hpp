@@ -23,7 +23,7 @@ enum class change_kind : std::uint8_t {
 /// Returns the name of a kind of change, such as "added".
 [[nodiscard]] auto to_string(change_kind kind) noexcept -> std::string_view;
 
-/// One difference. Values are texts as in `list_fields`.
+/// One difference. Its values are texts, as `list_fields` returns them.
 struct plan_change {
   change_kind kind = change_kind::changed;
   std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
@@ -43,16 +43,16 @@ struct plan_side {
 };
 
 /// Returns for each node of `before` the corresponding node of `after`, if any. First, nodes with the same id and
-/// operator are matched. Then nodes with the same content are matched: operator, params with their formulas, and the
-/// content of all sources. Then nodes with the same operator are matched, those with the most matched neighbours in
-/// common first. In this step, nodes with equal params are preferred, and an output in the same position counts as a
-/// neighbour. Cost: nodes and edges times their formulas; for nodes without common content, also the square of the
-/// number of users of one node.
+/// operator are matched. Then nodes with the same content are matched. The content consists of the operator, the params
+/// with their formulas, and the content of all sources. Then nodes with the same operator are matched, in descending
+/// order of the number of matched neighbours that they have in common. In this step, nodes with equal params are
+/// preferred, and an output in the same position counts as a neighbour. Cost: the number of nodes and edges, times the
+/// size of their formulas. For nodes without common content, also the square of the number of users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
-/// Returns the differences of two plans: removed nodes, then the nodes of `after` in order, then the differences of the
-/// plans as a whole. Names of plans, source locations, digests and the order of nodes are ignored. If the result is
-/// empty, both plans compute the same.
+/// Returns the differences of two plans: removed nodes, then the nodes of `after` in order, then differences that
+/// concern the plans as a whole. Ignores the names of plans, source locations, digests and the order of nodes. If the
+/// result is empty, both plans compute the same rows.
 [[nodiscard]] auto differences(plan_side before, plan_side after) -> std::vector<plan_change>;
 
 }  // namespace rankd

@@ -11,10 +11,10 @@
 
 namespace rankd {
 
-/// Patterns for failure codes. A pattern is a whole code, or the beginning of codes followed by `*`.
+/// Patterns for failure codes. A pattern is a complete code, or a prefix of codes followed by `*`.
 using failure_patterns = std::vector<std::string>;
 
-/// Where the rows of a failed node come from.
+/// The source from which the rows of a failed node are taken.
 enum class fallback_kind : std::uint8_t {
   node,   ///< another node
   input,  ///< its first input, whose rows it passes on
@@ -39,7 +39,7 @@ struct plan_fallback {
 };
 
 /// Returns the failures of nodes for which a fallback is possible, in ascending order. Exhausted budgets and internal
-/// errors of the engine are not among them.
+/// errors of the engine are not included.
 [[nodiscard]] auto node_failure_codes() noexcept -> std::span<const std::string_view>;
 
 /// Returns the failures of plans for which a fallback is possible: the failures of their nodes, deadlines and exhausted
@@ -49,11 +49,11 @@ struct plan_fallback {
 /// Returns whether a pattern matches a failure code.
 [[nodiscard]] auto stands_for(std::string_view pattern, std::string_view code) noexcept -> bool;
 
-/// Returns the code in `known` that equals `code`, if one of the patterns matches it; otherwise nothing.
+/// If one of the patterns matches `code`, returns the equal code in `known`. Otherwise, returns nothing.
 [[nodiscard]] auto find_failure(const failure_patterns& patterns, std::string_view code,
                                 std::span<const std::string_view> known) noexcept -> std::optional<std::string_view>;
 
-/// Returns whether one of the patterns matches a timeout. Then the answers of the plan depend on time.
+/// Returns whether one of the patterns matches a timeout. If so, the answers of the plan depend on time.
 [[nodiscard]] auto names_time(const failure_patterns& patterns) noexcept -> bool;
 
 }  // namespace rankd

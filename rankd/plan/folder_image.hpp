@@ -19,18 +19,19 @@ struct artifact_image {
   braid::diagnostics problems;  ///< of the file and of its row in the index; only with `image_faults::kept`
 };
 
-/// How to treat an artifact that cannot be read, or that differs from the index.
+/// States what to do with an artifact that cannot be read, or that differs from the index.
 enum class image_faults : std::uint8_t {
   refused,  ///< there is no image
   kept,     ///< it is in the image, with its problems
 };
 
-/// Returns the contents of a file. The default is `read_text_file`; tests may simulate a disk.
+/// A function that returns the contents of a file. The default is `read_text_file`. Tests can pass a function that
+/// simulates a disk.
 using file_reader = std::function<braid::checked<std::string>(const std::filesystem::path&)>;
 
-/// Reads the artifacts of a folder, sorted by name. Reads every file twice to detect a concurrent write: between both
-/// passes, all files had the returned contents. The index is compared with these contents. If faults are kept, the
-/// image also contains artifacts that occur only in the index.
+/// Reads the artifacts of a folder, sorted by name. Reads every file twice to detect concurrent writes, so there was a
+/// moment between the two passes at which all files had the returned contents. The index is compared with these
+/// contents. If faults are kept, the image also contains artifacts that only the index lists.
 /// Blocks: on the disk. Errors: folder_changing if the folder keeps changing; those of `list_artifacts`,
 /// `verify_index`, `read_text_file`.
 auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {},

@@ -1,5 +1,5 @@
-// rankd/plan/fragments.hpp: which nodes of a plan come from fragments. Fragments are reusable parts of plans with a
-// version and arguments.
+// rankd/plan/fragments.hpp: states which nodes of a plan come from fragments. A fragment is a reusable part of plans
+// with a version and arguments.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct fragment_use {
   std::uint32_t result = 0;          ///< the one of them whose rows the use gives
 };
 
-/// Returns the fragment and its version, such as "recall 2.1.0".
+/// Returns the name and the version of the fragment, such as "recall 2.1.0".
 [[nodiscard]] auto make_title(const fragment_use& use) -> std::string;
 
 }  // namespace rankd

@@ -17,17 +17,17 @@ namespace rankd {
 
 inline constexpr std::size_t max_json_depth = 1000;  ///< arrays and objects around a value
 
-/// Parses a document. Integers are exact, as int64 or uint64. A larger integer is accepted if it is the spelling of a
-/// float (`float_of_integer`), and becomes this float. Duplicate fields are refused. A leading byte-order mark is
-/// skipped.
+/// Parses a document. Integers are read exactly, as int64 or uint64. A larger integer is accepted only if it represents
+/// a float (`float_of_integer`), and is converted to this float. Duplicate fields are refused. A leading byte-order
+/// mark is skipped.
 /// Errors: file_too_large, invalid_utf8, json_syntax (with line and column), json_too_deep, number_out_of_range (beyond
 /// double, or an integer beyond 64 bits that equals no float), duplicate_field; `source` is `source_name`. `first_line`
-/// is the line at which the text begins in its source. Cost: linear; neither parsing nor destroying recurses.
+/// is the line at which the text begins in its source. Cost: linear. Neither parsing nor destroying a value recurses.
 auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line = 1)
     -> braid::checked<nlohmann::json>;
 
-/// Parses like `parse_json`, and reads the token `NaN` as null, because Python writes `NaN` for a missing float. No
-/// additional cost for valid JSON.
+/// Parses like `parse_json`, and reads the token `NaN` as null, because Python writes `NaN` for a missing float. Valid
+/// JSON is parsed at the same cost as by `parse_json`.
 auto parse_json_with_nan(std::string_view text, std::string_view source_name, std::uint64_t first_line = 1)
     -> braid::checked<nlohmann::json>;
 
@@ -38,29 +38,28 @@ struct foreign_json {
 };
 
 /// Parses like `parse_json`, and accepts the tokens `NaN`, `Infinity` and `-Infinity`. Python, Java and XGBoost write
-/// them for floats that JSON cannot express. They become floats that are not finite.
+/// them for floats that JSON cannot express. These tokens become floats that are not finite.
 /// Errors: those of `parse_json`, and file_too_large for a document that exceeds `max_memory`.
 auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
-/// Returns whether these bytes begin like an object of UBJSON. Such an object begins with `{`, followed by the type of
-/// the length of its first name, or by the mark of an optimized object. An object of JSON never begins like this.
+/// Returns whether these bytes begin like a UBJSON object. Such an object begins with `{`, followed by the type code of
+/// the first name's length, or by the mark of an optimized object. A JSON object never begins like this.
 auto is_ubjson(std::string_view bytes) noexcept -> bool;
 
-/// Parses a document of UBJSON (draft 12), in which XGBoost saves models, like `parse_foreign_json`.
+/// Parses a UBJSON document (draft 12) like `parse_foreign_json`. XGBoost saves models in this format.
 /// Errors: file_too_large, json_syntax (with the position of the byte), json_too_deep, duplicate_field, and
 /// invalid_utf8 for a text or a name that is not UTF-8.
 auto parse_ubjson(std::string_view bytes, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
-/// Destroys the parts of a value one by one, and leaves it empty. The destructor of a value with parts allocates
-/// memory, and ends the program if there is none.
-/// Cost: linear, without memory, for values of `parse_json`.
+/// Destroys the parts of a value one by one, and leaves it empty. The value's own destructor would allocate memory, and
+/// would end the program if no memory is left. Cost: linear. Allocates nothing for values that `parse_json` has
+/// returned.
 void dismantle(nlohmann::json& value) noexcept;
 
-/// Dismantles a value at the end of a scope. Used for requests, because a request for which memory runs out must not
-/// end the program.
-/// Lifetime: ends before the value.
+/// Dismantles a value at the end of a scope. This is needed for requests: if memory runs out during a request, the
+/// program must not end. Lifetime: the value outlives this object.
 class json_dismantler {
  public:
   explicit json_dismantler(nlohmann::json& value) noexcept : value_(&value) {}

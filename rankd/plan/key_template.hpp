@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// A hole in a template. Its value comes from a column, as in `{country}`, or from a param of the request, as in
+/// A hole in a template: the place for a value from a column, as in `{country}`, or from a param of the request, as in
 /// `{P.shop}`.
 struct template_hole {
   enum class source_kind : std::uint8_t { column, param };
@@ -31,8 +31,8 @@ struct template_problem {
 /// A template for keys, with holes for values. A hole is a name in braces. `{{` and `}}` mean braces in the key itself.
 ///
 /// Different values never produce the same key. Values are escaped (`append_escaped`), so that they consist of letters,
-/// digits, `_`, `.`, `-` and `%`. Between two holes, there must be another character, which shows where the first value
-/// ends.
+/// digits, `_`, `.`, `-` and `%`. Two holes must be separated by another character, which marks the end of the first
+/// value.
 struct key_template {
   /// The maximum length of a template, and of a key.
   static constexpr std::size_t max_bytes = 511;
@@ -46,7 +46,7 @@ struct key_template {
 };
 
 /// Appends a value in the escaped form for keys: each byte other than letters, digits, `_`, `.` and `-` becomes `%` and
-/// two upper-case hexadecimal digits. Different values stay different.
+/// two upper-case hexadecimal digits. Different values have different escaped forms.
 void append_escaped(std::string& out, std::string_view value);
 
 }  // namespace rankd

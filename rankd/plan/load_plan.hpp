@@ -43,11 +43,12 @@ inline constexpr std::string_view hedge_capability = "cap.rfc.0012.hedge.v1";
 struct plan_rules {
   const op_shapes& ops;
   const registries& declared;  ///< for capabilities and digests
-  /// The capabilities that the reader of the plan implements. A plan that requires another capability is refused.
+  /// The capabilities that the engine or tool that loads the plan implements. A plan that requires another capability
+  /// is refused.
   std::span<const std::string_view> capabilities = implemented_capabilities();
 };
 
-/// Loads an artifact from a file. The file must be called like the plan, NAME.json.
+/// Loads an artifact from a file. The name of the file must be that of the plan, followed by `.json`.
 /// Blocks: on the disk.
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;

@@ -1,4 +1,4 @@
-// rankd/plan/node_cache.hpp: the option `cache` of a node, which keeps its rows for later requests.
+// rankd/plan/node_cache.hpp: the option `cache` of a node, which keeps the node's rows for later requests.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline constexpr std::size_t max_caches = 64;
 inline constexpr std::size_t default_cached_rows = 10'000;
 inline constexpr std::size_t max_cached_rows = 1'000'000;  ///< of one node for one key
 
-/// How long later requests may use the rows of a node, and how many rows are kept.
+/// States how long later requests may use the rows of a node, and how many rows are kept.
 struct node_cache {
   std::chrono::milliseconds ttl{0};            ///< so old they are taken as they are
   std::chrono::milliseconds stale{0};          ///< so long after that they are still taken, while new ones are made

@@ -10,7 +10,7 @@
 namespace rankd {
 
 /// One param of a node as text. Formulas and keys are formatted by `formula_text`, endpoints as `EP.NAME`, texts in
-/// quotes, and lists in brackets. The field of a formula is called `expr` or `pred`, as in the source of a plan.
+/// quotes, and lists in brackets. For a formula, the field is called `expr` or `pred`, as in the source of a plan.
 struct node_field {
   std::string name;
   std::string text;

@@ -37,7 +37,7 @@ enum class param_kind : std::uint8_t {
 /// The maximum number of characters in a param of kind `name`.
 inline constexpr std::size_t max_name = 100;
 
-/// How an operator uses the key that a param names.
+/// States how an operator uses the key that a param names.
 enum class key_use : std::uint8_t { read, write };
 
 /// A range that includes both ends.
@@ -46,8 +46,7 @@ struct float_range {
   double max = std::numeric_limits<double>::max();
 };
 
-/// A condition under which a param has an effect: another param, which precedes it in the shape, has one of these
-/// values.
+/// A condition under which a param has an effect: an earlier param of the shape has one of these values.
 struct param_condition {
   std::string_view param;  ///< an enumeration; if it is absent, it has none of the values
   std::span<const std::string_view> values = {};
@@ -85,7 +84,7 @@ class op_shapes {
  public:
   constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : shapes_(all) {}
 
-  /// Returns the shape of an operator; null if there is no such operator.
+  /// Returns the shape of an operator, or null if there is no such operator.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const op_shape* {
     const auto at = std::ranges::find(shapes_, name, &op_shape::name);
     return at == shapes_.end() ? nullptr : &*at;

@@ -30,8 +30,8 @@ struct source_span {
   std::uint32_t end_column = 0;
 };
 
-/// The binding of an option to a param of the request, with the range of values that the param may have. Both ends have
-/// the type of the option, int64 or double, and are in the range of the option.
+/// The binding of an option to a param of the request, with the range of values that the param may have. Both ends of
+/// the range have the type of the option, int64 or double, and are in the range of the option.
 struct param_binding {
   std::uint32_t param_id = 0;
   scalar min;
@@ -44,7 +44,7 @@ struct plan_param {
   param_kind kind = param_kind::int64;
   /// The value, as an int64, double, bool or string. A key_id is an int64; an enumeration, a name, a key_template and
   /// an endpoint_ref are strings. An expr_id, pred_id or node_ref is an index of expr_table, pred_table or nodes, as
-  /// int64. Null for lists.
+  /// int64. The value is null for lists.
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
@@ -53,7 +53,7 @@ struct plan_param {
   std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
   std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
 
-  /// These functions return the least and the greatest value of an int64 or float64 param that any request can set.
+  /// Return the smallest and the largest value of an int64 or float64 param that any request can set.
   [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
   [[nodiscard]] auto most() const noexcept -> const scalar& { return bound ? bound->max : value; }
 
@@ -81,8 +81,8 @@ struct plan_node {
   std::string pointer;
   std::optional<node_fallback> fallback = {};
   std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
-  /// The nodes that start this node by failing, if nothing else needs it. If the plan has branches, the route of a
-  /// request may have more such nodes.
+  /// The nodes whose failure starts this node, if it is needed only as a fallback. If the plan has branches, there may
+  /// be more such nodes in the route of a request.
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily
@@ -90,7 +90,7 @@ struct plan_node {
   std::optional<node_capture> capture = {};
   std::optional<node_cache> cache = {};
 
-  /// Returns the param with this name; null if the node does not set it.
+  /// Returns the param with this name, or null if the node does not set it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {
     for (const plan_param& param : params)
       if (param.name == name) return &param;
@@ -111,8 +111,7 @@ struct tree_span {
   source_span span;
 };
 
-/// A plan that is valid by itself. The keys, params and endpoints that it names have not been looked up in registries
-/// yet.
+/// A plan that is valid by itself. Its keys, params and endpoints have not been looked up in the registries yet.
 /// Threads: any, once loaded.
 struct plan {
   std::string plan_name;

@@ -12,8 +12,8 @@
 namespace rankd {
 
 /// Reads `registry_digests` of an artifact, compares them with the registries, and returns them. For each registry, the
-/// artifact contains one digest of all entries, or an object with a digest for the id of each entry that the artifact
-/// uses. `artifact` is the beginning of a message, such as "the plan was".
+/// artifact contains either one digest of all entries, or an object that maps the id of each used entry to the digest
+/// of this entry. `artifact` is the first part of error messages, such as "the plan was".
 /// Errors: wrong_type, bad_value, unknown_field, registry_changed.
 auto read_registry_digests(object_reader& top, std::string_view artifact, const registries& declared,
                            braid::diagnostics& problems) -> std::vector<registry_digest>;

@@ -10,10 +10,10 @@
 namespace rankd {
 
 /// Returns the location of the smallest node or part of a tree that contains `pointer`, such as
-/// "plans/feed.plan.ts:12:5"; empty if it is unknown.
+/// "plans/feed.plan.ts:12:5". Returns an empty text if the location is unknown.
 auto source_location(const plan& plan, std::string_view pointer) -> std::string;
 
-/// Appends to the message of each diagnostic its location in the author's files, if that is known.
+/// Appends the location in the author's files to the message of each diagnostic, if the location is known.
 auto with_locations(const braid::diagnostics& problems, const plan& plan) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -33,16 +33,17 @@ struct plan_budget {
 class plan_budgets {
  public:
   plan_budgets() = default;  ///< nothing is bounded
-  /// Requires complete budgets in `of_plans`: members that a plan does not set must have been taken from `of_all`.
+  /// Requires that the budgets in `of_plans` are complete: members that a plan does not set must already have the
+  /// values of `of_all`.
   plan_budgets(plan_budget of_all, std::map<std::string, plan_budget, std::less<>> of_plans)
       : budget_(of_all), plans_(std::move(of_plans)) {}
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
-  /// Returns a diagnostic for each budget whose plan is not in `plans`.
+  /// Returns a diagnostic for each budget of a plan that is not in `plans`.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
-  /// Returns all settings in a canonical form: equal budgets have equal texts.
+  /// Returns all settings as text in a canonical form, so that equal budgets have equal texts.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
@@ -51,7 +52,7 @@ class plan_budgets {
 };
 
 /// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` for
-/// all plans, and the overriding values for single plans in `plan.NAME`. Diagnostics: those of `object_reader`;
+/// all plans, and the values that override them for single plans in `plan.NAME`. Errors: those of `object_reader`;
 /// bad_value for an invalid plan name, and for a default deadline that is longer than the maximum.
 auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid::diagnostics& problems)
     -> plan_budgets;

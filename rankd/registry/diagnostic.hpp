@@ -1,4 +1,4 @@
-// rankd/registry/diagnostic.hpp: makes a diagnostic about a file, a folder, a request, or a place of a document.
+// rankd/registry/diagnostic.hpp: creates a diagnostic about a file, a folder, a request, or a part of a document.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -10,11 +10,12 @@
 
 namespace rankd {
 
-/// Returns a diagnostic. `source` is the file or folder that it is about, if any.
+/// Returns a diagnostic. If the diagnostic is about a file or folder, `source` names it.
 auto make_diagnostic(std::string code, std::string message, std::string hint = {},
                      const std::filesystem::path& source = {}) -> braid::diagnostics;
 
-/// Returns a diagnostic about a place of a document; an empty pointer means the whole document.
+/// Returns a diagnostic about the part of a document that `pointer` points to. An empty pointer means the whole
+/// document.
 auto problem_at(std::string_view code, std::string pointer, std::string message, std::string hint = {})
     -> braid::diagnostic;
 

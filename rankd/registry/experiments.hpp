@@ -34,7 +34,7 @@ struct experiment_layer {
   std::string doc;
 };
 
-/// An arm of an experiment: a range of buckets, and the values that params have for the units in these buckets.
+/// An arm of an experiment: a range of buckets, and the values of params for the units in these buckets.
 struct experiment_arm {
   struct setting {
     std::uint32_t param_id = 0;
@@ -47,7 +47,7 @@ struct experiment_arm {
   std::vector<setting> set;
 };
 
-/// A filter that limits an experiment to requests whose param has one of these values.
+/// A filter that limits an experiment to requests in which a param has one of these values.
 struct experiment_filter {
   std::uint32_t param_id = 0;
   std::vector<scalar> in;
@@ -85,21 +85,21 @@ class experiment_set {
 
   experiment_set() = default;  ///< no experiments
 
-  /// Reads experiments.toml from a folder of registries; without the file there are no experiments. Blocks: on the
-  /// disk. Errors: all diagnostics at once, with the file as the source: those of `read_toml_file` and `object_reader`;
-  /// bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value, empty_list,
-  /// unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value, overlapping_buckets,
-  /// param_set_twice, too_many_arms.
+  /// Reads experiments.toml from a folder of registries. If the file does not exist, there are no experiments. Blocks:
+  /// on the disk. Errors: all diagnostics at once, with the file as the source: those of `read_toml_file` and
+  /// `object_reader`; bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value,
+  /// empty_list, unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value,
+  /// overlapping_buckets, param_set_twice, too_many_arms.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<experiment_set>;
 
   [[nodiscard]] auto layers() const noexcept -> std::span<const experiment_layer> { return layers_; }
   [[nodiscard]] auto experiments() const noexcept -> std::span<const experiment_entry> { return experiments_; }
 
-  /// Returns the digest of the declarations, like registry_digest::sha256; empty if the project has no
-  /// experiments.toml.
+  /// Returns the digest of the declarations, in the form of registry_digest::sha256. Returns an empty text if the
+  /// project has no experiments.toml.
   [[nodiscard]] auto digest() const noexcept -> const std::string& { return digest_; }
 
-  /// Returns a diagnostic (unknown_plan) for each plan that an experiment names and that is not in `plans`.
+  /// Returns a diagnostic (unknown_plan) for each plan that an experiment names but `plans` does not contain.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
  private:
@@ -109,9 +109,8 @@ class experiment_set {
   std::string source_;
 };
 
-/// Returns the bucket of a unit. It is computed from the SHA-256 of the salt, a zero byte and the unit: the first eight
-/// bytes as a number, the most significant first, modulo `buckets`. Requires at least one bucket. Cost: half a
-/// microsecond.
+/// Returns the bucket of a unit. It is computed from the SHA-256 of the salt, a zero byte and the unit: its first eight
+/// bytes, read as a big-endian number, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
 [[nodiscard]] auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
 
 }  // namespace rankd

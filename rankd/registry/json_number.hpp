@@ -9,17 +9,17 @@
 
 namespace rankd {
 
-/// Returns the float that an integer literal means; nothing if the literal means no float. Used for integers that do
-/// not fit into 64 bits, or that equal no float. The literal must be the exact value of a float, or the digits that
-/// JavaScript writes for it: the shortest digits, filled up with zeros. Any other integer would lose digits as a float.
-/// Requires digits with an optional leading minus.
+/// Returns the float that an integer literal represents, or nothing if it represents none. Used for integers that do
+/// not fit into 64 bits, or that are not equal to any float. The literal must be the exact value of a float, or the
+/// digits that JavaScript writes for a float: the shortest digits that identify the float, followed by zeros. Any other
+/// integer would lose digits if it were converted to a float. Requires digits with an optional leading minus.
 [[nodiscard]] auto float_of_integer(std::string_view literal) -> std::optional<double>;
 
-/// Appends `.0` to each integer beyond 64 bits that means a float (`float_of_integer`), so that a parser reads it as a
-/// float.
+/// Appends `.0` to each integer that does not fit into 64 bits but represents a float (`float_of_integer`). A parser
+/// then reads the integer as a float.
 [[nodiscard]] auto with_large_integers_as_floats(std::string_view text) -> std::string;
 
-/// A number that JSON cannot express, such as NaN, and its index among all numbers of a text.
+/// A number that JSON cannot express, such as NaN, and its index among all numbers of its text.
 struct special_number {
   std::size_t position;
   double value;

@@ -9,15 +9,15 @@
 
 namespace rankd {
 
-/// Appends a JSON string. Bytes that are not UTF-8 are written as the characters U+0080 to U+00FF, escaped, so that
+/// Appends a JSON string. Each byte that is not UTF-8 is written as an escaped character from U+0080 to U+00FF, so that
 /// the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 
 /// Returns the text as a JSON string.
 auto quote_json(std::string_view text) -> std::string;
 
-/// Appends bytes as a JSON value: a string if they are UTF-8, otherwise `{"base64": …}` (RFC 4648, padded), so that
-/// different bytes are written differently.
+/// Appends bytes as a JSON value. UTF-8 is written as a string, and other bytes as `{"base64": …}` (RFC 4648, padded).
+/// So different bytes are always written differently.
 void append_json_bytes(std::string& out, std::string_view bytes);
 
 /// Appends a finite number so that every JSON parser reads back the same double. Writes the shortest text, with two
@@ -25,7 +25,7 @@ void append_json_bytes(std::string& out, std::string_view bytes);
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
 
-/// Returns a number as JSON, for messages; "null" for any other value.
+/// Returns a number as JSON, for messages. Returns "null" for a value that is not a number.
 auto number_text(const scalar& value) -> std::string;
 
 }  // namespace rankd

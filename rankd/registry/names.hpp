@@ -20,12 +20,12 @@ auto is_endpoint_id(std::string_view text) noexcept -> bool;
 /// Returns true for `exp_NNNN` with four digits, the id of an experiment.
 auto is_experiment_id(std::string_view text) noexcept -> bool;
 
-/// Returns true for `cap.rfc.NNNN.slug.vK`, the id of a capability: four digits, a slug in lower case, a version from 1
-/// on.
+/// Returns true for `cap.rfc.NNNN.slug.vK`, the id of a capability. NNNN are four digits, the slug is in lower case,
+/// and the version K is at least 1.
 auto is_capability_id(std::string_view text) noexcept -> bool;
 
-/// Returns the length of the first character of `text`; 0 if its bytes are not UTF-8. Requires a text that is not
-/// empty.
+/// Returns the length of the first character of `text` in bytes, or 0 if this character is not UTF-8. Requires a text
+/// that is not empty.
 auto utf8_character(std::string_view text) noexcept -> std::size_t;
 
 /// Returns true for valid UTF-8: without overlong forms, surrogates, or characters beyond U+10FFFF.

@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// Whether a field is required. For a `nullable` field, null means the same as an absent field.
+/// States whether a field is required. For a `nullable` field, null means the same as an absent field.
 enum class presence : std::uint8_t { required, optional, nullable };
 
 /// A range of integers that includes both ends.
@@ -25,15 +25,15 @@ struct int_range {
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The range of ids in registries.
+/// The range of numeric ids in registries.
 inline constexpr int_range id_range{.min = 1, .max = std::numeric_limits<std::uint32_t>::max()};
 
 /// Reads the fields of one object. If a field is absent or wrong, reading it returns nothing. Errors are appended to
 /// the diagnostics: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
-/// Lifetime: the value and the diagnostics outlive the reader; returned strings and values point into the value.
+/// Lifetime: the value and the diagnostics outlive the reader. Returned strings and values point into the value.
 class object_reader {
  public:
-  /// Reports an error if `value` is not an object. Missing fields are not reported then.
+  /// Reports an error if `value` is not an object. In this case, missing fields are not reported.
   object_reader(const nlohmann::json& value, std::string pointer, braid::diagnostics& problems);
 
   [[nodiscard]] auto pointer() const noexcept -> const std::string& { return pointer_; }
@@ -44,10 +44,11 @@ class object_reader {
   auto array(std::string_view field, presence need) -> const nlohmann::json*;
   auto text(std::string_view field, presence need) -> const std::string*;
   auto boolean(std::string_view field, presence need) -> std::optional<bool>;
-  /// Reads an integer. Values that could only be converted to an integer, such as 1.0 or "1", are errors.
+  /// Reads an integer. Other values are errors, even if they could be converted to an integer, such as 1.0 or "1".
   auto integer(std::string_view field, presence need, int_range range = {}) -> std::optional<std::int64_t>;
   auto id(std::string_view field, presence need) -> std::optional<std::uint32_t>;
-  /// Reads a value of a registry's type. If a float is expected, an integer that equals a float is accepted.
+  /// Reads a value of one of the types of keys and params. If a float is expected, an integer that equals a float is
+  /// accepted, too.
   auto typed(std::string_view field, presence need, value_type type) -> std::optional<scalar>;
   /// Reads a string that must be one of `choices`, and returns its index.
   auto choice(std::string_view field, presence need, std::span<const std::string_view> choices)

@@ -18,8 +18,8 @@ struct payload_rule;
 
 /// Rules compiled from a subset of JSON Schema: type, enum, const, properties, required, additionalProperties, items,
 /// minItems, maxItems, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, pattern, title,
-/// description. Everything else is refused. Lengths count characters. Only a number that is written as an integer is an
-/// integer. Numbers are compared exactly. Copies share the compiled rules.
+/// description. Everything else is refused. Lengths count characters. A number is an integer only if it is written as
+/// an integer. Numbers are compared exactly. Copies share the compiled rules.
 /// Threads: any, once made.
 class payload_rules {
  public:

@@ -21,20 +21,20 @@ namespace rankd {
 inline constexpr std::array<std::string_view, 3> environments{"dev", "test", "prod"};
 inline constexpr std::string_view project_file = "rankd.toml";
 
-/// Settings for signing the cursors of pages.
+/// Settings for signing page cursors.
 struct cursor_settings {
   std::string key;                     ///< empty if there is no key: then no plan returns pages
   std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
 };
 
-/// The limits of a server's cache for rows of nodes, for all loops together.
+/// The limits of a server's row cache. They apply to all loops together.
 struct cache_settings {
   std::uint64_t mib = 64;  ///< 0: nothing
   std::uint64_t entries = 65'536;
 };
 
-/// The limits of a server's cache for values from remote stores, for all loops together, and the maximum age of its
-/// values.
+/// The limits of a server's cache for values from remote stores, and the maximum age of its values. The limits apply to
+/// all loops together.
 struct record_cache_settings {
   std::uint64_t mib = 0;  ///< 0: nothing
   std::uint64_t entries = 1'000'000;
@@ -44,13 +44,13 @@ struct record_cache_settings {
   bool tracking = true;                            ///< asks servers to report changes
 };
 
-/// The environment variable that overrides the key of cursors in rankd.toml.
+/// The environment variable that overrides the cursor key in rankd.toml.
 inline constexpr const char* cursor_key_variable = "RANKD_CURSOR_KEY";
 
-/// The minimum length of a key of cursors in bytes.
+/// The minimum length of a cursor key in bytes.
 inline constexpr std::size_t min_cursor_key = 16;
 
-/// The settings of one project. Its folders have been resolved against the root.
+/// The settings of one project. Its folders are relative to the root in rankd.toml, and have been resolved here.
 struct project {
   std::filesystem::path root;
   std::string name;

@@ -69,8 +69,8 @@ struct param_entry {
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must set it if its plan reads it; only for context params
-  /// If set, the value of the param is the time of the request, unless the request sets another value. Only for context
-  /// params.
+  /// If this is set, the param's default value is the time of the request. A request may set another value. Only for
+  /// context params.
   std::optional<clock_unit> clock = {};
 
   auto operator==(const param_entry&) const -> bool = default;
@@ -108,7 +108,7 @@ struct embedded_resolver {
   auto operator==(const embedded_resolver&) const -> bool = default;
 };
 
-/// A resolver for a local file.
+/// A resolver for data in a local file.
 struct file_resolver {
   std::string path;  ///< relative to the project's root
 
@@ -120,8 +120,8 @@ enum class vector_metric : std::uint8_t { dot, cosine, l2 };
 
 auto to_string(vector_metric metric) noexcept -> std::string_view;
 
-/// A list of changed vectors in an embedded store: ids in a set, and the vectors in hashes. A server merges these
-/// vectors into a file.
+/// A list of changed vectors in an embedded store: the ids are in a set, and the vectors in hashes. A server merges
+/// these vectors into a file.
 struct vector_changes_policy {
   std::string endpoint_id;        ///< of the store
   std::string set;                ///< the key of the set of ids
@@ -180,24 +180,24 @@ struct capability_entry {
   std::optional<payload_rules> payload;  ///< the rules of the payload; nothing if any payload is allowed
 };
 
-/// A digest of one registry entry, as 64 hexadecimal digits. It covers the fields that affect plans. The doc is left
-/// out. `status`, `allow_read`, `allow_write` and `replaced_by` are left out too, because they are checked whenever a
-/// plan is loaded.
+/// A digest of one registry entry, as 64 hexadecimal digits. It covers the fields that affect plans. The digest does
+/// not cover the doc. `status`, `allow_read`, `allow_write` and `replaced_by` are not covered either, because they are
+/// checked whenever a plan is loaded.
 struct entry_digest {
   std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
   std::string name;  ///< empty for a capability
   std::string sha256;
 };
 
-/// A digest of the declarations of one registry, as 64 hexadecimal digits. Equal digests mean equal declarations,
-/// whatever their layout in the file.
+/// A digest of the declarations of one registry, as 64 hexadecimal digits. If two digests are equal, the declarations
+/// are equal, whatever their layout in the file.
 struct registry_digest {
   std::string name;  ///< keys, params, capabilities, endpoints
   std::string sha256;
   std::vector<entry_digest> entries = {};  ///< of each entry, in the order of the ids as texts
 };
 
-/// All registries of one project in one environment; immutable once loaded.
+/// All registries of one project in one environment. Immutable once loaded.
 /// Threads: any, once loaded.
 class registries {
  public:
@@ -216,7 +216,7 @@ class registries {
   /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires the same ids.
   void keep_places(const registries& other);
 
-  /// These functions return the entries of a registry in ascending order of their ids.
+  /// Return the entries of a registry in ascending order of their ids.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const param_entry> { return params_; }
   [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
@@ -226,7 +226,7 @@ class registries {
   /// endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
-  /// These functions find an entry by id or name; they return null if there is no such entry.
+  /// Find an entry by id or name. Return null if there is no such entry.
   [[nodiscard]] auto find_key(std::uint32_t key_id) const -> const key_entry*;
   [[nodiscard]] auto find_key(std::string_view name) const -> const key_entry*;
   [[nodiscard]] auto find_param(std::uint32_t param_id) const -> const param_entry*;
@@ -235,11 +235,12 @@ class registries {
   [[nodiscard]] auto find_endpoint(std::string_view endpoint_id) const -> const endpoint_entry*;
   [[nodiscard]] auto find_capability(std::string_view id) const -> const capability_entry*;
 
-  /// Returns a hint such as "use key 7 (score) instead" if the entry names its successor; otherwise an empty text.
+  /// Returns a hint such as "use key 7 (score) instead" if the entry names its successor. Otherwise, returns an empty
+  /// text.
   [[nodiscard]] auto successor_hint(const key_entry& key) const -> std::string;
   [[nodiscard]] auto successor_hint(const param_entry& param) const -> std::string;
 
-  /// These functions return all names, so that a message can suggest a similar one.
+  /// Return all names, so that a message can suggest a similar name.
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 

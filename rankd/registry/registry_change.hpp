@@ -13,16 +13,16 @@ namespace rankd {
 
 /// The result of reading the registries again.
 struct registry_change {
-  /// The registries to use from now on. This is the earlier object if plans and requests cannot notice the changes, for
-  /// example a changed doc.
+  /// The registries to use from now on. This is the earlier object if the changes do not affect plans and requests, for
+  /// example if only a doc has changed.
   std::shared_ptr<const registries> next;
   std::vector<std::string> until_restart;  ///< sentences: what was left out of them
 };
 
-/// Returns `read`, but with the resolvers and policies of the endpoints in `now`, because the server is connected to
-/// those endpoints.
-/// Errors: needs_restart if the type of ids has changed, or if endpoints were added or removed, or their kinds have
-/// changed.
+/// Returns the registries `read`, but with the endpoints' resolvers and policies from `now`, because the server is
+/// connected to those endpoints.
+/// Errors: needs_restart if the type of ids has changed, or if endpoints were added or removed, or if the kind of an
+/// endpoint has changed.
 auto change_registries(std::shared_ptr<const registries> now, registries read) -> braid::checked<registry_change>;
 
 }  // namespace rankd

@@ -1,4 +1,5 @@
-// rankd/registry/text_pattern.hpp: regular expressions with linear time (RE2), limited in length and memory.
+// rankd/registry/text_pattern.hpp: regular expressions that match in linear time (RE2). Their length and memory are
+// limited.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,15 @@ namespace rankd {
 
 enum class letter_case : std::uint8_t { exact, ignored };
 
-/// A pattern in the syntax of RE2. It matches a text if any part of the text matches. Texts may contain any bytes.
+/// A pattern in the syntax of RE2. The pattern matches a text if it matches any part of the text. Texts may contain any
+/// bytes.
 /// Threads: any, once made.
 class text_pattern {
  public:
   static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern
   static constexpr std::int64_t max_memory = 256 * 1024;  ///< bytes of what is compiled from it
 
-  /// Compiles a pattern. Errors: the message of RE2, or that the pattern is too long.
+  /// Compiles a pattern. Errors: the message of RE2, or a message that the pattern is too long.
   static auto compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string>;
 
   text_pattern(text_pattern&&) noexcept;

@@ -1,4 +1,4 @@
-// rankd/registry/toml.hpp: parses TOML into a JSON value, so that the same code reads fields of both formats.
+// rankd/registry/toml.hpp: parses TOML into a JSON value, so that the same code can read both formats.
 #pragma once
 
 #include <braid/base/error.hpp>

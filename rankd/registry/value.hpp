@@ -13,7 +13,7 @@ enum class value_type : std::uint8_t { integer, floating, string, boolean, vecto
 /// Returns the name of a type in registries and messages: int, float, string, bool, vector.
 auto to_string(value_type type) noexcept -> std::string_view;
 
-/// A single value; null is std::monostate.
+/// A single value. std::monostate represents null.
 using scalar = std::variant<std::monostate, std::int64_t, double, std::string, bool>;
 
 [[nodiscard]] inline auto is_null(const scalar& value) noexcept -> bool { return value.index() == 0; }

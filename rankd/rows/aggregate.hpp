@@ -22,7 +22,7 @@ struct aggregate_options {
 /// equal values under the group key, as for `distinct`. A row whose group key is null is a group of its own. Null
 /// values are ignored, and the aggregate of a group without values is null. Integers are converted to the nearest
 /// floats. Values are added in the order of the rows, so the sum is the same on every machine. A sum may be infinite.
-/// Cost: one pass, and about one lookup in a hash table for each active row if there is a group key.
+/// Cost: one pass. If there is a group key, also about one lookup in a hash table for each active row.
 auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column;
 
 /// The first row of each id, and the score of each of these rows.
@@ -31,11 +31,11 @@ struct fused_ranks {
   column scores;
 };
 
-/// Computes the reciprocal rank fusion of several lists in one set of rows. Rows with equal values under the list key
-/// are one list, in the order of the rows. The score of an id is the sum of 1 / (k + rank) over the lists that contain
-/// it. Ranks begin at 1, and only the first occurrence in a list counts. Rows without a value under the list key are
-/// ignored. Lists are added in the order of their first rows.
-/// Requires k of at least 0. Cost: about two lookups in a hash table for each active row.
+/// Computes the reciprocal rank fusion of several lists. One set of rows contains all lists: rows with equal values
+/// under the list key are one list, in the order of the rows. The score of an id is the sum of 1 / (k + rank) over the
+/// lists that contain it. Ranks begin at 1, and only the first occurrence in a list counts. Rows without a value under
+/// the list key are ignored. Lists are added in the order of their first rows.
+/// Requires that k is at least 0. Cost: about two lookups in a hash table for each active row.
 /// Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet", SIGIR 2009.
 auto fuse_ranks(const row_set& rows, std::uint32_t list_key, double k, braid::arena& memory) -> fused_ranks;
 

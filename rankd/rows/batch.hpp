@@ -21,7 +21,7 @@ struct keyed_column {
 
 /// A batch of rows: ids and any number of columns of the same length. The object is a few words in size, and copies
 /// share all data.
-/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
+/// Threads: any, once constructed. Lifetime: the arena that contains the data outlives it.
 class batch {
  public:
   /// The maximum number of rows, because row numbers have 32 bits.
@@ -41,7 +41,7 @@ class batch {
   [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
     return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
   }
-  /// Returns the id of a row. For messages and other rare uses, because reading `ids` is faster.
+  /// Returns the id of a row. Only for messages and other rare uses, because reading `ids` is faster.
   [[nodiscard]] auto id(std::uint32_t row) const -> row_id;
   /// Returns all columns except `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }
@@ -54,7 +54,7 @@ class batch {
   /// columns. Requires a column of the same length and a key other than `id`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> batch;
 
-  /// Returns the same ids with exactly these columns. Has the same requirements as the constructor.
+  /// Returns a batch with the same ids and exactly these columns. Has the same requirements as the constructor.
   [[nodiscard]] auto with_only(std::span<const keyed_column> columns) const -> batch;
 
  private:

@@ -34,7 +34,7 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept {
 
 /// A view of bits that another object owns. The first bit is the lowest bit of the first word. A view without words has
 /// every bit set, so a column without nulls needs no memory for its bits. Bits after the last row are unspecified.
-/// Threads: any, once constructed. Lifetime: refers to the words.
+/// Threads: any, once constructed. Lifetime: the words outlive it.
 class bitmap {
  public:
   constexpr bitmap() = default;
@@ -57,7 +57,7 @@ class bitmap {
     return sum;
   }
 
-  /// Calls `fn(index)` for each set bit among the first `bits`, in ascending order.
+  /// Calls `fn(index)` for each set bit among the first `bits` bits, in ascending order.
   template <typename Fn>
   constexpr void for_each_set(std::size_t bits, Fn&& fn) const {
     for_each_word(bits, [&fn](std::size_t first, std::uint64_t word) {
@@ -67,7 +67,7 @@ class bitmap {
 
  private:
   /// Calls `fn(first, word)` for each word, where `first` is the index of its first bit. Bits from index `bits` on are
-  /// cleared.
+  /// cleared in `word`.
   template <typename Fn>
   constexpr void for_each_word(std::size_t bits, Fn&& fn) const {
     for (std::size_t first = 0; first < bits; first += word_bits) {

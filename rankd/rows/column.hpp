@@ -24,8 +24,8 @@ struct string_values {
 };
 
 /// The values of all rows of a batch. Copies are views of the same values.
-/// The value under a null is unspecified. For strings, it is code 0, which need not be in the dictionary.
-/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
+/// The value of a null row is unspecified. In a column of strings, it is code 0, which need not be in the dictionary.
+/// Threads: any, once constructed. Lifetime: the arena that contains the values outlives it.
 struct column {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, string_values> values;
   bitmap validity;  ///< a clear bit is a null
@@ -33,7 +33,7 @@ struct column {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool { return !validity[row]; }
 
-  /// Returns a pointer to the values if they have the type in the function's name, and null otherwise.
+  /// Return a pointer to the values if they have the type that the function is named after, and null otherwise.
   [[nodiscard]] auto floats() const noexcept { return std::get_if<std::span<const double>>(&values); }
   [[nodiscard]] auto integers() const noexcept { return std::get_if<std::span<const std::int64_t>>(&values); }
   [[nodiscard]] auto booleans() const noexcept { return std::get_if<std::span<const bool>>(&values); }

@@ -21,7 +21,7 @@ concept column_value = std::same_as<T, double> || std::same_as<T, std::int64_t> 
 
 namespace detail {
 
-/// The placeholder for the dictionary in a builder of values that are not strings.
+/// Replaces the dictionary in a builder whose values are not strings.
 struct no_dictionary {
   explicit no_dictionary(braid::arena& /*memory*/) {}
 };

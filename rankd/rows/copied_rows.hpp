@@ -7,8 +7,8 @@
 
 namespace rankd {
 
-/// Returns a copy of the active rows in their order as a new batch. The new batch shares no memory with `rows`. Strings
-/// that only inactive rows use are not copied. Cost: a pass over the active rows for each column.
+/// Returns a new batch with a copy of the active rows, in their order. The new batch shares no memory with `rows`.
+/// Strings that only inactive rows use are not copied. Cost: a pass over the active rows for each column.
 auto copied_rows(const row_set& rows, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -17,8 +17,8 @@ struct defect {
   std::uint32_t row = 0;  ///< within the batch
 };
 
-/// Returns the first active row, in the current order, whose value is infinite or NaN, or is null although nulls are
-/// refused. Requires a column of floats, integers or strings for the batch of `rows`.
+/// Returns the first active row, in the current order, whose value is infinite or NaN, or is null if nulls are not
+/// allowed. Requires a column of floats, integers or strings for the batch of `rows`.
 /// Cost: about a third of a nanosecond per row while no defect is found.
 auto find_defect(const row_set& rows, const column& values, null_rule nulls) -> std::optional<defect>;
 

@@ -14,7 +14,7 @@ namespace rankd {
 
 /// A list of distinct strings, which may contain any bytes. The code of a string is its position. Columns share
 /// dictionaries by pointer.
-/// Threads: any, once constructed. Lifetime: refers to memory of the arena in which it was built.
+/// Threads: any, once constructed. Lifetime: the arena in which it was built outlives it.
 class dictionary {
  public:
   dictionary() = default;

@@ -22,10 +22,10 @@ struct window_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// Returns rows such that any `window` consecutive rows contain each value of the key at most `at_most` times. Each
-/// position gets the first remaining row that is allowed there. If no row is allowed, `later` places the first
-/// remaining row anyway. `drop` leaves out each row that is not allowed after the rows kept so far. Without a window,
-/// `drop` keeps the first rows of each value. A null is not equal to any value, and values are compared as in
+/// Returns rows such that any `window` consecutive rows contain each value of the key at most `at_most` times. With
+/// `later`, each position gets the first remaining row that is allowed there, or simply the first remaining row if no
+/// row is allowed. With `drop`, each row that is not allowed after the rows before it is left out. Without a window,
+/// `drop` keeps the first `at_most` rows of each value. A null is not equal to any value, and values are compared as in
 /// `distinct`. Copies no column.
 /// Cost: about one lookup in a hash table for each active row, and a heap operation for each row that moves.
 auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set;
@@ -36,9 +36,9 @@ struct slot_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// Places the wanted rows in the slots and the other rows between them. A row is wanted if its position has a bit in
-/// `wanted`. Both kinds of rows keep their order. If no wanted row remains, other rows fill the slots. If only wanted
-/// rows remain, they are appended or left out. Copies no column. Cost: one pass.
+/// Places the wanted rows in the slots and the other rows between them. A row is wanted if the bit of its position is
+/// set in `wanted`. Both kinds of rows keep their order. If no wanted row remains, other rows fill the slots. If only
+/// wanted rows remain, they are appended (`later`) or left out (`drop`). Copies no column. Cost: one pass.
 auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -1,5 +1,5 @@
-// rankd/rows/equal_rows.hpp: finds rows with equal values under a key: keeps one row of each value, or finds partners
-// in another row set.
+// rankd/rows/equal_rows.hpp: finds rows with equal values under a key, to keep one row of each value, or to find
+// partners in another row set.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// The row to keep of several rows with the same value.
+/// States which of several rows with the same value is kept.
 enum class survivor : std::uint8_t { first, last, highest };
 
 struct distinct_options {
@@ -44,10 +44,10 @@ struct numbered_values {
 /// Cost: about one lookup in a hash table for each active row.
 auto number_values(const row_set& rows, std::uint32_t key_id, braid::arena& memory) -> numbered_values;
 
-/// The partner of a row that has no partner. No row of a batch has this number.
+/// Marks a row that has no partner. No row of a batch has this number.
 inline constexpr std::uint32_t no_partner = std::numeric_limits<std::uint32_t>::max();
 
-/// The error that two active rows of the right side have the same value.
+/// The error for two active rows of the right side that have the same value.
 struct repeated_value {
   std::uint32_t row = 0;  ///< the second of them
 };

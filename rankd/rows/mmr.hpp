@@ -19,11 +19,11 @@ struct mmr_options {
   const braid::stop_flag* stop = nullptr;  ///< polled before each row; what was chosen by then is given
 };
 
-/// Returns rows in the order of choice. Each choice is the remaining row with the greatest `lambda * relevance - (1 -
-/// lambda) * similarity`. The similarity is the greatest cosine to a row that was chosen before. It is 0 for the first
-/// row and for rows without a vector. Of several best rows, the first one is chosen. Rows whose relevance is null or
-/// not finite follow all others, in their order. Rows that are not chosen are left out. Copies no column. The result
-/// has the same bits on every machine.
+/// Chooses rows one after another, and returns them in this order. Each choice is the remaining row with the greatest
+/// `lambda * relevance - (1 - lambda) * similarity`. The similarity of a row is its greatest cosine with a row that was
+/// chosen before. The similarity is 0 for the first row and for rows without a vector. If several rows are equally
+/// good, the first of them is chosen. Rows whose relevance is null or not finite follow all other rows, in their order.
+/// Rows that are not chosen are left out. Copies no column. The result has the same bits on every machine.
 /// Cost: a product of vectors for each pair of a chosen and a remaining row.
 /// Source: Carbonell, Goldstein, "The use of MMR, diversity-based reranking", SIGIR 1998.
 auto maximal_marginal_relevance(const row_set& rows, const mmr_options& options, braid::arena& memory) -> row_set;

@@ -15,12 +15,12 @@
 
 namespace rankd {
 
-/// A batch and its active rows in their current order. A *row* is a number within the batch, a *position* is a number
-/// within the order. Selection and order are stored as one list of rows, so `take` only shortens the list. Without a
-/// list, the active rows are the first rows of the batch in their natural order. Sources, `vm` and `take` then need no
-/// memory, and columns are read sequentially.
+/// A batch and its active rows in their current order. A *row* is an index into the batch; a *position* is an index
+/// into the order. Selection and order are stored as one list of rows, so `take` only shortens the list. Without a
+/// list, the active rows are the first rows of the batch in their natural order. Sources, `vm` and `take` then allocate
+/// nothing, and columns are read sequentially.
 /// The object is a few words in size, and copies share all data.
-/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
+/// Threads: any, once constructed. Lifetime: the arena that contains the data outlives it.
 class row_set {
  public:
   row_set() = default;
@@ -58,14 +58,14 @@ class row_set {
     }
   }
 
-  /// Returns the first `count` active rows, or all if there are fewer. Copies nothing.
+  /// Returns the first `count` active rows, or all active rows if there are fewer. Copies nothing.
   [[nodiscard]] auto take(std::size_t count) const noexcept -> row_set {
     row_set fewer = *this;
     fewer.size_ = std::min(count, size_);
     return fewer;
   }
 
-  /// Returns the active rows whose position has a bit in `kept`, in the same order. Copies no column.
+  /// Returns the active rows for whose position the bit in `kept` is set, in the same order. Copies no column.
   [[nodiscard]] auto select(bitmap kept, braid::arena& memory) const -> row_set;
 
   /// Returns the same rows with one more column, which has a value for every row of the batch. Behaves like

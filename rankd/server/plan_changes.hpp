@@ -21,7 +21,7 @@
 
 namespace rankd {
 
-/// How often the plans were reloaded.
+/// Counts of reloads of the plans.
 struct reload_counts {
   std::uint64_t done = 0;
   std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones continue to serve
@@ -30,42 +30,44 @@ struct reload_counts {
 /// Logs a line for each diagnostic about each plan that a reload has left out, and for each warning.
 void log_findings(const serve_log& log, const reload_report& report);
 
-/// The operations on a plan library that an operator of the server may call. Each is logged. Threads: any.
-/// Lifetime: the library's, and the log's.
+/// The operations on a plan library that an operator of the server may call. Each operation is logged. Threads: any.
+/// Lifetime: the library and the log outlive it.
 class plan_changes {
  public:
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
       : library_(&of), folder_(std::move(folder)), log_(log) {}
 
   /// A function that prepares other state to be reloaded together with the plans. It returns errors, or a function that
-  /// publishes the new state; that function is called if the plans are valid as well. Threads: called by the reloading
-  /// threads, one at a time.
+  /// publishes the new state. The returned function is called if the plans are valid, too. Threads: called by the
+  /// reloading threads, one at a time.
   using reload_step = std::function<braid::checked<std::function<void()>>()>;
   void reload_with(reload_step step);
 
-  /// Sets the function that reads the budgets for a reload. Without it, reloads do not change the budgets. Called like
-  /// the `reload_step`.
+  /// Sets the function that reads the budgets for a reload. Without it, reloads do not change the budgets. The function
+  /// is called like a `reload_step`.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
   /// Sets the function that reads the experiments for a reload. The function receives the new registries.
   void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
 
-  /// A function that prepares the plans that run as shadows. It returns a function that publishes them if all plans are
-  /// valid, and that returns whether the shadows have changed. Called like the `reload_step`.
+  /// A function that prepares the plans that run as shadows. It returns another function, which is called if all plans
+  /// are valid. That function publishes the shadows, and returns whether they have changed. The step is called like a
+  /// `reload_step`.
   using shadow_step = std::function<braid::checked<std::function<bool()>>(std::vector<shadow_settings>)>;
   /// Sets the functions that read and prepare the shadows for a reload. Without them, reloads do not change the
   /// shadows.
   void shadows_by(std::function<braid::checked<std::vector<shadow_settings>>()> read, shadow_step take);
 
-  /// Sets the function that reads the registries for a reload; it receives the current ones. All plans are then bound
-  /// to the new registries.
+  /// Sets the function that reads the registries for a reload. The function receives the current registries. All plans
+  /// are then bound to the new registries.
   void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
-  /// Sets a function that is called after each reload that has changed the registries. Called like the `reload_step`.
+  /// Sets a function that is called after each reload that has changed the registries. The function is called like a
+  /// `reload_step`.
   void after_registries(std::function<void()> done);
 
-  /// Reloads the plans; see `plan_library`. If anything is invalid, nothing changes; only plans that the library may
-  /// leave out are left out. Blocks: on the disk.
+  /// Reloads the plans; see `plan_library`. If anything is invalid, nothing changes, except that the library may leave
+  /// out invalid plans. Blocks: on the disk.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
   auto unpin(std::string_view name) -> braid::checked<void>;

@@ -48,8 +48,8 @@ struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;                 ///< one for each of registries::endpoints, null if no store is open
   std::vector<shadow_settings> shadows = {};  ///< plans that run as shadows
-  /// Opens separate stores for shadows before the first shadow runs. If empty, shadows use the same stores as served
-  /// requests.
+  /// Opens separate stores for shadows before the first shadow runs. If this function is empty, shadows use the same
+  /// stores as served requests.
   std::function<braid::checked<shadow_stores>()> open_shadow_stores = {};
   const plan_source* plans = nullptr;
   plan_changes* changes = nullptr;  ///< to these plans; null: they do not change
@@ -61,15 +61,15 @@ struct serve_context {
   event_log* events = nullptr;               ///< the log of `/v1/events`; null: no events are accepted
   const event_rules* rules = nullptr;        ///< of these; not null if there is a log
   const counter_writer* counters = nullptr;  ///< to which the log writes; null: no such counters
-  /// Counters that are overlaid on the embedded stores in `stores`; null if there are no such counters.
+  /// The counters that are overlaid on the embedded stores in `stores`. Null if there are no such counters.
   const embedded_counters* embedded = nullptr;
-  /// Writers of records, with the ids of their endpoints. If empty, no records are accepted.
+  /// The writers of records, with the ids of their endpoints. If there are no writers, no records are accepted.
   std::vector<std::pair<std::string, record_writer*>> records = {};
   const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
   const vector_merger* merger = nullptr;     ///< of files of vectors; null: no server merges into them
   redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
-  /// Files and folders of recorded traffic. The page compares plans on this traffic.
+  /// Files and folders of recorded traffic, on which the plan page compares plans.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: no drafts
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: no scrubbing
@@ -78,8 +78,10 @@ struct serve_context {
 };
 
 /// An HTTP server with one or several loops. Each loop has its own engine, workers, listener and `admission_gate`. So a
-/// request stays on the loop of its connection, and loops share only stores and plans. Endpoints: docs/serving.md
-/// Threads: one at a time; never its own loops. Lifetime: everything the context points to outlives it.
+/// request stays on the loop of its connection, and loops share only stores and plans. docs/serving.md describes the
+/// endpoints.
+/// Threads: one at a time, but never the threads of its own loops. Lifetime: everything that the context points to
+/// outlives it.
 class rank_server {
  public:
   /// Starts to listen and to serve. Errors: cannot_listen, bad_certificate, no_runtime; page_needs_tokens if other
@@ -95,25 +97,25 @@ class rank_server {
   [[nodiscard]] auto address() const noexcept -> braid::socket_address;
 
   /// Reloads the credentials: the given bearer tokens, and the certificate from the current files of
-  /// `serve_options::tls`. The returned function makes them effective; it cannot fail, and open connections are not
-  /// affected. It must not be called after the server was destroyed. A server that is stopping keeps the old
-  /// credentials. Threads: any but its own loops. Blocks: on the disk.
+  /// `serve_options::tls`. The returned function puts them into effect. It cannot fail, does not affect open
+  /// connections, and must not be called after the server was destroyed. A server that is stopping keeps the old
+  /// credentials. Threads: any, except the threads of its own loops. Blocks: on the disk.
   /// Errors: bad_certificate.
   auto renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>>;
 
   /// Replaces the plans that run as shadows. The returned function makes the change, and returns whether anything has
-  /// changed. Candidates that remain keep their counts, and running requests continue. Without a call of the function,
-  /// nothing changes.
+  /// changed. Candidates that remain keep their counts, and running requests continue. Nothing changes until the
+  /// returned function is called.
   /// Errors: no_runtime; those of the stores.
   auto renew_shadows(std::vector<shadow_settings> next) -> braid::checked<std::function<bool()>>;
 
   /// Makes `/readyz` report that the server is about to stop. Nothing else changes.
   void announce_stop() noexcept;
-  /// Begins to stop, and returns at once. Accepts no more connections, closes idle ones, answers received requests, and
-  /// closes the remaining connections after `grace`. Calls `on_end` at the end. May be called again with another
-  /// `grace`, which counts from that call.
+  /// Begins to stop, and returns at once. Accepts no more connections, closes idle connections, answers received
+  /// requests, and closes the remaining connections after `grace`. Calls `on_end` at the end. May be called again with
+  /// another `grace`, which is then counted from the new call.
   void begin_stop(braid::duration grace);
-  /// Waits until the server has stopped after `begin_stop`. Blocks: until then.
+  /// Waits until the server has stopped after `begin_stop`. Blocks: until the server has stopped.
   void wait();
 
  private:

@@ -24,19 +24,19 @@ struct serve_options {
   braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: a free one
   unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
   unsigned workers = 1;  ///< worker threads of each loop
-  /// A loop or worker that runs one task for this long is logged once, as `stalled`. Zero means the value of
+  /// If a loop or worker runs one task for this long, this is logged once, as `stalled`. Zero means the value of
   /// BRAID_STALL.
   braid::duration stall_limit = braid::duration::zero();
-  /// A request that takes this long writes a trace file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them in
-  /// memory. Zero means that no request writes a trace.
+  /// If a request takes this long, the trace of the last seconds is written to a file. This requires
+  /// BRAID_TRACE=FILE,last=8s, which keeps the last seconds in memory. Zero means that no request writes a trace.
   braid::duration trace_slow = braid::duration::zero();
   /// Returns the trace for `/v1/trace`. Called on a thread that may block.
   std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;
   engine_options engine = {.timed_of = 16};
 
-  /// The options of each loop's HTTP server. `connections` counts all loops together; the loop sets the callbacks. The
-  /// timeout for bodies is shorter than the default, because bodies are small. The HTTP server records no activities,
-  /// because the engine records them for each request.
+  /// The options of each loop's HTTP server. `connections` is the limit for all loops together. The loop sets the
+  /// callbacks. The timeout for bodies is shorter than the default, because bodies are small. The HTTP server records
+  /// no activities, because the engine records them for each request.
   braid::http_server::options http = {.body_timeout = std::chrono::seconds(30), .activities = false};
   std::size_t body_memory = 256U * 1024 * 1024;  ///< bytes of bodies in memory at a time, in all loops together
 
@@ -47,13 +47,15 @@ struct serve_options {
   /// The maximum number of concurrent requests of each client, if there are tokens. Without a value, only the server's
   /// limit applies. The limit of a plan is part of the plan's budget.
   std::optional<std::size_t> client_in_flight = {};
-  /// The longest wait for admission. A request is refused if the first request of the queue has waited this long.
+  /// The maximum time that a request waits for admission. A new request is refused if the first request of the queue
+  /// has already waited this long.
   braid::duration max_wait = std::chrono::milliseconds(50);
-  /// The share of a loop's time for refusals when the server is full. If refusals would exceed this share, the server
-  /// stops reading from the refused connections for a while, or until requests can be admitted again. 1 means that
-  /// reading never stops.
+  /// The maximum share of a loop's time that is spent on refusals when the server is full. If refusals would exceed
+  /// this share, the server stops reading from the refused connections for a while, or until requests can be admitted
+  /// again. 1 means that reading never stops.
   double refusal_share = 0.1;
-  /// The longest pause in reading from a refused connection. `Retry-After` in the answer has this value.
+  /// The maximum time for which reading from a refused connection is paused. It is also the value of `Retry-After` in
+  /// the answer.
   braid::duration max_unread = std::chrono::seconds(1);
   /// The default deadline of a request, counted from the arrival of the request.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);

@@ -28,8 +28,9 @@ struct follow_counts {
 };
 
 /// A thread that checks every few milliseconds whether a load has replaced the data of a store. It opens the new data
-/// while the old generation still answers, and then switches the store. Each switch is logged (`store_changed`). Data
-/// that cannot be opened is logged once (`store_refused`), and the old generation continues to answer. Threads: any.
+/// while the old generation still answers, and then switches the store. Each switch is logged (`store_changed`). If the
+/// new data cannot be opened, this is logged once (`store_refused`), and the old generation continues to answer.
+/// Threads: any.
 /// Lifetime: the stores and the log outlive it.
 class store_follower {
  public:
@@ -47,9 +48,8 @@ class store_follower {
   /// Starts the thread. After a failure, the thread waits a second before it tries again. Errors: no_runtime.
   auto start(braid::duration between = std::chrono::milliseconds(20)) -> braid::checked<void>;
 
-  /// Checks all stores once, and switches those with new data. Returns whether all stores answer from the data that
-  /// their folders name.
-  /// Blocks: reads the new data.
+  /// Checks all stores once, and switches those with new data. Returns whether each store answers from the data that
+  /// its folder names. Blocks: on the disk, to read the new data.
   auto look() -> bool;
 
   /// Returns the counts of each store.

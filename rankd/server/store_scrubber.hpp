@@ -19,13 +19,13 @@
 
 namespace rankd {
 
-/// How fast a scrub reads.
+/// The speed at which a scrub reads.
 struct scrub_pace {
   std::uint64_t bytes_per_second = std::uint64_t{16} << 20U;
   braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a pass over the store to the next
 };
 
-/// How much of one store has been checked.
+/// The progress of the scrub of one store.
 struct scrub_counts {
   std::string endpoint_id;
   std::uint64_t bytes = 0;
@@ -35,8 +35,8 @@ struct scrub_counts {
 
 /// A background scrub, as in ZFS and Btrfs. A thread reads all stores one after another, compares the bytes with their
 /// checksums, and then begins again. Damage is logged once (`store_corrupt`), and the damaged store answers no more
-/// batches. Stores without local files are skipped. Threads: any thread may call `counts`; one at a time may call the
-/// rest. Lifetime: the stores and the log outlive it.
+/// batches. Stores without local files are skipped. Threads: any thread may call `counts`; one thread at a time may
+/// call the other functions. Lifetime: the stores and the log outlive it.
 class store_scrubber {
  public:
   struct target {
@@ -56,7 +56,7 @@ class store_scrubber {
   /// Starts the thread, which calls `step` repeatedly. Errors: no_runtime.
   auto start(scrub_pace pace) -> braid::checked<void>;
 
-  /// Reads one piece of one store. The result has `ends_round` set if this was the last piece of the last store.
+  /// Reads one piece of one store. Sets `ends_round` in the result if this was the last piece of the last store.
   /// Blocks: on the disk.
   auto step() -> scrub_step;
 

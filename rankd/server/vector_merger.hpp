@@ -29,7 +29,7 @@
 
 namespace rankd {
 
-/// The state of one file of vectors, and how often changes were merged into it.
+/// The state of one file of vectors, and the number of merges into it.
 struct merge_counts {
   std::string endpoint_id;
   std::uint64_t generation = 0;  ///< files that this process has served one after the other
@@ -40,21 +40,22 @@ struct merge_counts {
 };
 
 /// A thread that keeps lists of changed vectors short. When a list (`vector_changes_policy`) has `merge_at` ids or
-/// more, the thread makes a new file of vectors, which contains the changes. Then it removes these ids from the list:
-/// 1. It writes the new file and renames it to the name of the old file.
-/// 2. It publishes plans that use the new file (`plan_library::reload_vectors`). Requests that run keep the old file.
-/// 3. When no request of any process uses an older file, it removes each id from the list whose vector the file has.
+/// more, the thread merges its vectors into the file of vectors and shortens the list, in three steps:
+/// 1. It writes a new file that contains the changes, and renames it to the name of the old file.
+/// 2. It publishes plans that use the new file (`plan_library::reload_vectors`). Running requests keep the old file.
+/// 3. When no request of any process uses an older file, it removes each id from the list whose vector is in the file.
 ///
-/// Before and after each step, the file and the list together have the same vectors. So the process may be killed at
-/// any time: a list that still has merged ids is shortened by the next process. An id that changes during a merge
-/// differs from the file, and stays in the list. Each step begins with a comparison of the list and the file, and needs
-/// no memory of the steps before it.
+/// Before and after each step, the file and the list together represent the same vectors. So the process may be killed
+/// at any time: if the list still contains merged ids, the next process removes them. If the vector of an id changes
+/// during a merge, it differs from the vector in the file, so the id stays in the list. Each step begins by comparing
+/// the list with the file, and does not depend on what earlier steps have found.
 ///
-/// One process at a time merges into a file (`vector_claims`); the others open the new file. A failure is logged once
-/// for each cause (`vectors_not_merged`), and is tried again after a pause that grows from 1 s to 5 minutes.
+/// Only one process at a time merges into a file (`vector_claims`). All other processes open the new file. A failure is
+/// logged once for each cause (`vectors_not_merged`). After a failure, the merge is tried again after a pause, which
+/// grows from 1 s to 5 minutes.
 ///
-/// Threads: any thread may call `counts`; one at a time may call the rest. A merge computes on one thread, at a low
-/// priority. Lifetime: the stores, the library and the log outlive it.
+/// Threads: any thread may call `counts`; one thread at a time may call the other functions. A merge computes on one
+/// thread, at a low priority. Lifetime: the stores, the library and the log outlive it.
 class vector_merger {
  public:
   struct target {
@@ -64,13 +65,13 @@ class vector_merger {
     const followed_store* store = nullptr;
   };
 
-  /// The end of a step of a merge.
+  /// The steps of a merge, each named after its result.
   enum class merge_step : std::uint8_t { written, published, shortened };
 
   static constexpr braid::duration first_pause = std::chrono::seconds(1);  ///< after a failure
   static constexpr braid::duration max_pause = std::chrono::minutes(5);
 
-  /// Calls `on_step`, if given, after each step, so that tests can interrupt a merge there.
+  /// The merger calls `on_step`, if given, after each step, so that tests can interrupt a merge there.
   vector_merger(std::vector<target> targets, plan_library& plans, serve_log log,
                 std::function<void(merge_step)> on_step = {});
   /// Cancels a running merge, and ends the thread.
@@ -82,8 +83,8 @@ class vector_merger {
   /// thread. Must be called before requests are served. Blocks: on the disk. Errors: no_runtime.
   auto start(braid::duration between = std::chrono::seconds(1)) -> braid::checked<void>;
 
-  /// Looks at each file and its list once, and merges if that is necessary. `now` decides whether a pause after a
-  /// failure is over. Blocks: on the disk, and as long as merges take.
+  /// Checks each file and its list once, and merges if necessary. `now` determines whether a pause after a failure is
+  /// over. Blocks: on the disk, and until the merges are done.
   void look(braid::time_point now);
 
   /// Cancels a running merge. Later calls of `look` do nothing. Threads: any.
@@ -93,7 +94,7 @@ class vector_merger {
   [[nodiscard]] auto counts() const -> std::vector<merge_counts>;
 
  private:
-  /// One file with its list. Used by the thread that looks.
+  /// One file with its list. Only the thread that calls `look` uses it.
   struct place {
     target of;
     std::optional<vector_claims> claims = {};

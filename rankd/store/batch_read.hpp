@@ -9,8 +9,8 @@
 
 namespace rankd {
 
-// Answers are copied into `arena`, so that they outlive the snapshot and the store.
-// Errors of all these functions: store_errc::wrong_type, store_errc::corrupt; the first error fails the whole batch.
+// The functions below copy answers into `arena`, so that the answers outlive the snapshot and the store.
+// Errors: store_errc::wrong_type, store_errc::corrupt. The first error fails the whole batch.
 
 /// Reads one field of each hash.
 auto read_batch(const embedded_store::snapshot& snapshot, const field_read& question, braid::arena& arena)

@@ -14,12 +14,12 @@
 
 namespace rankd {
 
-/// A block whose bytes have changed since they were written, or cannot be read.
+/// A damaged block: its bytes have changed since they were written, or cannot be read.
 struct block_damage {
   std::uint64_t block = 0;  ///< counted from 0
   std::uint64_t first_byte = 0;
   std::uint64_t last_byte = 0;
-  /// the system's error if the block cannot be read; no error if its checksum differs
+  /// The system's error if the block cannot be read. No error if its checksum differs.
   std::error_code unreadable;
 
   /// Returns a sentence such as "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written".
@@ -32,21 +32,21 @@ struct scrub_step {
   bool ends_round = false;  ///< everything was read since the pass began
 };
 
-/// CRC-32C of each block of a file. One, two or three flipped bits in a block always change its checksum, and so does a
-/// burst of up to 32 bits. Other damage stays undetected with a probability of one in 2^32.
-/// Threads: any, once it is made.
+/// The CRC-32C of each block of a file. One, two or three flipped bits in a block always change its checksum, and so
+/// does a burst of up to 32 bits. Other damage stays undetected with a probability of one in 2^32.
+/// Threads: any, once constructed.
 class block_checksums {
  public:
   static constexpr std::size_t block_bytes = std::size_t{64} << 10U;
 
   /// Returns the checksums of the first `bytes` bytes of a file.
-  /// Blocks: reads all of them, at about 5 GiB/s if they are in memory. Errors: the system's; io_error if the file is
-  /// shorter.
+  /// Blocks: on the disk, to read all bytes; about 5 GiB/s if they are in memory. Errors: those of the system; io_error
+  /// if the file is shorter.
   static auto take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums>;
 
   /// Reads the checksums that `write` wrote for a data file of `bytes` bytes.
-  /// Errors: the system's; store_errc::corrupt if the file of checksums has the wrong size, or if its checksum is not
-  /// `digest`.
+  /// Errors: those of the system; store_errc::corrupt if the file of checksums has the wrong size, or if its own
+  /// checksum differs from `digest`.
   static auto read(const std::filesystem::path& from, std::uint64_t bytes, std::uint32_t digest)
       -> braid::result<block_checksums>;
 
@@ -58,8 +58,8 @@ class block_checksums {
   [[nodiscard]] auto blocks() const noexcept -> std::uint64_t { return sums_.size(); }
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
 
-  /// Checks `count` blocks, beginning with block `first`. Returns the first block whose bytes in `file` have changed;
-  /// nothing if all are unchanged. Requires that these blocks exist. Blocks: reads them.
+  /// Checks `count` blocks, beginning with block `first`. Returns the first block whose bytes in `file` have changed,
+  /// or nothing if all blocks are unchanged. Requires that these blocks exist. Blocks: on the disk, to read the blocks.
   [[nodiscard]] auto find_damage(const braid::descriptor& file, std::uint64_t first, std::uint64_t count) const
       -> std::optional<block_damage>;
   [[nodiscard]] auto find_damage(const braid::descriptor& file) const -> std::optional<block_damage> {

@@ -9,12 +9,12 @@
 
 namespace rankd {
 
-/// A layer that overlays the values of a store with values that events have written. A field of a hash that events have
-/// written hides the loaded field with this name. A list, set or sorted set that events have written hides the loaded
-/// value of its key. A question about another kind of value then fails with store_errc::wrong_type, as in Redis. A hash
-/// does not hide a loaded value of another kind.
-/// Threads: as the inner store. Cost: a relaxed load for each batch if events have written no values; otherwise a lock
-/// for each key, or for each field of a hash.
+/// A layer that overlays the values of a store with values that events have written. If events have written a field of
+/// a hash, this field hides the loaded field with the same name. If events have written a list, set or sorted set, it
+/// hides the loaded value of its key. A question about another kind of value then fails with store_errc::wrong_type, as
+/// in Redis. A hash does not hide a loaded value of another kind. Threads: the same as for the inner store. Cost: if
+/// events have written no values, a relaxed load for each batch. Otherwise, a lock for each key, or for each field of a
+/// hash.
 class counted_store final : public store_layer {
  public:
   counted_store(std::shared_ptr<store> behind, std::shared_ptr<const counted_values> counted) noexcept

@@ -15,7 +15,7 @@
 
 namespace rankd {
 
-/// A hash as Redis would hold it: its values are texts.
+/// A hash as in Redis: its values are texts.
 struct counted_hash {
   static constexpr record_kind kind = record_kind::hash;
 
@@ -45,7 +45,7 @@ struct counted_set {
 
   std::vector<std::string> members;  ///< ascending
 
-  /// Returns false, and adds nothing, if the set already has `max_items` other members.
+  /// Adds a member. Returns false and adds nothing if the set already has `max_items` other members.
   auto add(std::string_view member, std::size_t max_items) -> bool;
   void remove(std::string_view member);
 
@@ -66,7 +66,7 @@ struct counted_sorted_set {
   std::vector<item> items;
   std::vector<std::uint32_t> by_text;  ///< positions in `items`, in the order of their texts
 
-  /// Returns the position of a member; nothing if it is absent. Cost: a binary search.
+  /// Returns the position of a member, or nothing if the member is absent. Cost: a binary search.
   [[nodiscard]] auto find(std::string_view member) const noexcept -> std::optional<std::size_t>;
   /// Adds a member, or changes its score. Cost: linear.
   void set(std::string_view member, double score);
@@ -83,7 +83,7 @@ struct counted_sorted_set {
   void remove_first(std::size_t count);
 };
 
-/// The value of a key, and the time at which it expires. It is read in the same way as a `record_view`.
+/// The value of a key, and the time at which the value expires. It has the same functions for reading as `record_view`.
 struct counted_value {
   std::chrono::milliseconds ends{0};  ///< since 1970; zero: it stays
   std::variant<counted_hash, counted_list, counted_set, counted_sorted_set> data = {};
@@ -91,7 +91,7 @@ struct counted_value {
   [[nodiscard]] auto kind() const noexcept -> record_kind;
   /// Returns the number of fields, elements or members. An empty value counts as absent, as in Redis.
   [[nodiscard]] auto count() const noexcept -> std::size_t;
-  /// Returns the memory of fields, elements and members in bytes, estimated from their lengths.
+  /// Returns the number of bytes of memory that the fields, elements and members use, estimated from their lengths.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t;
 
   /// Returns the value of a field. Requires a hash.

@@ -20,16 +20,16 @@ struct MDB_txn;
 
 namespace rankd {
 
-/// A file that accepts records in any order. Saved records survive kill -9 and a loss of power; opening the file again
-/// continues it.
-/// Threads: one. Errors: store_errc::full if the map is too small, and the system's.
+/// A file that accepts records in any order. Saved records survive kill -9 and a power failure; the file can then be
+/// opened again and continued. Threads: a single thread. Errors of all functions: store_errc::full if the map is too
+/// small; those of the system.
 class data_writer {
  public:
   /// Creates a new file. It may grow to `map_bytes`.
   static auto create(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
-  /// Opens an unfinished file in the state of its last save.
-  /// Errors: also store_errc::corrupt if the file is not an unfinished data file.
+  /// Opens an unfinished file. Its contents are those of the last save.
+  /// Additional error: store_errc::corrupt if the file is not an unfinished data file.
   static auto reopen(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
   /// Stores a record under a key that has no record yet. If the key has a record already, returns that record and does
@@ -39,14 +39,15 @@ class data_writer {
   /// Returns the record of a key, or nothing. Lifetime: the view is valid until the next call.
   auto find(std::string_view key) -> braid::result<std::optional<record_view>>;
 
-  /// Returns the number of bytes that were put since the last save. Unsaved bytes are kept in memory.
+  /// Returns the number of bytes that were added since the last save. Unsaved bytes are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
-  /// Makes all records that were stored so far durable, together with `note`, which a later opening can read.
+  /// Makes all records that were stored so far durable, together with `note`. The note can be read when the file is
+  /// opened again.
   /// Blocks: on the disk.
   auto save(std::string_view note) -> braid::result<void>;
 
-  /// Returns the note of the last save; empty if there is no note.
+  /// Returns the note of the last save. Returns an empty text if there is no note.
   auto note() -> braid::result<std::string>;
 
   /// Makes all records durable and removes the note. Closes the file and returns its size in bytes. No record can be

@@ -24,7 +24,7 @@ struct dump_options {
   std::function<void(const dump_progress&)> progress = nullptr;  ///< for each piece that is written, and at the end
 };
 
-/// Receives whole lines, one piece after another.
+/// Receives the output piece by piece. Each piece consists of complete lines.
 using dump_sink = std::function<braid::result<void>(std::string_view lines)>;
 
 /// Writes a line for each record of the store in `folder`, in bytewise order of the keys. The same records produce the

@@ -28,40 +28,41 @@ struct store_entry {
   record_view record;
 };
 
-/// An open generation of an embedded store. Its file never changes: a later load writes another file, which readers see
-/// when they open the store again.
+/// An open generation of an embedded store. Its file never changes: a later load writes another file. Readers see that
+/// file when they open the store again.
 /// Threads: any number may take snapshots at once. Lifetime: must outlive its snapshots.
 class embedded_store {
  public:
   class snapshot;
   class cursor;
 
-  /// The key of the history. It sorts after all keys of records, because those are UTF-8.
+  /// The key of the history. It sorts after the keys of all records, because the keys of records are UTF-8.
   static constexpr std::string_view history_key = "\xfe";
 
   /// Opens the store in `folder`. Before LMDB reads the file, every block is compared with its checksum from the load.
-  /// In a damaged page, LMDB would follow pointers that lead out of the file. The size is checked first, because
-  /// reading a missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened
-  /// without this check.
-  /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. Takes no lock, so a load may run at the same
-  /// time.
+  /// This is necessary because LMDB follows the pointers in a damaged page, even if they point outside of the file. The
+  /// size of the file is checked first, because reading a missing page would end the process by SIGBUS. A store of
+  /// format 1 has no checksums, and is opened without this check.
+  /// Blocks: on the disk, to read the whole file; about 0.2 s for each GiB if the file is in memory. Takes no lock, so
+  /// a load may run at the same time.
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
   static auto open(const std::filesystem::path& folder) -> braid::checked<embedded_store>;
 
-  /// Begins reading. Cost: about 0.2 us. Errors: store_errc::corrupt once `damage` has found a damaged block.
+  /// Returns a snapshot for reading. Cost: about 0.2 us. Errors: store_errc::corrupt after `scrub` has found a damaged
+  /// block.
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
-  /// Returns when the load wrote the data file, as the time since 1970.
+  /// Returns the time at which the load wrote the data file, counted since 1970.
   [[nodiscard]] auto made() const noexcept -> std::chrono::milliseconds { return guard_->made; }
 
   /// Reads the next blocks of the file again, up to `max_bytes` bytes but at least one block, and compares them with
-  /// their checksums. After the last block it starts over. Does nothing if the store has no checksums, or once a
-  /// damaged block was found.
-  /// Threads: one at a time; others may read at the same time. Blocks: on the disk.
+  /// their checksums. After the last block, it begins again with the first block. Does nothing if the store has no
+  /// checksums, or after it has found a damaged block. Threads: one at a time; other threads may read the store at the
+  /// same time. Blocks: on the disk.
   auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// Returns the damage that `scrub` has found; nothing if it has found no damage. After damage, `take_snapshot` fails.
+  /// Returns the damage that `scrub` has found, if any. If there is damage, `take_snapshot` fails.
   /// Threads: any.
   [[nodiscard]] auto damage() const -> std::optional<block_damage>;
 
@@ -95,10 +96,11 @@ class embedded_store {
 };
 
 /// Reads records in place.
-/// Threads: one at a time; may move between threads. Lifetime: views are valid as long as the store is open.
+/// Threads: one at a time; a snapshot may be moved to another thread. Lifetime: views are valid as long as the store is
+/// open.
 class embedded_store::snapshot {
  public:
-  /// Returns the record of a key, or nothing. Cost: below 1 us for a page in memory.
+  /// Returns the record of a key, or nothing if there is no such record. Cost: below 1 us if the page is in memory.
   [[nodiscard]] auto find(std::string_view key) const -> braid::result<std::optional<record_view>>;
 
   /// Walks over all keys that are not less than `first`, bytewise ascending. Lifetime: the snapshot must outlive the
@@ -108,7 +110,7 @@ class embedded_store::snapshot {
   /// Returns the number of keys.
   [[nodiscard]] auto count() const -> braid::result<std::uint64_t>;
 
-  /// Returns the history that `change_store` stores with the data; nothing if there is no history.
+  /// Returns the history that `change_store` stores with the data, or nothing if there is no history.
   [[nodiscard]] auto history() const -> braid::result<std::optional<record_view>> { return find(history_key); }
 
  private:

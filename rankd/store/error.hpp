@@ -15,7 +15,7 @@ enum class store_errc : std::uint8_t {
   full,            ///< a load needs a larger map
 };
 
-/// Returns the category of `store_errc`; its messages are sentences.
+/// Returns the category of `store_errc`. The messages of this category are sentences.
 auto store_category() noexcept -> const std::error_category&;
 
 /// Converts a `store_errc` implicitly to a std::error_code.
@@ -28,14 +28,14 @@ struct std::is_error_code_enum<rankd::store_errc> : std::true_type {};
 
 namespace rankd {
 
-/// The reason why a batch failed: an error code, and the server's own message, if it sent one.
+/// The reason why a batch failed: an error code, and the server's own message, if the server sent one.
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
   store_error(std::error_code error, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
       : std::error_code(error), server_text_(server_text) {}
 
-  /// Returns the message as it was received. Lifetime: as long as the arena of the batch.
+  /// Returns the message as it was received. Lifetime: the arena of the batch outlives the result.
   [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }
 
  private:

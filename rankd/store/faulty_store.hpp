@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// The codes that a planted fault may have: the codes with which requests report failures of a store.
+/// The codes that a planted fault may have. Requests report failures of real stores with the same codes.
 inline constexpr std::array<std::string_view, 5> fault_codes{"store_timeout", "store_unreachable", "store_overloaded",
                                                              "store_corrupt", "store_error"};
 
@@ -24,7 +24,7 @@ struct planted_fault {
 
 /// A store layer that fails batches with a planted fault at once, and passes all other questions to the store behind
 /// it.
-/// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
+/// Threads: the same as for the store behind it. Lifetime: the store behind it must outlive it.
 class faulty_store final : public store_layer {
  public:
   faulty_store(store& behind, std::string endpoint_id, std::vector<planted_fault> faults)

@@ -14,39 +14,39 @@
 namespace rankd {
 
 /// The manifest of a store's folder. Each load writes a new data file, `data-<generation>.mdb`, that never changes
-/// afterwards. The load then replaces the manifest, and this one step makes the new file the store.
+/// afterwards. The load then replaces the manifest. From this moment on, the new file is the store.
 struct store_manifest {
   static constexpr std::uint32_t format = 2;
   static constexpr std::string_view file_name = "rankd-store";
 
   std::uint64_t generation = 0;
   std::uint64_t data_bytes = 0;  ///< size of the data file; a file of another size is never mapped
-  /// The digest of the data file's block checksums; nothing in a store of format 1, which has no checksums.
+  /// The digest of the data file's block checksums. Not set in a store of format 1, which has no checksums.
   std::optional<std::uint32_t> checksums = std::nullopt;
 
   auto operator==(const store_manifest&) const -> bool = default;
 };
 
 /// Reads the manifest of `folder`.
-/// Errors: store_missing (nothing there, or a first load that never ended), store_foreign (not a store),
-/// store_newer (a later format), store_corrupt, store_unreadable.
+/// Errors: store_missing (there is no store, or the first load has not been completed), store_foreign (the folder is
+/// not a store), store_newer (the store has a later format), store_corrupt, store_unreadable.
 auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_manifest>;
 
 /// Computes the checksums of the finished data file of a generation, and writes a file of checksums next to the data
-/// file. Returns the manifest that names both files. Requires the lock.
-/// Blocks: reads the file, and until the disk has the checksums.
+/// file. Returns the manifest that names both files. The caller must hold the lock. Blocks: on the disk, to read the
+/// file and to write the checksums.
 auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
 
 /// Replaces the manifest of `folder`. After a crash at any point, the folder has the old or the new manifest, and the
-/// data file named in the manifest is complete. Requires the lock.
-/// Blocks: until the manifest is on the disk.
+/// data file named in the manifest is complete. The caller must hold the lock. Blocks: until the manifest is on the
+/// disk.
 auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
 
 auto data_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
 auto checksums_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
 
-/// Deletes the data files and the checksums of all generations except `keep`. Requires the lock. Readers that have a
-/// deleted file open can still read it.
+/// Deletes the data files and the checksums of all generations except `keep`. The caller must hold the lock. Readers
+/// that have opened a deleted file can still read it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
 /// The hint for a damaged store.
@@ -78,21 +78,21 @@ class manifest_use {
   store_manifest manifest_;
 };
 
-/// Whether the servers that read a store have changed to the generation of a load.
+/// States whether the servers that read a store have switched to the generation of a load.
 enum class store_readers : std::uint8_t {
   none,     ///< no server reads it
   changed,  ///< all of them answer from the new generation
   behind,   ///< one of them has not changed to it in time
 };
 
-/// The manifest that a load is about to replace. After replacing it, the load waits until no server claims this old
-/// manifest.
+/// The manifest that a load is about to replace. After the load has replaced it, the load waits until no server claims
+/// this old manifest.
 class replaced_manifest {
  public:
   /// Opens the manifest of `folder`, if there is one.
   explicit replaced_manifest(const std::filesystem::path& folder);
 
-  /// Waits until all servers have changed to the new manifest. Blocks: at most for `patience`.
+  /// Waits until all servers have switched to the new manifest. Blocks: at most for `patience`.
   [[nodiscard]] auto wait_for_readers(braid::duration patience) const -> store_readers;
 
  private:
@@ -104,10 +104,11 @@ class replaced_manifest {
 
 enum class lock_wait : std::uint8_t { give_up, until_free };
 
-/// A lock for writing into a store's folder. One process at a time holds it. The lock ends with the process.
+/// A lock for writing into a store's folder. Only one process at a time can hold it. The lock ends with the process.
 class folder_lock {
  public:
-  /// Acquires the lock. Blocks: with until_free, until the other holder releases it. Errors: EWOULDBLOCK with give_up.
+  /// Acquires the lock. If another process holds the lock, `until_free` blocks until that process releases it, and
+  /// `give_up` fails with EWOULDBLOCK.
   static auto acquire(const std::filesystem::path& folder, lock_wait wait) -> braid::result<folder_lock>;
 
  private:

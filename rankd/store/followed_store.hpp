@@ -32,9 +32,10 @@ struct generation_change {
 };
 
 /// The embedded store in a folder. `refresh` opens and verifies the generation that the folder names now, while the old
-/// generation answers. Then `refresh` exchanges one pointer. A store returned by `pinned` keeps its generation, and the
-/// disk space of its file, until it is released.
-/// Threads: any. Cost: `version` is one load; `pinned` and each question to this store take an uncontended lock.
+/// generation still answers. Then `refresh` switches to the new generation by exchanging one pointer. A store returned
+/// by `pinned` keeps its generation, and the disk space of its file, until it is released.
+/// Threads: any. Cost: `version` costs one atomic load; `pinned` and each question to this store cost an uncontended
+/// lock.
 class followed_store final : public store {
  public:
   /// Opens the store in `folder`. Errors: those of embedded_store::open.
@@ -52,13 +53,13 @@ class followed_store final : public store {
   [[nodiscard]] auto generation() const noexcept -> std::uint64_t override { return state().generation; }
 
   /// Switches to the generation that the folder names. Does nothing if that generation is current already, or if a load
-  /// is replacing the manifest. Afterwards a load can wait until this store has switched again (`generation_users`). If
-  /// `refresh` fails, the old generation continues to answer.
-  /// Blocks: reads the whole new file. Errors: those of embedded_store::open.
+  /// is replacing the manifest. The store then claims the new generation, so that the next load can wait until this
+  /// store has switched again (`generation_users`). If `refresh` fails, the old generation continues to answer.
+  /// Blocks: on the disk, to read the whole new file. Errors: those of embedded_store::open.
   auto refresh() -> braid::checked<std::optional<generation_change>>;
 
-  /// Returns a number that grows whenever the store switches to another generation. A thread that reads the number and
-  /// then calls `pinned` gets that generation or a later one.
+  /// Returns a number that grows whenever the store switches to another generation. A thread that reads this number and
+  /// then calls `pinned` gets the generation with this number, or a later generation.
   [[nodiscard]] auto version() const noexcept -> std::uint64_t {
     return version_.load(braid::acquire);  // edge store.generation: observe, the generation is in place before
   }

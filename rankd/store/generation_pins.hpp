@@ -9,15 +9,16 @@
 
 namespace rankd {
 
-/// Stores pinned to their current generations, and a number that changes with these generations.
+/// A list of stores that are pinned to their current generations, and a number that changes whenever a generation
+/// changes.
 struct pinned_stores {
   store_list list;
   std::uint64_t version = 0;
 };
 
-/// Pins the generations of stores. All requests that begin before a store switches share a list, so that a request
-/// costs one load for each store with generations.
-/// Threads: one. Lifetime: the stores outlive the lists.
+/// Pins the generations of stores. All requests that begin before a store switches share a list, so a request costs one
+/// atomic load for each store with generations.
+/// Threads: a single thread. Lifetime: the stores outlive the lists.
 class generation_pins {
  public:
   explicit generation_pins(std::vector<store*> stores);

@@ -1,4 +1,4 @@
-// rankd/store/hedging_stores.hpp: stores for a node. Slow reads of the node are sent a second time.
+// rankd/store/hedging_stores.hpp: stores for a node whose slow reads are sent a second time.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -12,8 +12,8 @@
 namespace rankd {
 
 /// Store layers that mark the questions of a node with a `read_hedge` of the given delay. `shared_reads` sends a marked
-/// read a second time after the delay. A store that answers at once ignores the mark. Threads and lifetime: as the
-/// stores behind them.
+/// read a second time after the delay. A store that answers at once ignores the mark. Threads and lifetime: the same as
+/// for the stores behind them.
 class hedging_stores {
  public:
   hedging_stores(std::span<store* const> behind, braid::duration after);
@@ -21,7 +21,7 @@ class hedging_stores {
   hedging_stores(const hedging_stores&) = delete;
   auto operator=(const hedging_stores&) -> hedging_stores& = delete;
 
-  /// Returns a layer for each store, in the order of the stores; null if the store is null.
+  /// Returns a layer for each store, in the order of the stores. The layer of a null store is null.
   [[nodiscard]] auto list() const noexcept -> std::span<store* const> { return pointers_; }
 
  private:

@@ -12,7 +12,8 @@
 
 namespace rankd {
 
-/// The keys `prefix` + decimal id, one for each id, in order. `{"user:", {7, 9}}` means `user:7` and `user:9`.
+/// The keys of a batch, one for each id, in order. Each key is `prefix` followed by the decimal id: `{"user:", {7, 9}}`
+/// means `user:7` and `user:9`.
 struct key_batch {
   static constexpr std::size_t max_prefix = 256;
 
@@ -21,27 +22,29 @@ struct key_batch {
   read_hedge hedge = {};
 };
 
-/// One field of each hash, in the order of the keys; nothing if the hash or the field is absent.
+/// The value of one field for each hash, in the order of the keys. A value is not set if the hash or the field is
+/// absent.
 using field_batch = std::span<const std::optional<std::string_view>>;
 
-/// All fields of each hash, in the order of the keys, each sorted by name; empty if the hash is absent.
+/// All fields of each hash, in the order of the keys. The fields of a hash are sorted by name. An absent hash has no
+/// fields.
 using hash_batch = std::span<const std::span<const hash_field>>;
 
-/// The ids of each list, in the order of the keys; empty if the list is absent.
+/// The ids of each list, in the order of the keys. An absent list has no ids.
 struct id_batch {
   std::span<const std::span<const std::int64_t>> lists;
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
   std::span<const std::uint32_t> malformed_of = {};  ///< the same for each list; empty if the store does not tell
 };
 
-/// Parses an element or member of a store as an id: decimal digits within 64 bits, with an optional minus sign. Each id
-/// has exactly one spelling, because stores compare members as text: `07` and `-0` are not ids.
+/// Parses an element or member of a store as an id: decimal digits with an optional minus sign, within the range of
+/// int64. Each id has exactly one spelling, because stores compare members as text: `07` and `-0` are not ids.
 auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
 /// Parses an id in a text of a request. The text may begin with zeros.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
-/// Parses an id of the given type; nothing if the text is not such an id.
+/// Parses an id of the given type. Returns nothing if the text is not such an id.
 auto parse_id(std::string_view text, value_type type) -> std::optional<row_id>;
 
 }  // namespace rankd

@@ -13,8 +13,8 @@
 
 namespace rankd {
 
-/// A line without its line end. The first line of a file is also without a byte-order mark. `text` is followed by
-/// line_reader::padding readable bytes.
+/// A line without its line end, and without the byte-order mark of the file. `text` is followed by line_reader::padding
+/// readable bytes.
 struct text_line {
   std::string_view text;  ///< empty if the line is longer than line_reader::longest
   std::uint64_t number = 0;
@@ -29,19 +29,19 @@ struct line_position {
   auto operator==(const line_position&) const -> bool = default;
 };
 
-/// Returns the first beginning of a line at or after `bytes` in a regular file; the end of the file if there is no such
-/// line. Lines begin at 0 and after each line feed.
-/// Blocks: on the disk, to read the file up to this position. Errors: the system's.
+/// Returns the position of the first line that begins at or after `bytes` in a regular file. Returns the end of the
+/// file if there is no such line. Lines begin at 0 and after each line feed. Blocks: on the disk, to read the file up
+/// to this position. Errors: those of the system.
 auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid::result<line_position>;
 
-/// Reads a file in large pieces. The longest line limits the memory.
-/// Threads: one. Lifetime: a line is valid until the next is read.
+/// Reads a file in large pieces. The memory is limited by the maximum length of a line. Threads: a single thread.
+/// Lifetime: a line is valid until the next line is read.
 class line_reader {
  public:
   static constexpr std::size_t max_bytes = std::size_t{16} << 20U;
   static constexpr std::size_t padding = 64;
 
-  /// Opens a file and begins at `start`: the beginning of the file, or a position between two lines.
+  /// Opens a file and begins at `start`, which is the beginning of the file or a position between two lines.
   static auto open(const std::filesystem::path& file, line_position start = {}) -> braid::result<line_reader>;
   /// Reads standard input.
   static auto standard_input() -> braid::result<line_reader>;
@@ -54,7 +54,7 @@ class line_reader {
   /// Blocks: on the disk.
   auto next() -> braid::result<std::optional<text_line>>;
 
-  /// Returns the number of bytes of the file before the next line.
+  /// Returns the number of bytes that precede the next line in the file.
   [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return done_.bytes; }
   [[nodiscard]] auto position() const noexcept -> line_position { return done_; }
 

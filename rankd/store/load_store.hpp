@@ -23,7 +23,7 @@ namespace rankd {
 
 class embedded_store;
 
-/// Selects what a load does with keys that are in the store but not in the files.
+/// States what a load does with keys that are in the store but not in the files.
 enum class load_mode : std::uint8_t {
   merge,    ///< they stay; a key that the files name takes the value given there
   replace,  ///< they are deleted
@@ -50,9 +50,10 @@ struct load_options {
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
   record_viewer seen = nullptr;  ///< not called for records that an interrupted load had read
   /// Called after the last record. If it returns diagnostics, the load changes nothing. A load with this function never
-  /// continues an interrupted load, because the function must judge all records.
+  /// continues an interrupted load, because the function must be called for all records.
   std::function<braid::diagnostics()> refused = nullptr;
-  /// How long a load waits at its end until servers have switched to the new data. Zero means that it does not wait.
+  /// The maximum time that a load waits at its end until servers have switched to the new data. Zero means that the
+  /// load does not wait.
   braid::duration wait_for_readers = braid::duration::zero();
 };
 
@@ -65,14 +66,14 @@ struct load_report {
   store_readers readers = store_readers::none;  ///< the servers that read the store
 };
 
-/// The number of diagnostics about data after which a load stops reading.
+/// After this number of diagnostics about data, a load stops reading.
 inline constexpr std::size_t max_load_diagnostics = 100;
 
-/// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old store with a
-/// single rename. Whatever happens before the rename, even kill -9, leaves the old store unchanged. Open stores keep
-/// their contents. The next load continues an interrupted one if files, mode and store are the same, and if no line
-/// before the interruption deletes anything. Otherwise the next load removes the unfinished file. Deletions are kept in
-/// memory. Blocks: until all data is on the disk, and then for servers that read the store.
+/// Creates a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old store with
+/// a single rename. Nothing that happens before the rename changes the old store, not even kill -9. Open stores keep
+/// their contents. An interrupted load is continued by the next load if files, mode and store are the same, and if no
+/// line before the interruption deletes anything. Otherwise, the next load removes the unfinished file. Deletions are
+/// kept in memory. Blocks: until all data is on the disk, and then for servers that read the store.
 /// Errors: diagnostics about lines (of record_parser, duplicate_key, and not_a_hash for fields of another kind of
 /// record), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
@@ -80,7 +81,7 @@ inline constexpr std::size_t max_load_diagnostics = 100;
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                 const load_options& options) -> braid::checked<load_report>;
 
-/// Changes to the records of a store, prepared in memory. No key is in both maps.
+/// Changes to the records of a store, prepared in memory. A key must not be in both maps.
 struct store_changes {
   std::map<std::string, std::vector<std::byte>, std::less<>> records;    ///< bytes of `record_builder`
   std::map<std::string, std::vector<std::string>, std::less<>> deleted;  ///< sorted fields of a hash; empty: the key
@@ -90,14 +91,15 @@ struct store_changes {
 };
 
 /// Applies changes to a store as a new generation. Calls `make` with the current store, and applies the changes that
-/// `make` returns. No other load runs until the change is done. If `make` returns no changes, changes nothing and
-/// returns nothing. Blocks: for other loads, and on the disk. Errors: those of load_store about the store.
+/// `make` returns. Other loads must wait until the change is done. If `make` returns no changes, changes nothing and
+/// returns nothing. Blocks: until other loads have ended, and on the disk. Errors: those errors of load_store that
+/// concern the store.
 auto change_store(const std::filesystem::path& folder, const std::function<store_changes(const embedded_store&)>& make)
     -> braid::checked<std::optional<load_report>>;
 
-/// Fills a store on its first use: if `folder` holds no store yet, loads all `*.ndjson` files of `data_folder`, in the
-/// order of their names. Returns nothing if there is a store already. If several processes start at once, one loads and
-/// the others wait for it.
+/// Fills a store on its first use: if `folder` does not contain a store yet, loads all `*.ndjson` files of
+/// `data_folder`, in the order of their names. Returns nothing if there is a store already. If several processes start
+/// at once, one of them loads the files, and the others wait for it.
 /// Errors: those of load_store, data_missing.
 auto load_if_missing(const std::filesystem::path& folder, const std::filesystem::path& data_folder,
                      const load_options& options) -> braid::checked<std::optional<load_report>>;

@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// The width in which floats are sent. Many servers accept only the float type of their model.
+/// The width of floats in requests. Many servers accept only the float type of their model.
 enum class float_width : std::uint8_t { bits_64, bits_32 };
 
 /// An input of a model: one value for each row. Floats are finite.
@@ -20,8 +20,8 @@ struct model_input {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, texts> values;
 };
 
-/// The answer to a model call: the first score of all rows, then the second score of all rows, and so on; NaN for a
-/// missing score.
+/// The answer to a model call: the first score of all rows, then the second score of all rows, and so on. A missing
+/// score is NaN.
 struct score_batch {
   std::span<const double> values;
   std::size_t scores = 1;  ///< of each row

@@ -36,20 +36,21 @@ struct model_server_options {
   server_messages words = server_messages::hidden;
 };
 
-/// Scores rows by the Open Inference Protocol V2 in JSON or by gRPC, which KServe, Triton and MLServer support. It
-/// holds no keys: reads fail with store_errc::wrong_type. The first call on a loop creates a client for that loop, and
-/// the client ends with the loop. Threads: any event loops at once; awaited by tasks of `braid::loop`s. Lifetime:
-/// outlives these loops. Errors, as returned by `explain`: model_timeout, model_unreachable, model_overloaded,
-/// model_refused, model_bad_answer, model_untrusted.
+/// Scores rows by the Open Inference Protocol V2, in JSON or over gRPC. KServe, Triton and MLServer support this
+/// protocol. A model server has no keys, so reads fail with store_errc::wrong_type. The first call on a loop creates a
+/// client for that loop, and the client ends with the loop. Threads: any number of event loops at once. Calls must be
+/// awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors, as returned by `explain`: model_timeout,
+/// model_unreachable, model_overloaded, model_refused, model_bad_answer, model_untrusted.
 class model_server final : public store {
  public:
   /// Opens no connection yet. Requires at least one connection and one call in flight in the options.
   explicit model_server(model_server_options options);
 
-  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If these are more than
-  /// `max_in_flight` allows, the rest is sent when others of them have ended. If calls for other questions use up the
-  /// limit, so that no call of this question is allowed, it fails with model_overloaded. After a failure no further
-  /// call begins; if several calls fail, the error is that of the first of them.
+  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If these are more
+  /// calls than `max_in_flight` allows, the remaining calls are sent when earlier calls of this question have ended. If
+  /// calls for other questions use up the limit, so that no call of this question is allowed, the question fails with
+  /// model_overloaded. After a failure, no further call begins. If several calls fail, the error is that of the first
+  /// failed call.
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
@@ -74,14 +75,14 @@ class model_server final : public store {
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
 
-/// Asks a model server whether it is ready. Returns nothing if it is, otherwise the reason.
+/// Asks a model server whether it is ready. Returns nothing if the server is ready, and otherwise the reason why not.
 auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
     -> braid::task<std::optional<std::string>>;
 
 /// Returns the options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and
 /// RANKD_MODEL_AUTHORITIES. A variable that ends in the endpoint's id, such as RANKD_MODEL_TOKEN_EP_0002, applies only
 /// to that endpoint.
-/// Blocks: on the file of authorities. Errors: bad_environment.
+/// Blocks: on the disk, to read the file of authorities. Errors: bad_environment.
 auto make_model_server_options(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options>;
 

@@ -1,4 +1,4 @@
-// rankd/store/named_read.hpp: a read of values under named keys, many at once, and its answer.
+// rankd/store/named_read.hpp: a read of the values under many named keys at once, and its answer.
 #pragma once
 
 #include <rankd/store/read_hedge.hpp>
@@ -23,7 +23,7 @@ enum class read_kind : std::uint8_t {
   strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
 };
 
-/// The form in which elements and members are read. It decides which elements count as malformed, and the order of a
+/// The form in which elements and members are read. It determines which elements count as malformed, and the order of a
 /// set.
 enum class id_form : std::uint8_t {
   integers,  ///< 64-bit integers
@@ -46,9 +46,9 @@ struct stored_item {
   std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
 };
 
-/// The values of each key, in order. For lists and sets, these are the elements or members that are valid ids; an
-/// absent key has no items. A read of fields or members returns one item for each requested one. A read of strings
-/// returns one item for each key.
+/// The values of each key, in order. For lists and sets, these are the elements or members that are valid ids. An
+/// absent key has no items. A read of fields or members returns one item for each requested field or member. A read of
+/// strings returns one item for each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;                       ///< elements and members that are not ids and were left out

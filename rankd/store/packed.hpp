@@ -15,7 +15,7 @@
 namespace rankd {
 
 /// Appends values to a string. A number uses seven bits of each byte, the lowest first (LEB128). A signed number is
-/// folded (zigzag), so that small negative numbers are short as well. A text is stored after its length.
+/// folded (zigzag), so that small negative numbers are short, too. The length of a text is stored before the text.
 class packed_writer {
  public:
   explicit packed_writer(std::string& into) noexcept : text_(&into) {}
@@ -35,8 +35,8 @@ class packed_writer {
       return static_cast<std::size_t>(at - bytes);
     });
   }
-  /// Appends the number 0 for each absent text; for others, the number 1 and the text. Reserves the memory for all
-  /// texts first.
+  /// Appends the number 0 for each absent text. For each other text, appends the number 1 and the text. Reserves the
+  /// memory for all texts first.
   void optional_texts(std::span<const std::optional<std::string_view>> values) {
     std::size_t most = 0;
     for (const auto& each : values) most += 1 + (each ? max_number + each->size() : 0);
@@ -68,7 +68,7 @@ class packed_writer {
     const auto bits = static_cast<std::uint64_t>(value);
     return bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0);
   }
-  /// Writes a number at `at`, and returns the end of the written bytes.
+  /// Writes a number at `at`, and returns the position after the written bytes.
   static auto put(char* at, std::uint64_t value) noexcept -> char* {
     for (; value >= 0x80U; value >>= 7U) *at++ = static_cast<char>(value | 0x80U);
     *at++ = static_cast<char>(value);
@@ -78,8 +78,9 @@ class packed_writer {
   std::string* text_;
 };
 
-/// Reads packed values from any bytes. A missing value reads as zero or empty; from then on `is_sound` returns false.
-/// Lifetime: texts refer to the bytes.
+/// Reads packed values from any bytes. If a value is missing, returns zero or an empty text; from then on, `is_sound`
+/// returns false.
+/// Lifetime: returned texts refer to the bytes.
 class packed_reader {
  public:
   explicit packed_reader(std::string_view bytes) noexcept : rest_(bytes) {}
@@ -122,7 +123,7 @@ class packed_reader {
 
   [[nodiscard]] auto is_sound() const noexcept -> bool { return sound_; }
   [[nodiscard]] auto rest() const noexcept -> std::string_view { return rest_; }
-  /// Returns whether all bytes have been read, and no value was missing.
+  /// Returns whether all bytes have been read and no value was missing.
   [[nodiscard]] auto is_done() const noexcept -> bool { return sound_ && rest_.empty(); }
 
  private:

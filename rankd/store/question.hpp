@@ -1,4 +1,4 @@
-// rankd/store/question.hpp: the questions that a store answers, and the kind of answer to each.
+// rankd/store/question.hpp: the kinds of questions that a store answers, with a kind of answer for each.
 #pragma once
 
 #include <rankd/store/id_batch.hpp>
@@ -42,8 +42,8 @@ struct list_read {
 template <typename Question>
 concept asks_ids = std::same_as<decltype(Question::keys), key_batch>;
 
-/// A question to a store. The data that it refers to must outlive the task that answers it; the question itself need
-/// not.
+/// A question to a store. The data that the question refers to must outlive the task that answers it. The question
+/// itself need not.
 using store_question = std::variant<field_read, hash_read, list_read, named_read, model_call>;
 static_assert(std::is_trivially_copyable_v<store_question>,
               "stores copy questions often, so they must be trivially copyable");
@@ -59,7 +59,7 @@ template <typename Question>
   return std::get<typename Question::answer>(*answered);
 }
 
-/// Returns the settings for sending a question a second time; null for a model call, which is sent only once.
+/// Returns the settings for sending a question a second time. Returns null for a model call, which is sent only once.
 [[nodiscard]] inline auto find_hedge(store_question& question) noexcept -> read_hedge* {
   return std::visit(
       []<typename Question>(Question& question) -> read_hedge* {

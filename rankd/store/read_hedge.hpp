@@ -12,14 +12,14 @@ enum class read_attempt : std::uint8_t {
   second,  ///< sent another way than the first, by a store that knows one
 };
 
-/// The delay before a read is sent a second time, and the number of the attempt.
+/// The delay after which a read is sent a second time, and the number of the attempt.
 struct read_hedge {
   braid::duration after{};  ///< the delay after the first attempt, unless there is an answer; zero: never
   read_attempt attempt = read_attempt::first;
 };
 
-/// Limits the reads that are sent a second time to a tenth of all reads, and a few at the beginning. So a store that is
-/// slow for all reads gets only a tenth more load, not twice the load. Threads: one.
+/// Limits the number of reads that are sent a second time: a few at the beginning, and then a tenth of all reads. So a
+/// store that is slow for all reads gets only a tenth more load, not twice the load. Threads: a single thread.
 class hedge_budget {
  public:
   static constexpr std::uint32_t reads_of_one = 10;

@@ -15,8 +15,8 @@ namespace rankd {
 
 /// Records the batches of one request to its stores, with their answers, in the format of `replayed_reads`. If a
 /// question always had the same answer, it is recorded once. If its answers differed, it is recorded each time, in the
-/// order of the questions. Answers after `take` are not recorded.
-/// Threads: one at a time, as the loop of the request. Lifetime: the stores behind it must outlive it.
+/// order of the questions. Answers that arrive after `take` are not recorded. Threads: one at a time, such as the loop
+/// of the request. Lifetime: the stores behind it must outlive it.
 class read_recorder {
  public:
   /// The maximum number of recorded bytes of one request.
@@ -24,7 +24,7 @@ class read_recorder {
 
   /// Reserves memory for `usual_bytes` of recorded batches.
   explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
-  /// Keeps the stores alive, in addition to recording their batches.
+  /// Records the batches of these stores, and also keeps the stores alive.
   explicit read_recorder(store_list behind, std::size_t usual_bytes = 0) : read_recorder(*behind, usual_bytes) {
     kept_ = std::move(behind);
   }
@@ -39,7 +39,7 @@ class read_recorder {
 
   /// Returns the reads so far, and stops recording.
   auto take() -> std::string;
-  /// Returns whether the request read more than `max_kept` bytes. May also be called after `take`.
+  /// Returns whether the request read more than `max_kept` bytes. This function may also be called after `take`.
   [[nodiscard]] auto is_cut() const noexcept -> bool { return is_cut_; }
 
  private:

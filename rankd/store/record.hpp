@@ -1,4 +1,4 @@
-// rankd/store/record.hpp: the form of a hash, list or set in the embedded store, written once and read in place.
+// rankd/store/record.hpp: the byte format of a record in the embedded store, which is written once and read in place.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,12 @@
 
 namespace rankd {
 
-/// The kind of a key's value. A string is one text. A list whose elements are all 64-bit integers is packed; any other
-/// list keeps its elements as text.
+/// The kind of a key's value. A string is one text. A list is packed if all its elements are 64-bit integers. Any other
+/// list stores its elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
-/// The notation of a record in a line of data, and its command in Redis. The two kinds of lists share a row.
+/// The notation for one kind of record in a line of data, and the Redis command that writes it. The two kinds of lists
+/// share a row.
 struct record_form {
   record_kind kind;
   std::string_view head;      ///< the member of a line that holds the key
@@ -40,7 +41,7 @@ constexpr auto find_record_form(record_kind kind) noexcept -> const record_form&
   return *std::ranges::find(record_forms, kind, &record_form::kind);
 }
 
-/// The place in the data files from which a record was loaded.
+/// The position in the data files from which a record was loaded.
 struct record_origin {
   std::uint32_t file = 0;  ///< position in the list of files of that load
   std::uint32_t line = 0;  ///< counted from 1
@@ -65,21 +66,21 @@ struct scored_member {
 
 /// A record that is read in place, without copies. No byte outside of the record is read, even if its contents are
 /// damaged.
-/// Lifetime: the bytes must outlive it. Threads: any.
+/// Lifetime: the bytes must outlive the view. Threads: any.
 class record_view {
  public:
-  /// Returns nothing if the bytes are not a record.
+  /// Returns a view of a record. Returns nothing if the bytes are not a record.
   static auto parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view>;
 
   [[nodiscard]] auto kind() const noexcept -> record_kind { return kind_; }
-  /// Returns the number of fields of a hash, elements of a list, or members of a set; 1 for a string.
+  /// Returns the number of fields of a hash, elements of a list, or members of a set. Returns 1 for a string.
   [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
   [[nodiscard]] auto origin() const noexcept -> record_origin { return origin_; }
   [[nodiscard]] auto bytes() const noexcept -> std::span<const std::byte> { return bytes_; }
 
-  /// Returns the value of a field of a hash, or nothing. Cost: a binary search.
+  /// Returns the value of a field of a hash, or nothing if there is no such field. Cost: a binary search.
   [[nodiscard]] auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
-  /// Returns a field of a hash by position; fields are sorted by name. Requires index < count().
+  /// Returns a field of a hash by position. Fields are sorted by name. Requires index < count().
   [[nodiscard]] auto field_at(std::size_t index) const noexcept -> hash_field {
     return {piece(2 * index), piece(2 * index + 1)};
   }
@@ -94,7 +95,8 @@ class record_view {
 
   /// Returns the score of a member of a sorted set by position. Requires index < count().
   [[nodiscard]] auto score_at(std::size_t index) const noexcept -> double;
-  /// Returns the position of a member of a set or sorted set, or nothing. Cost: a binary search.
+  /// Returns the position of a member of a set or sorted set, or nothing if there is no such member. Cost: a binary
+  /// search.
   [[nodiscard]] auto find_member(std::string_view member) const noexcept -> std::optional<std::size_t>;
 
  private:
@@ -110,7 +112,7 @@ class record_view {
 };
 
 /// Builds the bytes of records in a buffer that it reuses.
-/// Threads: one. Lifetime: a result is valid until the next call.
+/// Threads: a single thread. Lifetime: a result is valid until the next call.
 class record_builder {
  public:
   /// Builds a hash. Requires fields sorted by name, without duplicates.

@@ -34,7 +34,7 @@ struct record_cache_options {
   const braid::clock_source* clock = &braid::steady_time();  ///< outlives the cache
 };
 
-/// The current size of a cache, and counts of events since its creation.
+/// The current size of a cache, and counts since its creation.
 struct record_cache_counts {
   std::uint64_t hits = 0;     ///< keys whose values were found
   std::uint64_t misses = 0;   ///< keys that were read
@@ -50,8 +50,7 @@ struct record_cache_counts {
   void add(const record_cache_counts& other) noexcept;
 };
 
-/// A read for which a cache waits. Its question, and the data that the question refers to, must not change until the
-/// read ends.
+/// A read for which a cache waits. The question, and the data that it refers to, must not change until the read ends.
 struct record_read {
   store_question question;
   record_cache* cache = nullptr;  ///< null if no cache waits for it
@@ -79,17 +78,18 @@ struct record_lookup {
 };
 
 /// The cached values of one endpoint for the requests of one loop. A value is the part of a key's data that a question
-/// reads: different fields of one key are different values. A value is dropped if the server reports a change of the
-/// value's key, if the value is too old, or if space is needed. For space, keys that were not used lately are dropped
-/// first (second chance). If reports may have been lost, the whole cache is emptied. A value whose key changes during
-/// its read is not cached.
-/// Threads: the loop's; `counts` from any. Cost: a few memory accesses for each cached key, and a copy of its value.
+/// reads, so different fields of one key are different values. A value is dropped if the server reports a change of the
+/// value's key, if the value is too old, or if space is needed. If space is needed, keys that were not used lately are
+/// dropped first (second chance). If reports may have been lost, the whole cache is emptied. A value whose key changes
+/// during its read is not cached.
+/// Threads: the loop's thread; `counts` from any thread. Cost: a few memory accesses for each cached key, and a copy of
+/// its value.
 class record_cache final : public braid::redis_tracker {
  public:
   explicit record_cache(const record_cache_options& options);
   ~record_cache();
 
-  /// Returns whether the values of a question can be cached: it must read keys, and the same part of each key.
+  /// Returns whether the values of a question can be cached: it must read keys, and the same part of each key's value.
   [[nodiscard]] static auto suits(const store_question& question) noexcept -> bool;
   /// Returns a question about some of the keys of `question`. Lifetime: valid as long as `question` and `memory`.
   static auto find_part(const store_question& question, std::span<const std::uint32_t> positions, braid::arena& memory)
@@ -97,17 +97,18 @@ class record_cache final : public braid::redis_tracker {
 
   /// Returns an answer in `memory` with the cached values. Requires a question for which `suits` returns true.
   auto find(const store_question& question, braid::arena& memory) -> record_lookup;
-  /// Adds values to the answer of a lookup: value `from[i]` of `part` becomes value `to[i]`. Texts are not copied.
+  /// Adds values to the answer of a lookup: value `from[i]` of `part` becomes value `to[i]` of the answer. Does not
+  /// copy texts.
   static void add(record_lookup& to_lookup, std::span<const std::uint32_t> to, const store_answer& part,
                   std::span<const std::uint32_t> from);
 
-  /// Registers a read that has begun. Until it ends, lookups of its keys return this read.
+  /// Registers a read that has begun. Until the read ends, lookups of its keys return this read.
   void begin(record_read& read);
   /// Ends a read and caches its answer, except for keys that have changed since its start. `answer` is null if the read
   /// has failed.
   void end(record_read& read, const store_answer* answer) noexcept;
 
-  /// Sets whether a server reports changes of keys that are read from now on.
+  /// Sets whether a server reports changes of the keys that are read from now on.
   void set_tracked(bool is_tracked) noexcept { is_tracked_.store(is_tracked, braid::relaxed); }
   [[nodiscard]] auto wants_tracking() const noexcept -> bool { return options_.tracking; }
 
@@ -124,7 +125,7 @@ class record_cache final : public braid::redis_tracker {
   };
   template <typename T>
   using text_map = std::unordered_map<std::string, T, text_hash, std::equal_to<>>;
-  /// The kinds of questions about a key, as bytes. Each has a count of the values and reads that refer to it.
+  /// The kinds of questions about a key, as bytes. Each kind has a count of the values and reads that refer to it.
   using head_map = text_map<std::uint32_t>;
   using head = head_map::value_type;
 
@@ -161,7 +162,7 @@ class record_cache final : public braid::redis_tracker {
   std::string scratch_;
   std::string head_text_;
   std::size_t bytes_ = 0;
-  // Written only by the thread of the loop.
+  // Only the loop's thread writes the counts below.
   braid::atomic<bool> is_tracked_{false};
   braid::atomic<std::uint64_t> hits_{0};
   braid::atomic<std::uint64_t> misses_{0};

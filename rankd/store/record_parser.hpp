@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// The contents of a line: a new record for a key, or a key or fields to delete.
+/// The content of a line: a new record, or the deletion of a key or of fields.
 struct parsed_record {
   std::string_view key;
   std::span<const std::byte> bytes;  ///< of the record; empty if the line deletes
@@ -30,22 +30,22 @@ struct parsed_record {
 /// "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}`, `{"string": key, "value":
 /// text}`,
 /// `{"delete": key}` and `{"delete": key, "fields": [name, …]}`. A list that contains only integers is packed. In other
-/// lists, and in all sets, an integer is stored as its decimal digits. Threads: one. Lifetime: a result is valid until
-/// the next call, and as long as the line.
+/// lists, and in all sets, an integer is stored as its decimal digits. Threads: a single thread. Lifetime: a result is
+/// valid until the next call, and as long as the line.
 class record_parser {
  public:
-  /// The number of diagnostics about one line after which the parser skips the rest of the line.
+  /// After this number of diagnostics about one line, the parser skips the rest of the line.
   static constexpr std::size_t max_diagnostics = 16;
 
-  /// Requires each vector in a field named in `lengths` to have the length given there.
+  /// Requires that each vector in a field named in `lengths` has the length given there.
   explicit record_parser(vector_lengths lengths = {});
   record_parser(record_parser&&) = delete;
   auto operator=(record_parser&&) -> record_parser& = delete;
   ~record_parser();
 
-  /// Parses a line. Returns nothing for a blank line. Refuses a record whose dump by `append_record` would have more
-  /// than line_reader::longest bytes, because a load could not read it.
-  /// Errors: each begins with `line N`, and its pointer is a place in that line.
+  /// Parses a line. Returns nothing for a blank line. Refuses a record if the line that `append_record` would write for
+  /// it has more than line_reader::longest bytes, because a load could not read that line. Errors: each message begins
+  /// with `line N`, and each pointer refers to a part of that line.
   auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 
  private:

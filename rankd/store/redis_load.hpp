@@ -30,12 +30,12 @@ struct redis_load_options {
 /// stay unchanged. All files are read and checked before anything is sent, so invalid data changes nothing. Each
 /// transaction also stores the progress under `redis_load_key`. So the next load of the same files continues an
 /// interrupted load, and a load of other files starts from the beginning. A continued load results in the same database
-/// as an uninterrupted one. In a cluster there are no transactions over several keys. Each value is built under another
-/// key, `rankd:new:{…}`, which then replaces the old key. The progress of the load is stored after that. Two concurrent
-/// loads do not exclude each other: the last write to a key wins.
-/// Blocks: on the disk and the server. Cost: about 100 bytes of memory for each key.
+/// as an uninterrupted one. In a cluster, there are no transactions over several keys. Instead, each value is first
+/// built under another key, `rankd:new:{…}`, which then replaces the old key. The progress of the load is stored after
+/// that. Two concurrent loads do not exclude each other: the last write to a key wins.
+/// Blocks: on the disk and on the server. Cost: about 100 bytes of memory for each key.
 /// Errors: diagnostics about lines (of record_parser, duplicate_key, reserved_key), too_many_diagnostics,
-/// data_unreadable, data_changed; refusals and connection failures of a server, by the codes of `redis_store`.
+/// data_unreadable, data_changed; refusals and connection failures of a server, with the codes of `redis_store`.
 auto load_redis(const redis_address& server, std::span<const std::filesystem::path> files,
                 const redis_load_options& options) -> braid::checked<load_report>;
 

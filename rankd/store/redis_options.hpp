@@ -27,19 +27,19 @@ struct redis_address : braid::redis_options {
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 
-/// Returns the address and the limits of an endpoint whose resolver is static or a cluster. At most `max_inflight`
-/// commands are in flight on each connection. The registry holds no secrets: user, password and database number come
-/// from the variables RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE. With the suffix `_EP_0001`, a
-/// variable applies only to that endpoint. RANKD_REDIS_AUTHORITIES names a file of certificate authorities that TLS
-/// trusts; without it, TLS trusts the system's. A server's certificate must be for the host as written in the registry;
-/// in a cluster, for the host of the first node.
-/// Blocks: on the name resolver, if a host is not an address. Errors: unknown_host, bad_environment.
+/// Returns the address and the limits of an endpoint with a resolver for a server or a cluster. At most `max_inflight`
+/// commands are in flight on each connection. The registry contains no secrets. The user, the password and the database
+/// number are read from the variables RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE. With the suffix
+/// `_EP_0001`, a variable applies only to that endpoint. RANKD_REDIS_AUTHORITIES names a file of certificate
+/// authorities that TLS trusts. Without this variable, TLS trusts those of the system. A server's certificate must be
+/// for the host name in the registry; in a cluster, for the host name of the first node. Blocks: on name resolution, if
+/// a host is not an address. Errors: unknown_host, bad_environment.
 auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
 /// Returns the address and the limits for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and
-/// password. Missing parts come from the environment. `rediss://` means TLS. `redis-cluster://` and `rediss-cluster://`
-/// name a cluster by some of its nodes, `host[:port],host[:port]…`, without a database.
-/// Errors: also bad_redis_url.
+/// password. Missing parts are taken from the environment variables. `rediss://` means TLS. `redis-cluster://` and
+/// `rediss-cluster://` name a cluster by some of its nodes, `host[:port],host[:port]…`, without a database.
+/// Errors: those of the function above, and bad_redis_url.
 auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 
 /// Returns whether a text begins like the URL of a Redis server or cluster.

@@ -23,21 +23,23 @@ namespace rankd {
 struct redis_store_options {
   std::string endpoint_id;  ///< for messages
   redis_address server;     ///< `parse_redis_options`
-  /// the number of connections from each loop to a server, at least one; a cluster has one connection to each of its
-  /// nodes
+  /// The number of connections from each loop to a server, at least one. In a cluster, there is one connection to each
+  /// node.
   std::size_t connections = 1;
   server_messages words = server_messages::hidden;
 };
 
 /// A store in Redis. Each batch is sent at once as a pipeline, and its task waits for all replies. A batch fails as a
-/// whole. The first batch of a loop opens connections for that loop; they end with the loop. A read that may be sent a
-/// second time uses separate connections for the second attempt. They are opened with the first such read of a loop,
-/// and lead to masters if replicas of a cluster answer reads. If a server is down, a batch fails as soon as the
-/// connection is refused, at the latest after the timeouts of the options. A single server never gets a
-/// command twice. In a cluster, a command is repeated until the timeout if the command's key has moved, or if there is
-/// no reply. The answers are the same as those of the embedded store with the same data.
-/// Threads: any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
-/// Errors: those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
+/// whole. The first batch of a loop opens connections for that loop. The connections end with the loop. A read that may
+/// be sent a second time uses separate connections for the second attempt. These connections are opened by the first
+/// such read of a loop. If replicas of a cluster answer reads, the separate connections lead to masters. If a server is
+/// down, a batch fails as soon as the connection is refused, or after the timeouts in the options at the latest. If the
+/// address is a single server, a command is never sent twice. In a cluster, a command is repeated until the timeout if
+/// the command's key has moved, or if there is no reply. The answers are the same as those of the embedded store with
+/// the same data.
+/// Threads: any number of event loops at once. Batches must be awaited by tasks of `braid::loop`s. Lifetime: outlives
+/// these loops.
+/// Errors: those of `redis_connection`, with store_errc::wrong_type for WRONGTYPE.
 class redis_store final : public store {
  public:
   /// Opens no connection yet. Requires at least one connection in the options.

@@ -15,16 +15,17 @@
 
 namespace rankd {
 
-/// Stores that answer from the recorded reads of one request, as `read_recorder` has recorded them. A recorded batch
-/// has its recorded answer. If the same batch had different answers, they are returned in the recorded order. Any other
-/// batch of the same kind is assembled key by key from recorded ones. Its number of malformed elements is unknown, and
-/// counts as 0. A recorded read of a list also answers reads of fewer elements. If a key was not recorded, the batch
-/// goes to a live store, or fails with `read_not_recorded` if there is no live store.
-/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: memory for the bytes, and little more for each
-/// batch; once a batch is assembled, about 100 bytes for each key of all batches.
+/// Stores that answer from the recorded reads of one request, as `read_recorder` has recorded them. A batch that was
+/// recorded gets its recorded answer. If the same batch was recorded with different answers, they are returned in the
+/// recorded order. Any other batch of the same kind is assembled key by key from recorded batches. Its number of
+/// malformed elements is unknown, so 0 is used. A recorded read of a list also answers reads of fewer elements. If a
+/// key was not recorded, the batch is sent to a live store, or fails with `read_not_recorded` if there is no live
+/// store.
+/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: the memory of the recorded bytes, and a little for
+/// each batch. After the first batch was assembled, also about 100 bytes for each key of all batches.
 class replayed_reads {
  public:
-  /// Parses recorded reads; returns null if the bytes are not recorded reads. `live` has one store for each of
+  /// Parses recorded reads. Returns null if the bytes are not recorded reads. `live` has one store for each of
   /// registries::endpoints, or is null.
   [[nodiscard]] static auto parse(std::string bytes, const registries& declared, store_list live = nullptr)
       -> std::shared_ptr<replayed_reads>;
@@ -38,7 +39,8 @@ class replayed_reads {
     return {from, &from->pointers_};
   }
 
-  /// Returns the first requested key that was not recorded, with its endpoint; empty if all were recorded.
+  /// Returns the first requested key that was not recorded, with its endpoint. Returns an empty text if all requested
+  /// keys were recorded.
   [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
   [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
   /// Returns the number of batches that were sent to live stores.

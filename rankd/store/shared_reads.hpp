@@ -51,15 +51,16 @@ struct read_counts {
 
 class request_reads;
 
-/// The stores of one loop, for requests that share their reads. If an equal question of another request is in flight, a
-/// question is not sent again. All waiting tasks get the same answer, or the same failure. Stopping one task does not
-/// affect the other tasks; the read is cancelled when no task waits for it. A read with a `read_hedge` is sent a second
-/// time if it has no answer after the delay. This happens at most once, whichever request asks for it. The first answer
-/// wins, and the other attempt is stopped. If both fail, the read fails as the first attempt did. Questions to stores
-/// that answer at once are not shared. With `record_cache_options`, values from the other stores are cached. Then only
-/// keys are read that are neither cached nor in flight for another request.
-/// Threads: the loop's; `counts` and `records` from any. Lifetime: outlives the tasks of the loop; the stores outlive
-/// it. Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free lists.
+/// The stores of one loop, for requests that share their reads. If an equal question of another request is already in
+/// flight, the question is not sent again. All waiting tasks get the same answer, or the same failure. Stopping one
+/// task does not affect the other tasks. The read is cancelled when no task waits for it any more. A read with a
+/// `read_hedge` is sent a second time if it has no answer after the delay. This happens at most once, even if several
+/// requests ask for it. The first answer wins, and the other attempt is stopped. If both fail, the read fails as the
+/// first attempt did. Questions to stores that answer at once are not shared. With `record_cache_options`, values from
+/// the other stores are cached. Then a read requests only those keys that are neither cached nor in flight for another
+/// request. Threads: the loop's thread; `counts` and `records` from any thread. Lifetime: outlives the tasks of the
+/// loop; the stores outlive it. Cost: for each read, a copy of the question, a copy of the answer, and a task, whose
+/// memory is from the free lists of the thread.
 class shared_reads {
  public:
   explicit shared_reads(std::vector<store*> behind, const record_cache_options& kept = {});
@@ -75,7 +76,7 @@ class shared_reads {
 
   /// Returns the counts of the endpoint with this index. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
-  /// Returns the counts of the cache of an endpoint; zero if there is no cache. Threads: any.
+  /// Returns the counts of the cache of an endpoint. They are zero if there is no cache. Threads: any.
   [[nodiscard]] auto records(std::size_t endpoint) const noexcept -> record_cache_counts;
 
  private:
@@ -115,7 +116,7 @@ class shared_reads {
   static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
   static auto make_answer(const flight& one, braid::arena& memory) -> store_result<store_answer>;
 
-  /// The cache of an endpoint. The store is requested to report changes before the first question is sent to it.
+  /// The cache of an endpoint. Before the first question is sent to the store, the store is asked to report changes.
   struct kept_records {
     std::unique_ptr<record_cache> cache;  // null: nothing is kept
     bool has_asked = false;               // the store
@@ -131,8 +132,9 @@ class shared_reads {
   std::string scratch_;
 };
 
-/// The stores of one request. If the request repeats an earlier question, it gets the earlier answer; a failed question
-/// is asked again. Threads: the loop's. Lifetime: kept alive by `list`; its tasks end before its `shared_reads`.
+/// The stores of one request. If the request repeats an earlier question, it gets the earlier answer. If the earlier
+/// question failed, it is asked again. Threads: the loop's thread. Lifetime: `list` keeps the object alive. Its tasks
+/// end before its `shared_reads` is destroyed.
 class request_reads {
  public:
   request_reads(shared_reads& from, store_list now);
@@ -167,7 +169,7 @@ class request_reads {
   std::vector<store*> pointers_;
 };
 
-/// The stores that one request asks.
+/// The stores that one request uses.
 struct request_stores {
   request_stores() = default;
   request_stores(store_list given) noexcept : list(std::move(given)) {}  // NOLINT(*-explicit-*): it is what it holds

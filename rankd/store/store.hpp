@@ -33,8 +33,8 @@ struct store_failure {
   std::string message;  ///< one sentence
 };
 
-/// Whether failures contain the messages of a server. Operators of the server may see these messages; its clients may
-/// not.
+/// States whether failures contain the messages of a server. People who operate the server may see these messages.
+/// Clients may not.
 enum class server_messages : std::uint8_t { hidden, shown };
 
 /// A store of data that operators of a plan read. One question asks for many keys at once. An absent key is an empty
@@ -42,7 +42,7 @@ enum class server_messages : std::uint8_t { hidden, shown };
 /// store does not support this kind of question. Stores that change the answers of another store derive from
 /// `store_layer`.
 /// Threads: any number of questions at once. Lifetime: the data that a question refers to, the arena and the store must
-/// outlive the task. Answers are in the arena, and need neither the store nor the keys.
+/// outlive the task. Answers are in the arena, and do not refer to the store or the keys.
 class store {
  public:
   store() = default;
@@ -50,7 +50,8 @@ class store {
   auto operator=(const store&) -> store& = delete;
   virtual ~store() = default;
 
-  /// Answers a question. The kind of the question determines the kind of the answer: `answer_to` returns it.
+  /// Answers a question. The kind of the question determines the kind of the answer. Use `answer_to` to get the answer
+  /// with its own type.
   virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
   /// Returns the code and the message for an error of `ask`. The default code is `store_error`.
@@ -60,33 +61,33 @@ class store {
   /// between tasks saves nothing.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
-  /// Makes the store report to `to` which keys change, for all keys that tasks of a loop read from now on. Returns
-  /// false if that is impossible, because the store has no server, or the loop has already read from it. A server may
-  /// still refuse (`redis_tracker::is_complete`).
-  /// Threads: the loop's. Lifetime: `to` outlives the tasks of the loop.
+  /// Makes the store report changes of keys to `to`, for all keys that tasks of a loop read from now on. Returns false
+  /// if that is impossible, because the store has no server, or because the loop has already read from the store. Even
+  /// after true, a server may refuse to report changes (`redis_tracker::is_complete`).
+  /// Threads: the loop's thread. Lifetime: `to` outlives the tasks of the loop.
   virtual auto report_changes(braid::home& /*where*/, braid::redis_tracker& /*to*/) -> bool { return false; }
 
-  /// Reads up to `max_bytes` more of the store's local files, and compares them with their checksums. Does nothing for
-  /// a store without files.
-  /// Threads: one at a time, concurrently with batches. Blocks: on the disk.
+  /// Reads up to `max_bytes` further bytes of the store's local files, and compares them with their checksums. Does
+  /// nothing for a store without files.
+  /// Threads: one at a time. Other threads may read batches meanwhile. Blocks: on the disk.
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// Returns the damage that `scrub` has found, as a sentence; empty if there is no damage. A damaged store answers no
-  /// batch.
+  /// Returns the damage that `scrub` has found, as a sentence. The sentence is empty if there is no damage. A damaged
+  /// store answers no batch.
   /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 
-  /// Returns a store that keeps answering from the current generation after a load has replaced it; null for a store
-  /// without generations.
-  /// Threads: any. Lifetime: data that this store refers to outlives it.
+  /// Returns a store that keeps answering from the current generation, even after a load has replaced that generation.
+  /// Returns null for a store without generations.
+  /// Threads: any. Lifetime: the data that this store refers to outlives the returned store.
   [[nodiscard]] virtual auto pinned() -> std::shared_ptr<store>;
-  /// Returns the underlying store whose generations change; null if there is no such store. Threads: any.
+  /// Returns the underlying store whose generations change, or null if there is no such store. Threads: any.
   [[nodiscard]] virtual auto followed() noexcept -> followed_store*;
-  /// Returns the number of the current generation; 0 for a store without generations. Threads: any.
+  /// Returns the number of the current generation, or 0 for a store without generations. Threads: any.
   [[nodiscard]] virtual auto generation() const noexcept -> std::uint64_t { return 0; }
 };
 
-/// One store for each of registries::endpoints; null if the store is not open. Immutable.
+/// A list of stores, one for each of registries::endpoints. An entry is null if its store is not open. Immutable.
 using store_list = std::shared_ptr<const std::vector<store*>>;
 
 /// Returns the failure for store_errc::wrong_type, with the same message for all stores.

@@ -9,8 +9,8 @@
 namespace rankd {
 
 /// A store that forwards all calls to the store behind it. A derived class overrides the calls that it changes. It also
-/// overrides `pinned`, unless requests pin the store behind it.
-/// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
+/// overrides `pinned`, unless requests may pin the store behind it directly. Threads: the same as for the store behind
+/// it. Lifetime: the store behind it must outlive it.
 class store_layer : public store {
  public:
   explicit store_layer(store& behind) noexcept : inner_(&behind) {}

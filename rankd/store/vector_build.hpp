@@ -1,5 +1,5 @@
-// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, clustered into lists or
-// linked by a graph if requested.
+// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, which can be clustered into lists or
+// linked by a graph.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -20,7 +20,7 @@ namespace rankd {
 
 class vector_file;
 
-/// Vectors of the same length, one after the other, each with its id.
+/// A table of vectors of the same length, stored one after the other, each with its id.
 struct vector_table {
   std::uint32_t dimensions = 0;
   std::vector<std::int64_t> ids;        ///< if ids are strings, the positions of the rows
@@ -36,11 +36,11 @@ struct vector_table {
 /// Reports the progress of reading or building. The total does not change between calls.
 using vector_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// The number of diagnostics about lines after which reading stops.
+/// After this number of diagnostics about lines, reading stops.
 inline constexpr std::size_t max_vector_diagnostics = 100;
 
-/// Reads `{"id": 7, "vector": [0.1, …]}` lines. If `dimensions` is 0, the first vector sets it. The first id decides
-/// whether ids are integers or strings.
+/// Reads `{"id": 7, "vector": [0.1, …]}` lines. If `dimensions` is 0, the length of the first vector is used. The first
+/// id decides whether ids are integers or strings.
 /// Blocks: on the disk. Errors: diagnostics about lines (bad_json, missing_member, unknown_member, duplicate_member,
 /// wrong_type, wrong_length, out_of_range, too_many_items, bad_id, duplicate_id, line_too_long and others of
 /// record_parser), too_many_diagnostics, data_unreadable, no_vectors.
@@ -58,8 +58,8 @@ struct vector_changes {
 auto read_vector_changes(std::span<const std::filesystem::path> files, const vector_file& base,
                          const vector_progress& progress = {}) -> braid::checked<vector_changes>;
 
-/// Returns the vectors of a file after changes. Requires changes that were read for this file. An id to be deleted need
-/// not be in the file.
+/// Returns the vectors of a file after the changes were applied. The changes must have been read for this file. An id
+/// that the changes delete need not be in the file.
 auto apply_changes(const vector_file& base, vector_changes changes) -> vector_table;
 
 struct vector_lists {
@@ -67,22 +67,23 @@ struct vector_lists {
   std::uint64_t seed = 1;   ///< another seed makes other lists
 };
 
-/// The index of a file: lists, of which there may be none, or a graph.
+/// The index of a file: a number of lists, which may be 0, or a graph.
 using vector_index = std::variant<vector_lists, vector_graph>;
 
 /// Returns the index that a file has.
 auto find_index(const vector_file& file) -> vector_index;
 
 /// Returns the bytes of a file with these vectors. Requires that all vectors have distinct ids. The same vectors in any
-/// order produce the same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of
-/// some hundred vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the
-/// distances from each vector to all lists; all workers take part.
+/// order produce the same bytes on every machine. The lists are determined by k-means with squared distances, from a
+/// sample of some hundred vectors for each list. There must not be more lists than vectors. Cost: with lists, a few
+/// times the computation of the distances from each vector to all lists. All workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
     -> std::string;
 
 /// Returns the bytes of a file with these vectors and a graph that links near vectors. Requires that all vectors have
 /// distinct ids, and at least one vector. The same vectors in any order produce the same bytes on every machine. Cost:
-/// a search of width `ef_construction` for each vector; all workers take part. Memory: the vectors twice, and the file.
+/// a search of width `ef_construction` for each vector; all workers take part. The function needs twice the memory of
+/// the vectors, and the memory of the file.
 auto vector_file_bytes(vector_table table, const vector_graph& graph, const vector_progress& progress = {})
     -> std::string;
 

@@ -11,10 +11,10 @@
 
 namespace rankd {
 
-/// The lock file of a file of vectors, FILE.lock. Each process over the same file claims the versions that its requests
-/// may use. So a process that has merged changes into a new version knows when no request needs these changes any more.
-/// All locks end with the process. The lock file is empty, and stays when the processes have ended.
-/// Threads: one. Blocks: on the disk.
+/// The lock file of a file of vectors, FILE.lock. Each process that uses the file claims the versions that its requests
+/// may use. So a process that has merged changes into a new version knows when no request uses a version without these
+/// changes any more. All locks end with the process. The lock file is empty, and is not deleted when the processes end.
+/// Threads: a single thread. Blocks: on the disk.
 class vector_claims {
  public:
   /// Opens the lock file of a file of vectors, and creates it if it does not exist. Errors: those of the system, for
@@ -23,7 +23,7 @@ class vector_claims {
 
   /// Claims the version with this digest, in addition to earlier claims. May be called again for the same version.
   auto claim(std::string_view digest) -> braid::result<void>;
-  /// Ends a claim. Does nothing if there is no claim of this version.
+  /// Ends a claim. Does nothing if this version is not claimed.
   auto release(std::string_view digest) -> braid::result<void>;
   /// Returns whether another process claims any version except the one with this digest.
   [[nodiscard]] auto has_others(std::string_view digest) const -> braid::result<bool>;

@@ -1,4 +1,5 @@
-// rankd/store/vector_file.hpp: a file of vectors with their ids, mapped into memory and searched for the nearest ones.
+// rankd/store/vector_file.hpp: a file of vectors with their ids, mapped into memory and searched for the vectors
+// nearest to a query.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -33,13 +34,13 @@ struct neighbour {
 class vector_file;
 
 /// The vectors of a file that a search may return.
-/// Threads: one while it is changed, then any. Lifetime: the file outlives it. Cost: 2 bytes for 16 vectors of the
-/// file.
+/// Threads: one thread while the filter is changed, and any thread afterwards. Lifetime: the file outlives it. Cost: 2
+/// bytes for each 16 vectors of the file.
 class vector_filter {
  public:
-  /// Creates a filter that allows no vector. Ids of vectors are allowed one by one.
+  /// Creates a filter that allows no vector. Call `allow` for each vector that may be found.
   static auto none(const vector_file& file) -> vector_filter;
-  /// Creates a filter that allows every vector. Ids of vectors are refused one by one.
+  /// Creates a filter that allows every vector. Call `refuse` for each vector that must not be found.
   static auto all(const vector_file& file) -> vector_filter;
 
   /// Allows the vector with this id. Does nothing if the file has no such vector. Requires an id of the type that the
@@ -73,31 +74,34 @@ struct nearest_options {
   vector_metric metric = vector_metric::dot;
   std::size_t count = 10;  ///< at least 1
   std::size_t lists = 0;   ///< the number of nearest lists to search; 0: all, so that the result is exact
-  /// The width of a search of the graph: how many of the nearest vectors it follows, at least `count`. 0: the result is
-  /// exact. Without effect in a file without a graph. The search is exact as well if that compares fewer vectors,
-  /// because the file is small or few vectors are allowed.
+  /// The width of a search in the graph: the number of nearest vectors whose links it follows, at least `count`. If it
+  /// is 0, the search is exact. It has no effect in a file without a graph. The search is also exact if an exact search
+  /// compares fewer vectors, because the file is small or few vectors are allowed.
   std::size_t ef_search = 0;
-  /// The vectors that may be found; null: all. A search of some lists then goes on to further lists until it has
-  /// compared as many allowed vectors as the lists have on average. So it is exact if there are not more.
+  /// The vectors that may be found. Null means all vectors. With a filter, a search of some lists continues in further
+  /// lists, until it has compared as many allowed vectors as the requested number of lists contains on average. So the
+  /// search is exact if there are not more allowed vectors than that.
   const vector_filter* allowed = nullptr;
   bool is_shared = false;                  ///< whether workers of the pool may take parts of a large file
   const braid::stop_flag* stop = nullptr;  ///< polled between parts; a stopped search returns its results so far
 };
 
-/// The nearest vectors, nearest first; among equal scores, the lower id is first.
+/// The nearest vectors, nearest first. If scores are equal, the lower id is first.
 struct nearest_found {
   std::vector<neighbour> all;
   std::uint64_t looked_at = 0;  ///< vectors
 };
 
 /// Computes the score of each vector for a query, with the same bits as a search of a file that contains the vectors.
-/// Requires vectors of as many numbers as the query, and `scores` of as many items as `vectors`.
+/// Each vector must have as many numbers as the query, and `scores` must have as many items as `vectors`.
 void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
                    std::span<double> scores);
 
-/// An open file of vectors of equal length. They are grouped into lists and stored in blocks of `vector_block`, or
-/// linked by a graph and stored one after the other. Format: docs/vectors.md. Immutable. Threads: any.
-/// Lifetime: an open file that is replaced by rename keeps its contents; a file that is overwritten in place does not.
+/// An open file of vectors of equal length. The vectors are either grouped into lists and stored in blocks of
+/// `vector_block` vectors, or linked by a graph and stored one after the other. docs/vectors.md describes the format.
+/// Immutable. Threads: any.
+/// Lifetime: if the file is replaced by a rename, the open file keeps its contents. If the file is overwritten in
+/// place, its contents change.
 class vector_file {
  public:
   /// Maps a file and verifies all of its checksums.
@@ -120,24 +124,25 @@ class vector_file {
 
   [[nodiscard]] auto dimensions() const noexcept -> std::uint32_t;
   [[nodiscard]] auto size() const noexcept -> std::uint64_t;
-  /// Returns the number of lists; zero if the vectors are not in lists.
+  /// Returns the number of lists, or 0 if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
-  /// Returns the settings of the graph; nothing if the file has no graph.
+  /// Returns the settings of the graph, or nothing if the file has no graph.
   [[nodiscard]] auto graph() const noexcept -> std::optional<vector_graph>;
   /// Returns the type of the ids: integers or strings.
   [[nodiscard]] auto id_type() const noexcept -> value_type;
-  /// Returns the id that a `neighbour` of this file stands for. Requires ids that are strings. Lifetime: the file's.
+  /// Returns the string id of a `neighbour` in this file. Requires that the ids are strings. Lifetime: the file
+  /// outlives the result.
   [[nodiscard]] auto text(std::int64_t id) const noexcept -> std::string_view;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
   /// Returns a digest of the contents, computed from the checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
 
-  /// Returns the position of the vector with an id, or nothing. Requires an id of the type that the file has. Cost: a
-  /// binary search.
+  /// Returns the slot of the vector with this id, or nothing if there is no such vector. Requires an id of the type
+  /// that the file has. Cost: a binary search.
   [[nodiscard]] auto find_slot(std::int64_t id) const noexcept -> std::optional<std::uint64_t>;
   [[nodiscard]] auto find_slot(std::string_view id) const noexcept -> std::optional<std::uint64_t>;
-  /// Returns the vector in a slot, as bytes. Requires a slot of a vector, such as `find_slot` returns.
+  /// Returns the vector in a slot, as bytes. Requires a slot that contains a vector, such as the result of `find_slot`.
   [[nodiscard]] auto read_slot(std::uint64_t slot) const -> std::string;
   /// Returns the number of slots, which is a multiple of `vector_block`.
   [[nodiscard]] auto slots() const noexcept -> std::uint64_t { return ids_.size(); }
@@ -146,12 +151,13 @@ class vector_file {
   /// vectors.
   [[nodiscard]] auto looked_at(const nearest_options& options) const noexcept -> std::uint64_t;
 
-  /// Returns the vectors nearest to a query vector, which is passed as bytes. The same file, query and options return
-  /// the same bits on every machine, with one worker or several. Requires a query of `dimensions` finite numbers. Cost:
-  /// a heap of `count` vectors; about 0.1 ns for each number of the file, as memory allows.
+  /// Returns the vectors nearest to a query vector, which is passed as bytes. For the same file, query and options, the
+  /// result has the same bits on every machine, with one worker or several. Requires a query of `dimensions` finite
+  /// numbers. Cost: a heap of `count` vectors, and about 0.1 ns for each number of the file, if memory is fast enough.
   [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& options) const -> nearest_found;
 
-  /// Calls `visit(id, vector)` for each vector, in the order of the file. Ids are those of a `neighbour`.
+  /// Calls `visit(id, vector)` for each vector, in the order of the file. The ids have the same form as in a
+  /// `neighbour`.
   void for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const;
 
  private:
@@ -170,7 +176,7 @@ class vector_file {
   [[nodiscard]] auto check_links() const -> std::string;
   [[nodiscard]] auto search_graph(std::string_view vector, const nearest_options& options) const -> nearest_found;
   [[nodiscard]] auto is_graph_faster(const nearest_options& options) const noexcept -> bool;
-  /// Returns whether the vectors are stored one after the other, not in blocks.
+  /// Returns whether the vectors are stored one after the other instead of in blocks.
   [[nodiscard]] auto has_rows() const noexcept -> bool { return !links_.empty(); }
   auto order_slots() -> std::string;
   [[nodiscard]] auto slot_of(std::uint64_t rank) const noexcept -> std::uint64_t {

@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// The settings that a graph is built with. Source: Malkov, Yashunin, "Efficient and robust approximate nearest
+/// The settings with which a graph is built. Source: Malkov, Yashunin, "Efficient and robust approximate nearest
 /// neighbor search using Hierarchical Navigable Small World graphs", 2018.
 struct vector_graph {
   std::uint32_t m = 16;                       ///< links of a node; twice as many in the lowest layer

@@ -1,4 +1,5 @@
-// rankd/store/vector_lengths.hpp: the required lengths of vectors in fields of hashes, by the name of the field.
+// rankd/store/vector_lengths.hpp: the required lengths of vectors that are stored in fields of hashes, by the name of
+// the field.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -10,10 +11,10 @@
 
 namespace rankd {
 
-/// The lengths of the fields that plans read as vectors; a field that is not listed may have any length.
+/// The lengths of the fields that plans read as vectors. A field that is not listed may have any length.
 using vector_lengths = std::map<std::string, std::uint32_t, std::less<>>;
 
-/// Returns the lengths that a project declares. A plan reads a field under the key with the same name.
+/// Returns the lengths that a project declares. The name of a field is the name of the key under which plans read it.
 [[nodiscard]] inline auto list_lengths(const registries& declared) -> vector_lengths {
   vector_lengths all;
   for (const key_entry& each : declared.keys())

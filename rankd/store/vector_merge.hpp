@@ -15,9 +15,10 @@
 
 namespace rankd {
 
-/// Returns the file that a build of the remaining vectors makes, with the index of `base`. If fewer
-/// vectors than lists remain, the file has as many lists as vectors. Requires changes for this file. Cost: that of
-/// `vector_file_bytes`, and the memory of all vectors twice. Errors: no_vectors if no vector remains, too_many_vectors.
+/// Applies changes to the vectors of `base`, and builds a file with the resulting vectors and the same kind of index.
+/// If there are fewer vectors than lists afterwards, the file has as many lists as vectors. The changes must have been
+/// read for this file. Cost: that of `vector_file_bytes`, and the memory of all vectors twice. Errors: no_vectors if no
+/// vector remains, too_many_vectors.
 auto merge_vectors(const vector_file& base, vector_changes changes, const vector_progress& progress = {})
     -> braid::checked<built_vectors>;
 
@@ -28,15 +29,17 @@ struct listed_vector {
   std::string vector;  ///< as bytes; empty if the vector is deleted
 };
 
-/// Returns how many ids a list has. Errors: of the store; store_errc::wrong_type if the key of the list is no set.
+/// Returns the number of ids in a list. Errors: those of the store; store_errc::wrong_type if the value of the list's
+/// key is not a set.
 auto count_listed(const embedded_store::snapshot& in, const vector_changes_policy& list) -> braid::result<std::size_t>;
 
 /// Reads a list of changes to a file. A vector that a plan would read as null counts as deleted. Members that are not
-/// ids of the file's type are left out. Errors: as `count_listed`; also if the key of an id is no hash.
+/// ids of the file's type are left out. Errors: those of `count_listed`; store_errc::wrong_type also if the value of an
+/// id's key is not a hash.
 auto read_listed(const embedded_store::snapshot& in, const vector_changes_policy& list, const vector_file& base)
     -> braid::result<std::vector<listed_vector>>;
 
-/// Returns whether a file has the vector of a list, or lacks the one that the list deletes.
+/// Returns whether a file already contains the change: it has the same vector, or lacks a vector that the list deletes.
 auto is_merged(const vector_file& file, const listed_vector& change) -> bool;
 
 /// Returns the vectors of a list as changes to a file.

@@ -1,4 +1,4 @@
-// rankd/cli/checks/checkup.hpp: the checks of rankd doctor, each with a finding and advice.
+// rankd/cli/checks/checkup.hpp: the checks of `rankd doctor`. Each check adds a finding with advice.
 #pragma once
 
 #include <rankd/embed/workspace.hpp>
@@ -27,7 +27,7 @@ struct finding {
   std::string advice;  ///< what to do; empty if all is fine
 };
 
-/// The findings of rankd doctor so far.
+/// The findings of `rankd doctor` so far.
 class checkup {
  public:
   void ok(std::string_view area, std::string found) { add(area, health::ok, std::move(found), {}); }
@@ -37,7 +37,8 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// Adds the first diagnostics as findings, and the number of further ones. A diagnostic without a hint gets `advice`.
+  /// Adds a finding for each of the first diagnostics, and one that counts the remaining diagnostics. `advice` is used
+  /// for diagnostics without a hint.
   void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
     add(area, health::fail, problems, advice);
   }
@@ -65,7 +66,7 @@ auto check_project(const std::filesystem::path& folder, checkup& checkup) -> std
 void check_plans(const workspace& workspace, checkup& checkup);
 
 /// Checks every endpoint: opens and reads an embedded store, or connects to a server. Blocks: at most some seconds for
-/// each.
+/// each endpoint.
 void check_stores(const workspace& workspace, checkup& checkup);
 
 /// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/` in tests.

@@ -17,8 +17,8 @@ struct data_check_options {
 };
 
 /// The columns that the plans of a project read from its data. Columns that the server itself fills according to
-/// events.toml are left out, and so are invalid plans.
-/// Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
+/// events.toml are left out. Invalid plans are ignored.
+/// Threads: a single thread. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:
   /// Reads the artifacts of the project, but no models. Blocks: on the disk.

@@ -8,8 +8,8 @@
 
 namespace rankd {
 
-/// Returns a check for an integer in decimal digits, from `min_value` to `max_value`. CLI11's own check would read 010
-/// as eight, and would silently limit a number that is too large.
+/// Returns a check for an integer in decimal digits, from `min_value` to `max_value`. CLI11's own check would parse 010
+/// as eight, and would silently replace a number that is too large by the largest possible number.
 [[nodiscard]] auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator;
 
 /// Returns a check for a number from `min_value` to `max_value`, with or without a fraction.
@@ -32,10 +32,10 @@ namespace rankd {
 /// Checks the URL of a collector of spans: a server, with or without a path.
 [[nodiscard]] auto check_collector_url(const std::string& text) -> std::string;
 
-/// Checks a store that must be a folder.
+/// Checks the address of a store, which must be a folder.
 [[nodiscard]] auto check_store(const std::string& url) -> std::string;
 
-/// Checks a store that must be a folder or the URL of a Redis.
+/// Checks the address of a store, which must be a folder or the URL of a Redis server.
 [[nodiscard]] auto check_filled_store(const std::string& url) -> std::string;
 
 }  // namespace rankd

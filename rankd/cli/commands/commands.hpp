@@ -51,7 +51,8 @@ struct rank_options : project_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
-/// The part of the requests to answer: number `index` of `count` consecutive parts.
+/// The part of the requests that a batch answers. The requests are divided into `count` consecutive parts, and this is
+/// part number `index`, counted from 1.
 struct batch_shard {
   unsigned index = 1;
   unsigned count = 1;
@@ -85,7 +86,7 @@ struct bench_options : project_options {
   unsigned connections = 512;  ///< for these
 };
 
-/// The format of files of captures: lines of JSON, or Arrow IPC streams.
+/// The format of capture files: lines of JSON, or Arrow IPC streams.
 enum class capture_form : std::uint8_t { ndjson, arrow };
 
 struct serve_command_options : project_options {
@@ -147,7 +148,7 @@ struct list_options : project_options {
   output_form form = output_form::people;
 };
 
-/// How `rankd plans NAME` prints a plan.
+/// The format in which `rankd plans NAME` prints a plan.
 enum class graph_form : std::uint8_t { tables, json, dot, mermaid };
 
 struct plans_options : list_options {
@@ -201,7 +202,7 @@ struct init_options {
 // The functions that run the commands. Each prints its result to standard output, and progress and errors to standard
 // error.
 
-/// Returns whether the ids of the project are texts; false if the project cannot be read.
+/// Returns whether the ids of the project are texts. Returns false if the project cannot be read.
 auto has_text_ids(const project_options& options) -> bool;
 
 auto rank_command(const rank_options& options) -> exit_status;

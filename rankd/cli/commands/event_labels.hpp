@@ -1,4 +1,5 @@
-// rankd/cli/commands/event_labels.hpp: labels of training data: which events count for a shown row, and as what.
+// rankd/cli/commands/event_labels.hpp: labels of training data: which events count for a shown row, and how they become
+// values.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -42,10 +43,11 @@ struct row_event {
 /// `read_toml_file` and `object_reader`; no_labels, duplicate_value, bad_value.
 auto load_labels(const std::filesystem::path& file) -> braid::checked<std::vector<event_label>>;
 
-/// Returns whether an event counts for a label of a row that was shown at `shown`. Does not check the type.
+/// Returns whether the time of an event is within the window of a label, for a row that was shown at `shown`. Does not
+/// check the type of the event.
 [[nodiscard]] auto is_within(const event_label& label, const row_event& event, std::chrono::milliseconds shown) -> bool;
 
-/// Returns how long after an exposure all its labels are final.
+/// Returns how long after an exposure its labels can still change.
 [[nodiscard]] auto time_until_final(std::span<const event_label> labels) -> std::chrono::milliseconds;
 
 }  // namespace rankd

@@ -32,7 +32,7 @@ struct join_options {
   std::filesystem::path events;         ///< one of `serve --events`
   std::filesystem::path captures = {};  ///< one of `serve --captures`, for more features; empty: no captures
   std::filesystem::path labels = {};    ///< a file of labels; empty: counts of the types of events
-  /// The time up to which the events are complete; nothing: the present.
+  /// The time up to which the files contain all events. If it is not set, the current time is used.
   std::optional<utc_time> until = {};
   open_windows unfinished = open_windows::wait;  ///< applies to labels
   std::filesystem::path out = {};                ///< empty: standard output
@@ -45,13 +45,14 @@ struct join_counts {
   std::uint64_t matched = 0;  ///< of these, the events that belong to a row; with labels: that count for a label
   std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
   std::uint64_t open = 0;     ///< answers that were left out, because events may still count for them
-  /// Types of events that labels name, and that no event has.
+  /// The types of events that a label names but that do not occur among the events.
   std::vector<std::string> unseen_types = {};
 };
 
 /// Writes a line of CSV for each row that an answer has shown. The line contains the request, the position and the
-/// columns. It ends with the labels, or without a file of labels with how many events of each type refer to this
-/// request and item. All events that name a request are kept in memory, and all captured values of shown rows.
+/// columns. It ends with the labels. Without a file of labels, it ends with the number of events of each type that
+/// refer to this request and item. Keeps in memory all events that name a request, and all captured values of shown
+/// rows.
 /// Blocks: on the disk. Errors: unreadable_file, output_unwritable, unsupported_form if the captures are Arrow files,
 /// and those of `load_labels`.
 auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;

@@ -24,8 +24,8 @@ struct replay_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
-/// Runs recorded requests again. Returns `failed` if an answer differs, or if a request cannot run because something is
-/// missing in the record.
+/// Runs recorded requests again. Returns `failed` if an answer differs, or if a request cannot run because its record
+/// is incomplete.
 auto replay_command(const replay_options& options) -> exit_status;
 
 /// Adds the subcommand `replay`. If it is given on the command line, stores its function in `chosen`.

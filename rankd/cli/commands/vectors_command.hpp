@@ -36,7 +36,8 @@ struct vectors_merge_options {
   std::filesystem::path out;                ///< empty: `file`
 };
 
-/// Applies changes to a file of vectors, and writes the file that a build of the remaining vectors writes.
+/// Applies changes to a file of vectors. The resulting file equals the file that `vectors build` would write for the
+/// resulting vectors.
 auto vectors_merge_command(const vectors_merge_options& options) -> exit_status;
 
 struct vectors_show_options {

@@ -13,7 +13,7 @@ class App;
 
 namespace rankd::detail {
 
-/// Adds the option `--listen`. `check` refuses some addresses.
+/// Adds the option `--listen`. `check` returns an error message for addresses that are not allowed.
 void add_listen(CLI::App& command, const std::shared_ptr<serve_command_options>& options,
                 std::string (*check)(const std::string&));
 

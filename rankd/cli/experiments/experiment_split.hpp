@@ -22,7 +22,7 @@ struct split_test {
   [[nodiscard]] auto is_fair() const noexcept -> bool { return p_value >= suspect; }
 };
 
-/// Tests whether `counts` fit the expected shares of `total`. Shares of 0 and 1 are not tested.
+/// Tests whether `counts` are consistent with the expected shares of `total`. Ignores shares of 0 and 1.
 [[nodiscard]] auto test_split(const std::vector<std::uint64_t>& counts, const std::vector<double>& shares,
                               std::uint64_t total) -> split_test;
 
@@ -61,8 +61,8 @@ struct split_report {
   [[nodiscard]] auto is_fair() const noexcept -> bool;
 };
 
-/// Returns how the units "1", "2" and so on up to `ids` are split, for each experiment that has not ended. Filters and
-/// plans are ignored. Cost: half a microsecond for each id and layer.
+/// For each experiment that has not ended, returns how it splits the units "1", "2" and so on up to `ids`. Ignores the
+/// filters and the plans of experiments. Cost: half a microsecond for each id and layer.
 [[nodiscard]] auto simulate_split(const experiment_set& experiments, std::uint64_t ids) -> split_report;
 
 }  // namespace rankd

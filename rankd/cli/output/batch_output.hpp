@@ -17,14 +17,14 @@
 
 namespace rankd {
 
-/// The progress of a batch.
+/// The progress of a batch, as it is saved with the output.
 struct batch_progress {
   line_position read;          ///< the requests before it are answered
   std::uint64_t answered = 0;  ///< lines that were written for them
   std::uint64_t failed = 0;    ///< errors among these
 };
 
-/// Selects what happens if an earlier batch into the same file did not finish.
+/// States what to do if an earlier batch with the same output file did not finish.
 enum class unfinished : std::uint8_t {
   refuse,
   resume,   ///< continue at the last known position
@@ -32,14 +32,14 @@ enum class unfinished : std::uint8_t {
 };
 
 /// A file of answers. It is written as OUT.part, and renamed when it is complete. OUT.part.state, next to it, records
-/// how much of the output is on the disk, and from which inputs the answers were made. An interrupted batch continues
-/// only if these inputs have not changed.
-/// Threads: one. Blocks: on the disk.
+/// how much of the output is on the disk, and from which inputs the answers were made. An interrupted batch can be
+/// continued only if these inputs have not changed.
+/// Threads: a single thread. Blocks: on the disk.
 class batch_output {
  public:
-  /// Opens the output. `made_from` is an object with everything on which the answers depend, under readable names. A
-  /// symbolic link is followed. If the target is not a regular file, it is written directly, and the batch cannot be
-  /// resumed.
+  /// Opens the output. `made_from` is a JSON object that contains everything on which the answers depend, under
+  /// readable names. Follows a symbolic link. If the target is not a regular file, it is written directly, and the
+  /// batch cannot be resumed.
   /// Errors: output_unwritable, output_busy (another process writes the file), batch_unfinished (with
   /// unfinished::refuse), resume_mismatch (the message names what has changed), resume_corrupt.
   static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
@@ -47,14 +47,15 @@ class batch_output {
   /// Writes to standard output, which cannot be resumed. Errors: output_unwritable.
   static auto standard_output() -> braid::checked<batch_output>;
 
-  /// Returns the progress at which the batch begins. It is not 0 if an earlier batch is continued.
+  /// Returns the progress at the beginning of this batch. If an earlier batch is continued, this is the progress of
+  /// that batch, otherwise 0.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
 
-  /// Appends lines, and regularly flushes them to the disk. `now` is the progress of the batch, including these lines.
+  /// Appends lines, and regularly flushes them to the disk. `now` is the progress of the batch after these lines.
   /// Errors: output_unwritable; lines that were flushed before are kept.
   auto write(std::string_view lines, const batch_progress& now) -> braid::checked<void>;
 
-  /// Renames the part file to its final name, with the mode of the file that it replaces. Errors: output_unwritable.
+  /// Renames the part file to its final name, with the mode of the replaced file. Errors: output_unwritable.
   auto finish() -> braid::checked<void>;
 
  private:

@@ -21,9 +21,9 @@ struct load_plot {
   std::vector<load_point> points;  ///< at least one, each with a latency for each name
 };
 
-/// Returns an SVG document with two panels. The upper panel shows requests per second from zero, the lower one
-/// latencies on a logarithmic scale. Each number of clients has a column of the same width. The document needs no fonts
-/// except the viewer's own, and no script. The same plot produces the same bytes.
+/// Returns an SVG document with two panels. The upper panel shows requests per second from zero, the lower panel shows
+/// latencies on a logarithmic scale. The columns for the numbers of clients have equal widths. The document needs no
+/// script, and only the viewer's own fonts. The same results always produce the same bytes.
 auto to_svg(const load_plot& plot) -> std::string;
 
 }  // namespace rankd

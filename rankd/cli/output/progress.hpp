@@ -12,9 +12,9 @@
 
 namespace rankd {
 
-/// A progress bar, `label [#####.....] 50 %`. It is redrawn at most ten times a second, and removed when it is
-/// destroyed. Nothing is drawn if standard error is not a terminal.
-/// Threads: one.
+/// A progress bar, `label [#####.....] 50 %`. The bar is redrawn at most ten times a second. The destructor removes it.
+/// Nothing is drawn if standard error is not a terminal.
+/// Threads: a single thread.
 class progress_bar {
  public:
   enum class output : std::uint8_t { automatic, forced };
@@ -26,7 +26,7 @@ class progress_bar {
 
   void show(std::uint64_t done, std::uint64_t total);
 
-  /// These functions return callbacks that draw this bar. Lifetime: the bar outlives them.
+  /// Return callbacks that draw this bar. Lifetime: the bar outlives the callbacks.
   auto for_load() -> std::function<void(const load_progress&)>;
   auto for_demo() -> std::function<void(const demo_progress&)>;
 

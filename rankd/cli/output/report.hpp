@@ -12,8 +12,8 @@
 
 namespace rankd {
 
-/// Prints diagnostics. For people, each diagnostic is a line on standard error. For programs, all of them are an error
-/// response on standard output, with the request id, if any. Returns exit_status::failed.
+/// Prints diagnostics. For people, each diagnostic is a line on standard error. For programs, all diagnostics form one
+/// error response on standard output, with the request id if there is one. Returns exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
 
@@ -23,7 +23,7 @@ auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 /// The text that a table shows for an absent value.
 inline constexpr std::string_view nothing = "-";
 
-/// Formats a number. `format` is a format of printf for one double. A zero is printed without sign.
+/// Formats a number. `format` is a printf format for one double. Zero is printed without a sign.
 auto printed(const char* format, double value) -> std::string;
 
 /// Joins items with commas, as in "a, b, c". Returns `none` if there are no items.

@@ -18,10 +18,10 @@ class text_table {
 
   explicit text_table(std::vector<head> columns) : columns_(std::move(columns)) {}
 
-  /// Adds a row. Requires one cell for each column. Unprintable characters are escaped by `printable`.
+  /// Adds a row. Requires one cell for each column. Escapes unprintable characters by `printable`.
   void add(std::vector<std::string> cells);
 
-  /// Returns the table: a line with the titles, a rule, and a line for each row.
+  /// Returns the table as text: a line with the titles, a horizontal rule, and a line for each row.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// A report about answers, which is printed after the structural difference of the plans.
+/// A report about the differences of answers. It is printed after the structural difference of the plans.
 struct traffic_report {
   std::string text;           ///< lines for people, or one JSON object without a line feed
   bool is_all_equal = false;  ///< every request could be compared, and no answer differs
@@ -20,7 +20,7 @@ struct traffic_report {
 /// Runs both plans for the recorded requests, and shows the progress on standard error. Blocks: until all requests have
 /// run.
 /// Errors: those of `traffic_reader::open`, `traffic_comparison` and `open_all_stores`; no_records for a folder without
-/// records; unknown_plan if no recorded request is for the compared plan.
+/// records; unknown_plan if no record contains a request to the compared plan.
 auto compare_on_traffic(const diff_options& options, const workspace& workspace, const bound_plan& before,
                         const bound_plan& after) -> braid::checked<traffic_report>;
 

@@ -35,7 +35,7 @@ struct id_expectation {
   std::vector<row_id> ids;
 };
 
-/// The expected number of rows; both ends are included.
+/// The expected number of rows, as a range that includes both ends.
 struct count_expectation {
   std::uint64_t min = 0;
   std::uint64_t max = 0;
@@ -70,7 +70,7 @@ struct error_expectation {
   std::string node;  ///< that fails; empty: any
 };
 
-/// The expected failures for which fallbacks were used.
+/// The expectation that exactly these fallbacks are used, each after a failure.
 struct degraded_expectation {
   std::vector<std::string> names;  ///< of nodes in plan order, perhaps after the plan's own; may be empty
 };
@@ -99,7 +99,8 @@ struct endpoint_fault {
 struct plan_test {
   std::string name;
   std::string place;  ///< as in expectations
-  /// The records of the test, and the shared records of the file for all other keys.
+  /// The records of this test, and the records that all tests of the file share. If both have a record for a key, the
+  /// record of this test is used.
   std::vector<test_record> records;
   std::vector<endpoint_fault> faults;
   rank_request request;
@@ -134,11 +135,12 @@ inline constexpr std::size_t max_test_expectations = 1'000;  ///< of one test
 /// Errors: those of read_json_file and parse_plan_tests, and name_mismatch.
 auto load_plan_tests(const std::filesystem::path& file, const registries& declared) -> braid::checked<plan_tests>;
 
-/// Parses the tests of a plan from a text. Diagnostics end with the location in the author's file, if that is known.
+/// Parses the tests of a plan from a text. The message of a diagnostic ends with the location in the author's file, if
+/// this location is known.
 /// Errors: all diagnostics at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
-/// `compile_pred` and of records; unsupported_schema, registry_changed, unknown_key, unreadable_key, unknown_endpoint,
-/// wrong_endpoint_kind, bad_name, duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests,
-/// too_many_expectations, plan_mismatch.
+/// `compile_pred` and `record_parser`; unsupported_schema, registry_changed, unknown_key, unreadable_key,
+/// unknown_endpoint, wrong_endpoint_kind, bad_name, duplicate_key, duplicate_value, no_tests, no_expectations,
+/// too_many_tests, too_many_expectations, plan_mismatch.
 auto parse_plan_tests(std::string_view text, std::string_view source_name, const registries& declared)
     -> braid::checked<plan_tests>;
 

@@ -13,7 +13,8 @@
 
 namespace rankd {
 
-/// Temporary files of models and vectors: those that tests define, and links to all others of the project.
+/// Temporary files of models and vectors: those that tests define, and links to all other models and vectors of the
+/// project.
 class stub_files {
  public:
   /// Creates the files. Blocks: on the disk.
@@ -22,7 +23,7 @@ class stub_files {
   static auto create(const project& where, const registries& declared, const plan_tests& tests)
       -> braid::checked<stub_files>;
 
-  /// Returns the project with these models and vectors.
+  /// Returns the project, but with these models and vectors.
   [[nodiscard]] auto where() const noexcept -> const project& { return where_; }
 
  private:

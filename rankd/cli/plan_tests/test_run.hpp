@@ -24,7 +24,7 @@ struct test_outcome {
 
 /// Runs tests of plans. Tests with the same records share a store. The stores are in a temporary folder, which is
 /// deleted together with the runner.
-/// Threads: one. Lifetime: the registries outlive it.
+/// Threads: a single thread. Lifetime: the registries outlive it.
 class test_runner {
  public:
   /// Creates the temporary folder and the runtime. Errors: no_runtime, store_write_failed.
@@ -34,8 +34,8 @@ class test_runner {
   auto operator=(test_runner&&) -> test_runner& = delete;
   ~test_runner();
 
-  /// Runs one test. If ids are missing in the answer, runs it again with an explanation. A request that the plan
-  /// refuses fails, as it would in a server.
+  /// Runs one test. If ids are missing in the answer, runs it again with an explanation. If the plan refuses the
+  /// request, the answer is an error, as it would be in a server.
   /// Blocks: until the answer is available.
   /// Errors: those of load_store and open_store.
   auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;

@@ -34,11 +34,12 @@ struct demo_report {
 };
 
 /// Writes a new project into `folder`, which is created if necessary: rankd.toml, README.md, registries, plans,
-/// settings for npm and editors, and data. The same options produce the same bytes. After a failure, unfinished files
-/// are deleted. After a killed process, the project is written from the beginning. Until the project is complete,
-/// rankd.toml is called rankd.toml.unfinished, so that the folder is not a project yet. Blocks: on the disk.
-/// Errors: demo_exists (such a project exists already), folder_not_empty, demo_busy (another process is writing a
-/// project there), demo_write_failed.
+/// settings for npm and editors, and data. The same options produce the same bytes. If writing fails, unfinished files
+/// are deleted. If the process is killed, the next call writes the project from the beginning. Until the project is
+/// complete, rankd.toml is called rankd.toml.unfinished, so that no command treats the folder as a project. Blocks: on
+/// the disk.
+/// Errors: demo_exists (the folder already contains such a project), folder_not_empty, demo_busy (another process is
+/// writing a project there), demo_write_failed.
 auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
     -> braid::checked<demo_report>;
 

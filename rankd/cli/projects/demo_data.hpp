@@ -24,27 +24,28 @@ struct demo_profile {
 };
 
 /// Generates the data of each user on request, in any order, without keeping all of it in memory. Users are numbered
-/// from 1; low numbers are followed more often and publish more. The number of users that a user follows has a heavy
-/// tail. Most follow a dozen, about ten of ten thousand follow 5 000, and the mean is about 50.
-/// Threads: one. All methods require 1 <= user <= users.
+/// from 1. Users with low numbers are followed more often and publish more. The number of users that a user follows has
+/// a heavy tail: most users follow a dozen others, about ten of ten thousand users follow 5 000 others, and the mean is
+/// about 50.
+/// All functions require 1 <= user <= users. Threads: a single thread.
 class demo_network {
  public:
   explicit demo_network(const demo_size& size) : size_(size), marked_(size.users + std::size_t{1}) {}
 
   [[nodiscard]] auto profile(std::uint32_t user) const -> demo_profile;
-  /// Returns the users that a user follows: distinct, without the user.
+  /// Returns the distinct users that a user follows, without the user itself.
   auto follows(std::uint32_t user) -> std::vector<std::int64_t>;
-  /// Returns 20 to 100 distinct users, or fewer if there are not enough. The user and the users that the user follows
-  /// are left out.
+  /// Returns 20 to 100 distinct users, or fewer if the network is too small. The user and the users that the user
+  /// follows are left out.
   auto recommendations(std::uint32_t user) -> std::vector<std::int64_t>;
-  /// Returns the media of a user. Each of the media belongs to one user.
+  /// Returns the ids of a user's media. No other user has the same ids.
   [[nodiscard]] auto media(std::uint32_t user) const -> std::vector<std::int64_t>;
 
  private:
   enum class topic : std::uint64_t { profile, follows, recommendations };
 
   [[nodiscard]] auto source_for(topic about, std::uint32_t user) const -> braid::random_source;
-  /// Marks a user; returns true if the user was not marked since the last `++mark_`.
+  /// Marks a user. Returns true if the user had not been marked since the last `++mark_`.
   auto mark(std::uint32_t user) -> bool { return std::exchange(marked_[user], mark_) != mark_; }
 
   demo_size size_;
@@ -52,7 +53,7 @@ class demo_network {
   std::uint32_t mark_ = 0;
 };
 
-/// These functions append a record as a whole line, in the format that `record_parser` reads.
+/// Appends a record as a complete line, in the format that `record_parser` reads.
 void append_hash(std::string& out, std::uint32_t user, const demo_profile& profile);
 void append_list(std::string& out, std::string_view prefix, std::uint32_t user, const std::vector<std::int64_t>& ids);
 

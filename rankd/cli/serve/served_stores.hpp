@@ -13,13 +13,13 @@
 
 namespace rankd {
 
-/// Returns the embedded stores of a workspace, with the ids of their endpoints.
+/// Returns the embedded stores of a workspace, with the ids of their endpoints, for `store_scrubber`.
 auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std::vector<store_scrubber::target>;
 
-/// Returns the embedded stores that can switch to new generations.
+/// Returns the embedded stores that can switch to new generations, for `store_follower`.
 auto list_followed(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target>;
 
-/// Returns the files of vectors that have a list of changes in one of the stores.
+/// Returns the files of vectors whose changes are listed in one of the stores, for `vector_merger`.
 auto list_merged(const workspace& workspace, const std::vector<store_follower::target>& stores)
     -> std::vector<vector_merger::target>;
 

@@ -29,7 +29,7 @@ struct batch_line {
   std::optional<braid::diagnostic> unreadable;  ///< why there is no text
 };
 
-/// The answers to some consecutive lines.
+/// The answers to consecutive lines.
 struct batch_answers {
   std::string text;  ///< a line for each, in order
   std::uint64_t answered = 0;
@@ -40,16 +40,16 @@ struct batch_options {
   unsigned workers = 0;       ///< threads that answer; 0: braid::default_worker_count()
   std::size_t in_flight = 0;  ///< requests that each thread answers at the same time; 0 or more than max_lines: that
   std::string given_plan;     ///< for requests that do not name a plan
-  /// Returns the plan with this name; it lives as long as the runner. Threads: any.
+  /// Returns the plan with this name. The plan lives as long as the runner. Threads: any.
   std::function<braid::checked<const bound_plan*>(std::string_view name)> find_plan;
   engine_options engine = {};
 };
 
 /// Answers the lines of a batch on several threads. Each thread has its own loop, worker and engine, and shares only
 /// stores and plans with the others. So an answer depends only on its line, and more threads answer more lines per
-/// second. A loop begins the next piece while the last lines of the previous one still run, so it does not wait between
-/// pieces.
-/// Threads: one thread calls it. Lifetime: registries and stores outlive it.
+/// second. A loop begins with the lines of the next `submit` while the last lines of the previous one still run, so the
+/// loop is never idle in between. Threads: one thread calls all functions. Lifetime: the registries and the stores
+/// outlive it.
 class batch_runner {
  public:
   /// The maximum number of lines in one call of `submit`. One thread answers all of them.
@@ -59,10 +59,10 @@ class batch_runner {
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
       -> braid::checked<std::unique_ptr<batch_runner>>;
 
-  /// Drops the lines that no thread has started, and stops the other lines at their next wait.
+  /// Drops the lines that no thread has started. Stops all other lines when they wait the next time.
   ~batch_runner();
 
-  /// Returns whether the threads can use more queued lines.
+  /// Returns whether more lines should be submitted to keep the threads busy.
   [[nodiscard]] auto wants_more() const -> bool;
 
   /// Queues lines for one thread. Requires 1 to `max_lines` lines.
@@ -70,7 +70,7 @@ class batch_runner {
 
   /// Waits until `next` can return without blocking, but at most for `limit`. Returns whether `next` can then return
   /// without blocking.
-  /// Blocks: for `limit`.
+  /// Blocks: at most for `limit`.
   auto wait_for(braid::duration limit) -> bool;
 
   /// Returns the answers to the oldest submitted lines that have not been returned yet. Returns nothing if there are no

@@ -1,5 +1,5 @@
-// rankd/engine/batch/closed_load.hpp: a closed-loop load test, in which each client sends its next request when it has
-// received an answer.
+// rankd/engine/batch/closed_load.hpp: a closed-loop load test, in which each client sends its next request after it has
+// received the answer to the previous request.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -70,8 +70,8 @@ struct closed_load_result {
   [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return find_latency(latencies, part); }
 };
 
-/// Sends the requests one after another, and starts again after the last one. A latency begins when the client could
-/// send the request, so it includes the time until the client runs.
+/// Sends the requests one after another, and starts again after the last one. A latency is measured from the moment at
+/// which the client could send the request, so it includes the time until the client's task runs.
 /// Requires at least one request and one client. Blocks: until the test is over. Errors: no_runtime.
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& options) -> braid::checked<closed_load_result>;

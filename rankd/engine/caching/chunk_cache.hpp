@@ -10,14 +10,14 @@
 namespace rankd {
 
 /// Caches the chunks that arenas release, so that a typical request needs no allocation from the heap. Sizes are
-/// rounded up by at most a quarter, so that chunks of similar size can be reused. Free chunks and chunks in use
-/// together are limited to twice the recent peak in use and to `max_bytes`. So the memory of a burst is freed after the
-/// burst.
-/// Threads: any. Cost: a lock, for a short time. Lifetime: outlives the chunks that it has returned.
+/// rounded up by at most a quarter, so that a chunk can serve requests of similar sizes. A released chunk is freed if
+/// free chunks and chunks in use would together exceed `max_bytes`, or twice the recent peak of the bytes in use. So
+/// memory that was needed only during a burst is freed after the burst.
+/// Threads: any. Cost: a lock that is held for a short time. Lifetime: outlives the chunks that it has returned.
 class chunk_cache final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
-  /// The number of released chunks after which a period ends. The recent peak is the maximum of the current and the
+  /// The length of a period, as a number of released chunks. The recent peak is the maximum of the current and the
   /// previous period.
   static constexpr std::uint32_t period = 1024;
   /// Chunks larger than this are allocated from the heap and freed at once.

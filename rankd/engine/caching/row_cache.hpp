@@ -26,14 +26,14 @@ struct cache_options {
   const braid::clock_source* clock = &braid::steady_time();  ///< outlives the engine
 };
 
-/// Counts the malformed values that a node has found in stores.
+/// The number of malformed ids and values that one node has found in stores.
 struct malformed_counts {
   std::uint32_t node = 0;
   std::uint64_t ids = 0;
   std::uint64_t values = 0;
 };
 
-/// Rows that a node produced, in memory of their own. Immutable after they were stored. Threads: any.
+/// Rows that a node produced, with the memory that contains them. Immutable once stored in the cache. Threads: any.
 struct kept_rows {
   explicit kept_rows(braid::time_point begun) noexcept : made(begun) {}
 
@@ -44,7 +44,7 @@ struct kept_rows {
   braid::time_point made;                   ///< when the first of their reads began
 };
 
-/// The contents of a cache, and counts since the start of its engine.
+/// The number of rows and bytes in a cache, and counts since the start of its engine.
 struct cache_counts {
   std::uint64_t hits = 0;    ///< rows that were young enough
   std::uint64_t stale = 0;   ///< rows that were older, and used while new ones were made
@@ -60,7 +60,7 @@ struct cache_counts {
 
 /// The cached rows of one loop. If the cache drops rows that requests still use, the rows stay alive but are no longer
 /// counted.
-/// Threads: the loop's; `counts` from any. Cost: a hash of the key, and no lock.
+/// Threads: the loop's thread; `counts` from any thread. Cost: a hash of the key, and no lock.
 class row_cache {
  public:
   explicit row_cache(cache_options options) noexcept : options_(options) {}
@@ -69,13 +69,13 @@ class row_cache {
   /// Rows of that age are dropped.
   auto find(std::string_view key, braid::duration max_age) -> std::shared_ptr<const kept_rows>;
 
-  /// Stores rows, and replaces rows with the same key. Drops the least recently used rows until all others fit. Returns
-  /// false if the rows are too large for the cache.
+  /// Stores rows, which replace rows with the same key. Then drops the least recently used rows until the remaining
+  /// rows fit into the cache. Returns false if the rows are too large for the cache.
   auto keep(std::string_view key, std::shared_ptr<const kept_rows> rows) -> bool;
 
   /// Records that refreshing the rows with this key has failed. Does nothing if there are no such rows.
   void note_failure(std::string_view key);
-  /// Returns whether a failure was recorded within the last second.
+  /// Returns whether `note_failure` was called for this key within the last second.
   [[nodiscard]] auto has_failed_lately(std::string_view key) const -> bool;
 
   [[nodiscard]] auto now() const noexcept -> braid::time_point { return options_.clock->now(); }
@@ -101,7 +101,7 @@ class row_cache {
   cache_options options_;
   entry_list entries_;                                                 // the most recently used one first
   std::unordered_map<std::string_view, entry_list::iterator> by_key_;  // views of the keys in `entries_`
-  // The counters below are written only by the loop.
+  // Only the loop writes the counters below.
   braid::atomic<std::uint64_t> hits_{0};
   braid::atomic<std::uint64_t> stale_{0};
   braid::atomic<std::uint64_t> misses_{0};

@@ -1,5 +1,5 @@
-// rankd/engine/detail/cached_parts.hpp: runs a cached node, and the nodes that it depends on, once for all requests
-// that need the same rows.
+// rankd/engine/detail/cached_parts.hpp: runs a cached node and its predecessors once for all requests that need the
+// same rows.
 #pragma once
 
 #include <rankd/engine/plans/plan_caches.hpp>
@@ -28,7 +28,7 @@ struct part_result {
   std::optional<rank_error> error = {};
 };
 
-/// The rows that a request reads from a cache, or that a part computes for it.
+/// The cached rows of a node for one request: either found in the cache, or computed by a part.
 struct cached_node {
   cache_use use = cache_use::miss;
   braid::duration age{};  ///< of rows that were there
@@ -37,10 +37,11 @@ struct cached_node {
   std::string key = {};
 };
 
-/// The row cache of one engine, and the parts that are running to fill it. A part does not belong to a request. It runs
-/// in the root scope of the loop, with its own memory and stores and without a deadline. It is stopped when no task
-/// waits for it, unless it refreshes stale rows. If it fails, all waiting tasks fail, and the failure is not cached.
-/// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop.
+/// The row cache of one engine, and the running parts that fill it. A part is a cached node together with the nodes
+/// that it depends on. It does not belong to a request: it runs in the root scope of the loop, with its own memory and
+/// stores and without a deadline. A part is stopped when no task waits for it any more, unless it refreshes stale rows.
+/// If a part fails, all waiting tasks fail, and the failure is not cached.
+/// Threads: the loop's thread; `counts` from any thread. Lifetime: outlives the tasks of the loop.
 class cached_parts {
  public:
   using run_fn = std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request,
@@ -49,14 +50,13 @@ class cached_parts {
   /// Creates an empty cache. `run` runs a part of a plan and returns its rows as an answer.
   cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
 
-  /// Returns the cached rows for a request, if there are any. If the rows are stale, they are returned, too, and a
-  /// refresh is started in the scope `root`. Does not return rows that were computed from other generations of the
-  /// stores.
+  /// Returns the cached rows for a request, if there are any. Also returns stale rows, but then starts a refresh in the
+  /// scope `root`. Never returns rows that were computed from other generations of the stores.
   auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
                const pinned_stores& stores, braid::scope& root) -> cached_node;
 
-  /// Runs the part, or waits for its current run, for a request that found no cached rows. Stores the rows or the error
-  /// in `into`. Lifetime: `plan` and `into` outlive the task.
+  /// Computes rows for a request that found no cached rows: runs the part, or waits for the part if it is already
+  /// running. Stores the rows or the error in `into`. Lifetime: `plan` and `into` outlive the task.
   auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
             const pinned_stores& stores, cached_node& into) -> braid::task<void>;
 

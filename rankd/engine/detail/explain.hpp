@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// The state of a run at the moment when its answer was known.
+/// The state of a node, as it was at the moment when the answer was known.
 struct run_picture {
   const request_state& state;
   const braid::graph_shape& shape;   ///< in which the nodes ran
@@ -23,21 +23,22 @@ struct run_picture {
   row_set candidates;                ///< empty if the request failed
 };
 
-/// Returns the states of all nodes. Threads: the loop of the run, after the result is known.
+/// Returns the states of all nodes. Threads: the loop's thread, after the result of the run is known.
 auto list_states(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                  const request_state& state) -> std::vector<node_state>;
 
-/// Returns the measurements of all nodes, by number, in the memory of the request. Threads: as `list_states`.
+/// Returns the measurements of all nodes, by number, in the memory of the request. Threads: as for `list_states`.
 auto list_samples(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                   request_state& state) -> std::span<const node_sample>;
 
-/// Returns the explanation, except the total time and values that depend on it. Requires a request with `explain`.
+/// Returns the explanation without the total time and without the values that depend on it. Requires a request with
+/// `explain`.
 auto explain(const run_picture& run, const registries& declared) -> explanation;
 
 /// Returns the rows of a node or of its fallback. Returns null if there are no rows yet.
 auto rows_given(const run_picture& run, node_index node) -> const row_set*;
 
-/// Returns a report on each id that the request wants explained.
+/// Returns a report on each id that the request asks to explain.
 auto find_fates(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 
 /// Returns the columns of a batch that may be shown in answers, ascending by key id.

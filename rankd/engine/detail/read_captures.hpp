@@ -1,4 +1,4 @@
-// rankd/engine/detail/read_captures.hpp: parses the names of keys, and of the nodes to capture, in a request.
+// rankd/engine/detail/read_captures.hpp: parses the parts of a request that name keys, or nodes to capture.
 #pragma once
 
 #include <rankd/engine/detail/diagnostic_list.hpp>

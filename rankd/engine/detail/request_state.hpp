@@ -34,11 +34,11 @@
 namespace rankd {
 
 /// The state of one node during a request. Only the thread that runs the node writes it. Other threads may read the two
-/// atomic times at the same time.
+/// atomic times meanwhile.
 struct node_slot {
   explicit node_slot(chunk_cache& chunks) noexcept : memory(1024, &chunks) {}
 
-  /// The memory of a node that does not run on the loop. Nothing is allocated before its first use.
+  /// The memory of a node that does not run on the loop. It allocates nothing before its first use.
   braid::arena memory;
   row_set output;
   std::optional<op_error> error;
@@ -50,7 +50,7 @@ struct node_slot {
   std::size_t rows_in = 0;
   std::int64_t retries = 0;  ///< so far
   braid::node_mode mode = braid::node_mode::here;
-  // The times below are set only if the request is timed, because reading a clock takes as long as running a small
+  // The times below are set only if `node_timing` is `on`, because reading a clock takes as long as running a small
   // node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
@@ -72,10 +72,10 @@ struct fallen_node {
   row_set output;         ///< unset if another node is the fallback
 };
 
-/// Whether the times of each node are measured.
+/// States whether the times of each node are measured.
 enum class node_timing : std::uint8_t { off, on };
 
-/// The initial memory of a request.
+/// The memory with which a request begins.
 struct first_memory {
   std::shared_ptr<chunk_cache> chunks;
   std::size_t bytes = 0;
@@ -142,7 +142,7 @@ struct request_state {
     return {&route->taken[node], 1};
   }
 
-  /// Returns how a node with a cache got its rows. Returns null for nodes that do not use a cache.
+  /// Returns how a node with a cache got its rows. Returns null if the node does not use a cache.
   [[nodiscard]] auto find_cached(node_index node) const noexcept -> const cached_node* {
     if (!route->takes_cached(node)) [[likely]]
       return nullptr;
@@ -153,8 +153,8 @@ struct request_state {
         std::as_const(*this).find_cached(node));  // NOLINT(*-const-cast): of a state to write
   }
 
-  /// Returns the code of the failure that made a node use its fallback. Returns an empty text if the fallback is not
-  /// used. Threads: the loop.
+  /// Returns the code of a node's failure, if the node's fallback is used. Returns an empty text if not. Threads: the
+  /// loop's thread.
   [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
     return fallen.empty() ? std::string_view() : fallen[node].code;
   }

@@ -1,5 +1,4 @@
-// rankd/engine/detail/route_fallbacks.hpp: finds the additional edges in a request's graph of nodes that are needed for
-// fallbacks.
+// rankd/engine/detail/route_fallbacks.hpp: finds the edges that fallbacks add to a request's graph of nodes.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -8,7 +7,7 @@
 
 namespace rankd::detail {
 
-/// A list of nodes for each node, indexed by node number.
+/// A list of nodes for each node. The index of a list is the number of its node.
 using node_lists = std::vector<std::vector<node_index>>;
 
 struct route_fallbacks {
@@ -18,9 +17,9 @@ struct route_fallbacks {
 
 /// Finds which nodes of a route run only as fallbacks, and which failures start them. `bypassed` nodes do not run, and
 /// `sources` are the nodes whose rows each node reads. A node runs unconditionally if an output needs its rows, or if
-/// the node would otherwise wait for itself. The edges in the result and the edges from `sources` together form no
-/// cycle.
-/// Cost: a graph traversal for each fallback that is a node.
+/// starting it only after a failure would create a cycle. The edges in the result and the edges from `sources` together
+/// form no cycle.
+/// Cost: a graph traversal for each node whose fallback is another node.
 [[nodiscard]] auto fallbacks_of_route(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
     -> route_fallbacks;
 

@@ -43,16 +43,18 @@ inline constexpr double rbo_persistence = 0.9;
 /// Returns the ids of the candidates, best first. Returns an empty list for an error.
 [[nodiscard]] auto candidate_ids(const ranking& answer) -> std::vector<row_id>;
 
-/// Compares the first `depth` ids of both lists. Returns the number of ids that they have in common, divided by the
-/// number of ids compared in the longer list. Repeated ids count separately. Returns 1 if both lists are empty.
+/// Compares the first `depth` ids of both lists. Returns the number of ids that both lists have in common among these,
+/// divided by the number of ids that were compared in the longer list. Repeated ids count separately. Returns 1 if both
+/// lists are empty.
 [[nodiscard]] auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, std::size_t depth)
     -> double;
 
-/// Returns the rank-biased overlap of two lists. It is the weighted average of the lists' agreement down to each rank.
-/// Each rank has `p` times the weight of the rank above it. For ranks beyond the end of the longer list, the agreement
-/// at that end is used. The shorter list is complete: no further ids are assumed. The result is 1 for equal lists and 0
-/// for lists without a common id. Repeated ids count separately. Source: Webber, Moffat and Zobel, "A similarity
-/// measure for indefinite rankings", 2010, equation 23.
+/// Returns the rank-biased overlap of two lists. It is the weighted average of the agreement of the lists over all
+/// ranks. The agreement at a rank compares both lists from the top down to this rank. Each rank has `p` times the
+/// weight of the rank above it. For ranks beyond the end of the longer list, the agreement at that end is used. The
+/// shorter list is taken as complete: it has no further ids. The result is 1 for equal lists and 0 for lists without a
+/// common id. Repeated ids count separately. Source: Webber, Moffat and Zobel, "A similarity measure for indefinite
+/// rankings", 2010, equation 23.
 [[nodiscard]] auto rank_biased_overlap(std::span<const row_id> before, std::span<const row_id> after,
                                        double p = rbo_persistence) -> double;
 

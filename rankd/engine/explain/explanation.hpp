@@ -51,7 +51,7 @@ enum class value_source : std::uint8_t {
 /// Returns the name of a source in JSON: override, experiment or default.
 auto to_string(value_source source) noexcept -> std::string_view;
 
-/// The value that a param set for an option of a node.
+/// The value that a param has set for an option of a node.
 struct option_report {
   std::string option;
   std::string param;
@@ -59,8 +59,8 @@ struct option_report {
   value_source from = value_source::standard;
 };
 
-/// A report on one node of a plan in one request. Times are relative to the admission of the request. An event that has
-/// not happened has no time.
+/// A report on one node of a plan in one request. Times are relative to the admission of the request. If an event has
+/// not happened, its time is empty.
 struct node_report {
   std::string node_id;
   std::string op;
@@ -100,7 +100,7 @@ struct path_step {
   braid::duration run{};   ///< to its end, or to the moment at which the answer was known
 };
 
-/// The reason why a node does not pass on rows.
+/// The reason why a node does not pass on some of its input rows.
 enum class drop_reason : std::uint8_t {
   predicate,  ///< it is false for them
   count,      ///< they come after the first ones
@@ -115,7 +115,7 @@ enum class drop_reason : std::uint8_t {
 
 auto to_string(drop_reason reason) noexcept -> std::string_view;
 
-/// The input rows that a node does not pass on. All these rows have the same id.
+/// The input rows of one id that a node does not pass on.
 struct id_drop {
   std::string node_id;
   std::string op;
@@ -128,7 +128,7 @@ struct id_drop {
   std::vector<const key_entry*> fields;  ///< columns of that row that plans may show
 };
 
-/// The rows that a merging node takes from one of its inputs. All these rows have the same id.
+/// The rows of one id that a merging node takes from one of its inputs.
 struct id_merge {
   std::string node_id;
   std::string from;  ///< the node that produced them
@@ -152,7 +152,7 @@ struct fragment_report {
   std::vector<std::string> nodes;
 };
 
-/// The generation of a store that a request was answered from.
+/// The generation of a store from which a request was answered.
 struct generation_report {
   std::string endpoint_id;
   std::uint64_t generation = 0;

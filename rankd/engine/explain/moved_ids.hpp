@@ -24,25 +24,25 @@ struct moved_id {
   row_id id;
   std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is absent
   std::optional<std::size_t> is;   ///< the same in the second answer
-  /// The first node at which the two plans treated the id differently, or empty. If the node exists in the second plan,
-  /// this is its name there, otherwise its name in the first plan.
+  /// The name of the first node at which the two plans treated the id differently, or empty. If the node is in both
+  /// plans, this is its name in the second plan.
   std::string node;
   std::string why;  ///< one sentence without a full stop; empty before `move_explainer::explain`
 };
 
-/// Returns the ids that are in only one of two answers, followed by the ids whose order changed. The ids of a longest
-/// common subsequence of both answers count as unchanged, and all other common ids as moved. So a missing id does not
-/// move all ids below it. The highest positions come first, and at most `max_explained_ids` are returned. `all` is set
-/// to the total number.
+/// Returns the ids that are in only one of two answers, followed by the ids whose order changed. To find the ids whose
+/// order changed, the longest common subsequence of both answers is computed. Its ids count as unchanged, and all other
+/// common ids count as moved. So a missing id does not make all ids below it count as moved. The ids with the best
+/// positions come first, and at most `max_explained_ids` ids are returned. Sets `all` to the total number.
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 
-/// Finds out why ids moved. Lifetime: plans and registries outlive it. Threads: any.
+/// Finds out why ids moved. Lifetime: the plans and the registries outlive it. Threads: any.
 class move_explainer {
  public:
   move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared);
 
-  /// Sets the sentence of each id. Requires answers that explain all these ids.
+  /// Sets the member `why` of each id. Requires answers with explanations of all these ids.
   void explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const;
 
  private:
@@ -69,10 +69,11 @@ class move_explainer {
   std::vector<plan_change> changes_;
 };
 
-/// Which members of a moved id are written.
+/// States which members of a moved id are written.
 enum class move_parts : std::uint8_t { places, all };
 
-/// Appends moved ids as JSON: `{"id": 1, "was": 2, "is": null}`. With `move_parts::all`, also `node` and `why`.
+/// Appends moved ids as JSON: `{"id": 1, "was": 2, "is": null}`. With `move_parts::all`, each object also contains
+/// `node` and `why`.
 void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts);
 
 }  // namespace rankd

@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// A difference that follows from differences in the nodes or names of two plans. It concerns answer columns, the
-/// budget, capabilities, models, libraries of operators, or files of vectors.
+/// A consequence of the differences between the nodes or names of two plans. It concerns the columns of answers, the
+/// budget, the required capabilities, models, libraries of operators, or files of vectors.
 struct plan_consequence {
   std::string what;
   std::vector<std::string> before;
@@ -27,8 +27,8 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Compares two plans, each with the registries that it is bound to. Cost: that of `differences`, and of `find_columns`
-/// for both plans.
+/// Compares two plans. Each plan is read with the registries that it is bound to. Cost: that of `differences`, and of
+/// `find_columns` for both plans.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
 /// Returns the comparison as one line of JSON with a line feed. `rankd diff A B --json` and `GET /v1/plans/NAME/diff`

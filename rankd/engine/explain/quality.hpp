@@ -26,8 +26,8 @@ struct quality_options {
   gain_form gain = gain_form::linear;
 };
 
-/// The relevance of ids for one request, never negative. An id with a relevance above 0 is relevant. An id that is not
-/// in the map is not judged.
+/// The relevance of ids for one request. It is never negative. An id with a relevance above 0 is relevant. An id that
+/// is not in the map is not judged.
 using judgements = std::map<row_id, double>;
 
 enum class quality_metric : std::uint8_t { ndcg, map, mrr, recall, judged, diversity };
@@ -35,8 +35,8 @@ inline constexpr std::size_t quality_metrics = 6;
 [[nodiscard]] auto name_of(quality_metric metric) noexcept -> std::string_view;
 
 /// The value of each metric for one answer, from 0 to 1, or nothing if the metric is undefined. The first four metrics
-/// are undefined if no id is relevant. `judged` is undefined if there is no candidate, and `diversity` if there are
-/// fewer than two.
+/// are undefined if the request has no relevant id. `judged` is undefined if there is no candidate, and `diversity` if
+/// there are fewer than two candidates.
 using quality = std::array<std::optional<double>, quality_metrics>;
 
 /// Returns the quality of an answer, given its ids in order. A repeated id counts as not relevant. `values` is empty,

@@ -27,7 +27,7 @@
 
 namespace rankd {
 
-/// An option of a node. The option's value comes from a param of the request.
+/// An option of a node whose value comes from a param of the request.
 struct bound_option {
   std::string name;
   std::size_t param = 0;  ///< a position in registries::params
@@ -60,7 +60,7 @@ struct bound_plan {
   std::vector<model_digest> vectors = {};       ///< files that it searches, by the ids of their endpoints
   std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
-  /// Warnings from `missing_columns`. Each warning most likely shows a mistake in the plan.
+  /// Warnings from `missing_columns`. Each warning most likely indicates a mistake in the plan.
   braid::diagnostics warnings;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
@@ -73,12 +73,12 @@ struct bound_plan {
   std::vector<node_index> captures = {};                     ///< nodes that capture rows
   std::shared_ptr<const plan_caches> caches = {};            ///< null if no node has a cache
   std::shared_ptr<const bound_plan> substitute = {};         ///< the plan that gets requests when this one fails
-  /// The registries that the plan is bound to. They also parse the requests to the plan.
+  /// The registries that the plan is bound to. Requests to the plan are also parsed with them.
   std::shared_ptr<const registries> declared = {};
 };
 
 /// Returns the nodes that run for a request with these values of params. Lifetime: the plan outlives the result. Cost:
-/// none for a plan without branches, otherwise that of plan_branches::find_route.
+/// that of plan_branches::find_route if the plan has branches.
 [[nodiscard]] auto find_route(const bound_plan& plan, std::span<const scalar> params)
     -> std::shared_ptr<const plan_route>;
 
@@ -98,18 +98,18 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
 /// Sets the fallback plan of a plan, and replaces a fallback plan that was set before. `found` is null if there is no
-/// plan of this name. The digest of the plan then covers both plans. Requires a plan whose artifact names a fallback
-/// plan.
+/// plan of this name. Afterwards, the digest of the plan covers both plans. Requires a plan whose artifact names a
+/// fallback plan.
 /// Errors: unknown_plan; nested_fallback if the fallback plan has a fallback plan itself; fallback_with_pages;
-/// fallback_of_other_registries. After an error, nothing has changed.
+/// fallback_of_other_registries. An error changes nothing.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
-/// Returns whether a fallback in the plan or in its fallback plan replaces late results. The answers to the same
-/// request may then differ.
+/// Returns whether a fallback in the plan or in its fallback plan replaces late results. If so, equal requests may get
+/// different answers.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
 /// Returns a digest that identifies a version of a plan. It is the digest of the artifact. If the plan uses models,
-/// files of vectors or library operators, it is a digest of all their digests.
+/// files of vectors or library operators, it is a digest of the digest of the artifact and of their digests.
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators = {}) -> std::string;
 

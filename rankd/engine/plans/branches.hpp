@@ -1,5 +1,5 @@
-// rankd/engine/plans/branches.hpp: determines which nodes of a plan run for a request, if conditions on params choose
-// among inputs.
+// rankd/engine/plans/branches.hpp: determines which nodes of a plan run for a request. Conditions on params can choose
+// among the inputs of a node.
 #pragma once
 
 #include <rankd/engine/plans/plan_needs.hpp>
@@ -21,20 +21,20 @@
 
 namespace rankd {
 
-/// A route: the nodes of a plan that run for requests which take the same branches, and the graph of these nodes. The
-/// graph also contains the other nodes, without edges, so a node has the same number in every route.
+/// A route through a plan. All requests for which the conditions choose the same inputs share a route. The route
+/// contains the nodes that run for these requests, and the graph of these nodes. The graph also contains the other
+/// nodes, without edges, so a node has the same number in every route.
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
   plan_needs needs;            ///< parts that these requests must have
   std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
-  /// Indexed by node: whether the node's rows come from a cache. Such a node reads no rows. Empty if no node uses a
-  /// cache.
+  /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
   std::vector<bool> cached;
-  /// Indexed by node: the input that a node has chosen, or `none` for nodes that do not choose. May be empty.
+  /// For each node, the input that it has chosen, or `none` if it does not choose. May be empty.
   std::vector<node_index> taken;
-  /// Indexed by node: the nodes that start this node when they fail. Only a node that runs only as a fallback has such
-  /// nodes. Empty if there are no fallbacks.
+  /// For each node, the nodes whose failure starts it. The list is empty for a node that also runs without a failure.
+  /// The whole vector is empty if there are no fallbacks.
   std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
   braid::graph_shape line;  ///< the same nodes one after the other, in the order of `shape.order()`
@@ -43,11 +43,10 @@ struct plan_route {
   [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
 };
 
-/// The ends of a route that covers only a part of a plan.
+/// The limits of a route that covers only a part of a plan.
 struct route_ends {
   std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
-  /// Indexed by node: whether the node's rows come from a cache. Such a node reads no rows. Empty if no node uses a
-  /// cache.
+  /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
   std::vector<bool> cached = {};
 };
 
@@ -56,15 +55,14 @@ struct route_ends {
 
 /// The conditions of a plan, and the routes for their outcomes.
 /// Threads: any. Cost: `find_route` takes a microsecond, plus some hundred nanoseconds for each condition. It takes
-/// longer if a route is used for the first time, or if `max_kept` other routes are stored. Memory: some ten bytes per
-/// node for each route.
+/// longer if the route is not stored: because it is used for the first time, or because `max_kept` other routes are
+/// stored. Memory: some ten bytes per node for each route.
 class plan_branches {
  public:
   static constexpr std::size_t max_conditions = 64;
   static constexpr std::size_t max_kept = 256;
 
-  /// Creates an object for a plan. Requires that `check_conditions` reports no error; `preds` are the programs of the
-  /// plan's pred_table.
+  /// Requires that `check_conditions` reports no error for the plan. `preds` are the programs of the plan's pred_table.
   /// Lifetime: the registries outlive the object.
   plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
                 route_ends ends = {});

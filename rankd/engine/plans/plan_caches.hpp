@@ -40,12 +40,12 @@ struct plan_caches {
 };
 
 /// Reports why nodes cannot have a cache. Requires a plan whose nodes were bound without diagnostics.
-/// Errors: too_many_caches; uncacheable if the cached part of the plan reads input that is not in the key (candidates,
-/// cursors, the time of the request), or contains a fallback or another cache.
+/// Errors: too_many_caches; uncacheable if the cached part of the plan reads something that is not in the cache key
+/// (candidates, cursors, the time of the request), or if this part contains a fallback or another cache.
 [[nodiscard]] auto check_caches(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
 /// Returns the caches of a plan, or null if no node has a cache. Requires that `check_caches` reports no error.
-/// `identity` is the digest of the plan with everything that it was built from. Lifetime: the registries outlive the
+/// `identity` is the digest of the plan and of everything that it was built from. Lifetime: the registries outlive the
 /// result.
 [[nodiscard]] auto bind_caches(const std::shared_ptr<const plan>& loaded, std::span<const pred_program> preds,
                                const registries& declared, std::string_view identity)

@@ -89,8 +89,8 @@ void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> r
 [[nodiscard]] auto unread_settings(const bound_plan& plan, const registries& declared) -> braid::diagnostics;
 
 /// Chooses the arms of a request and sets its params to their values. Params in `param_overrides` keep their values.
-/// Then checks that the request has what its plan needs. A request without a unit is in no arm. Must be called once for
-/// each request, also if the plan has no experiments.
+/// Then checks that the request has what its plan needs. A request without a unit is in no arm. This function must be
+/// called once for each request, even if the plan has no experiments.
 /// Errors: those of `check_needs`; unknown_experiment and unknown_arm for names in the request; layer_conflict if the
 /// request names two experiments of one layer.
 auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries& declared) -> braid::diagnostics;

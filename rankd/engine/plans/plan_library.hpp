@@ -24,7 +24,7 @@
 
 namespace rankd {
 
-/// Selects what a load does if a plan has errors.
+/// States what a load does if a plan has errors.
 enum class bad_plans : std::uint8_t {
   refuse_all,  ///< nothing changes
   leave_out,   ///< the others change, and its previous version continues to serve
@@ -54,7 +54,7 @@ struct reload_report {
   std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };
 
-/// A check of other settings that refer to plans by name. The function gets the names of all plans.
+/// A check of other settings that refer to plans by name. The function receives the names of all plans.
 using plan_name_check = std::function<braid::diagnostics(const std::vector<std::string>& plans)>;
 
 /// The state of one version of a plan at one moment.
@@ -68,8 +68,8 @@ struct plan_version_info {
   std::size_t users = 0;  ///< handles, and sets, that are held outside of the library
 };
 
-/// Stores bound plans by name, and replaces them while requests run. A request holds a handle, so it ends with the
-/// version that it started with. Protocol: docs/design/plan_library.md
+/// Stores bound plans by name, and replaces them while requests run. A request holds a handle to a plan version, so it
+/// uses the same version from start to end. docs/design/plan_library.md describes the protocol.
 /// Threads: any. Lifetime: the initial registries outlive the library and all handles. Registries from reloads live as
 /// long as a plan that is bound to them.
 class plan_library {
@@ -83,29 +83,32 @@ class plan_library {
   /// have changed. Plans that are no longer in the folder are removed, unless they are pinned. If anything has errors,
   /// nothing changes. With `bad_plans::leave_out`, only the plans with errors are left out, and their last valid
   /// version, if any, continues to serve. Reloads wait for each other, but readers never wait for a reload. `budgets`
-  /// and `experiments`, if given, replace the previous ones. With `declared`, which must have the same endpoints, all
-  /// plans are bound to these registries as new versions. Versions in use and pinned versions keep their registries.
-  /// Problems reported by `also` make the reload fail, too. Blocks: on the disk. Errors: all diagnostics at once: those
-  /// of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of budgets and
-  /// experiments; no_artifacts if the folder has no artifact.
+  /// and `experiments`, if given, replace the previous ones. If `declared` is given, all plans are bound to these
+  /// registries as new versions. `declared` must have the same endpoints. Versions in use and pinned versions keep
+  /// their registries. The reload also fails if `also` reports a problem. Blocks: on the disk. Errors: all diagnostics
+  /// at once: those of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of budgets
+  /// and experiments; no_artifacts if the folder has no artifact.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
               std::optional<experiment_set> experiments = std::nullopt,
               std::shared_ptr<const registries> declared = nullptr, const plan_name_check& also = {})
       -> braid::checked<reload_report>;
 
-  /// Binds the newest version of each plan again whose files of vectors have changed, and publishes all of them at
-  /// once. Nothing else of the project is read again. If anything has errors, nothing changes. A plan whose models have
-  /// changed, too, is left for the next `reload`, because a model takes effect only then. Blocks: on the disk, and for
-  /// a reload. Errors: of the files of vectors; needs_reload.
+  /// Finds the plans whose files of vectors have changed. Binds the newest version of each such plan again, and
+  /// publishes all new versions at once. Nothing else of the project is read again. If anything has errors, nothing
+  /// changes. If the models of a plan have changed, too, the plan is not bound again before the next `reload`, because
+  /// new models take effect only then. Blocks: on the disk, and for a running reload. Errors: those of the files of
+  /// vectors; needs_reload.
   auto reload_vectors() -> braid::checked<reload_report>;
 
-  /// Returns the digests of the files of an endpoint that requests may use: the files of the serving versions, and of
-  /// versions with users. Contains an empty text if a version that is no longer stored still has users.
+  /// Returns the digests of those files of an endpoint that requests may use: the files of the serving versions, and of
+  /// versions that running requests use. Contains an empty text if requests still use a version that the library no
+  /// longer stores.
   [[nodiscard]] auto vectors_in_use(std::string_view endpoint_id) const -> std::vector<std::string>;
 
-  /// Binds the text of an artifact as a reload would now, with the registries, budgets and experiments of the last
-  /// reload. The result is not stored and has no version number. Its fallback plan, if any, is the version that serves.
-  /// Blocks: on the disk, and for a reload. Errors: everything that is wrong with the artifact.
+  /// Binds the text of an artifact in the same way as a reload, with the registries, budgets and experiments of the
+  /// last reload. The result is not stored and has no version number. If the plan has a fallback plan, the serving
+  /// version of that plan is used.
+  /// Blocks: on the disk, and for a running reload. Errors: everything that is wrong with the artifact.
   auto try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan>;
 
   /// Returns the serving version of a plan. Errors: unknown_plan.
@@ -117,8 +120,9 @@ class plan_library {
   /// Returns all serving versions.
   [[nodiscard]] auto current() const -> std::shared_ptr<const plan_set>;
 
-  /// Pins a version: it serves, even after reloads, until it is unpinned or another version is pinned. Plans that use
-  /// this plan as their fallback plan get a new version, as with `unpin` and `roll_back`. Blocks: for a reload.
+  /// Pins a version: the version serves, even after reloads, until it is unpinned or another version is pinned. Plans
+  /// that use this plan as their fallback plan get a new version, as with `unpin` and `roll_back`. Blocks: for a
+  /// running reload.
   /// Errors: unknown_plan, unknown_version.
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
 
@@ -129,7 +133,7 @@ class plan_library {
   /// Pins the version before the serving version. Errors: unknown_plan, no_earlier_version.
   auto roll_back(std::string_view name) -> braid::checked<plan_version_info>;
 
-  /// Returns all stored versions, by plan name and then by number.
+  /// Returns all stored versions, ordered by plan name and then by number.
   [[nodiscard]] auto versions() const -> std::vector<plan_version_info>;
 
   /// Returns the number of versions in memory: those that are stored, and those that are still in use.
@@ -158,7 +162,7 @@ class plan_library {
     const std::shared_ptr<const registries>& declared;
     std::chrono::sys_seconds now;
   };
-  /// The result of binding a folder, by name.
+  /// The result of binding the plans of a folder, by plan name.
   struct bound_folder {
     std::vector<version_ptr> found;
     std::vector<left_out_plan> left_out;

@@ -15,7 +15,7 @@
 
 namespace rankd {
 
-/// The range of values that all options bound to a param accept, including both ends.
+/// The range of values that are accepted by all options bound to a param. It includes both ends.
 struct param_range {
   std::size_t param = 0;  ///< a position in registries::params
   scalar min;             ///< int64 or double, as the param
@@ -30,18 +30,18 @@ struct plan_needs {
   bool takes_candidates = false;  ///< a node reads `candidates`, perhaps a node that the request does not run
   std::vector<const key_entry*> candidate_keys = {};  ///< columns that all these nodes take, ascending, without `id`
   std::vector<const key_entry*> read_keys = {};       ///< columns that nodes which run take
-  /// The params that nodes read and that a request must set, ascending.
+  /// The params that nodes read and that a request must set, in ascending order.
   std::vector<const param_entry*> context_params = {};
   std::vector<param_range> ranges = {};  ///< of params that set options of nodes, each once, ascending
 };
 
-/// Returns the needs of the nodes that run. Nodes with a mark in `bypassed` do not run. `bypassed` is empty or has a
-/// mark for each node. Requires a plan whose nodes were bound without diagnostics. Lifetime: the registries outlive the
-/// result.
+/// Returns the needs of the nodes that run. `bypassed` has an entry for each node, which is true if the node does not
+/// run. If `bypassed` is empty, all nodes run. Requires a plan whose nodes were bound without diagnostics. Lifetime:
+/// the registries outlive the result.
 auto find_needs(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
-/// Returns all params that a plan reads in formulas, in keys and as options of nodes, each once, ascending. Ignores
-/// nodes with a mark in `bypassed`, as `find_needs` does. Lifetime: the registries outlive the result.
+/// Returns all params that a plan reads in formulas, in keys and as options of nodes. Each param is returned once, in
+/// ascending order. Ignores bypassed nodes, as `find_needs` does. Lifetime: the registries outlive the result.
 [[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared,
                                   const std::vector<bool>& bypassed = {}) -> std::vector<const param_entry*>;
 

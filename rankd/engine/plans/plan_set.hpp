@@ -21,7 +21,7 @@ struct plan_version {
   bound_plan plan;
   std::uint64_t number = 0;  ///< from 1 on, in the order of loading; unique within a plan
   std::chrono::system_clock::time_point loaded_at;
-  /// A reference that lives as long as this version, so that the library can count the versions in memory.
+  /// A reference that lives as long as this version. The library uses it to count the versions in memory.
   std::shared_ptr<const void> counted;
 };
 
@@ -55,7 +55,7 @@ class plan_set {
   /// valid version, that version is in the set.
   [[nodiscard]] auto left_out() const noexcept -> std::span<const left_out_plan> { return left_out_; }
 
-  /// Returns the newest registries. A pinned plan may be bound to older ones. Returns null if the set was created
+  /// Returns the newest registries. A pinned plan may be bound to older registries. Returns null if the set was created
   /// without registries.
   [[nodiscard]] auto declared() const noexcept -> const std::shared_ptr<const registries>& { return declared_; }
 

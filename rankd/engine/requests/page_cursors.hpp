@@ -23,7 +23,8 @@ struct page_place {
 };
 
 /// Returns a 16-byte digest that is the same for all pages of one ranking. It covers the plan, the user, the candidates
-/// and the values of params, except times from a clock. Requires a request without errors in `fit_to_plan`.
+/// and the values of params, except values that are times from a clock. Requires that `fit_to_plan` reported no error
+/// for the request.
 /// Cost: one SHA-256 of this data.
 [[nodiscard]] auto ranking_identity(const bound_plan& plan, const rank_request& request, const registries& declared)
     -> std::string;
@@ -33,7 +34,7 @@ struct page_place {
 /// Threads: any.
 class page_cursors {
  public:
-  /// Creates an object from settings that contain a key.
+  /// Requires settings that contain a key.
   explicit page_cursors(cursor_settings settings) : settings_(std::move(settings)) {}
 
   [[nodiscard]] auto sign(const page_place& place, std::string_view identity, std::chrono::milliseconds now) const

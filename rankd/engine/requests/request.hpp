@@ -36,7 +36,7 @@ enum class arm_source : std::uint8_t {
   request,  ///< it names the arm
 };
 
-/// An arm that a request names instead of using the arm of its bucket.
+/// An arm that a request chooses by name. It replaces the arm of the request's bucket.
 struct forced_choice {
   std::string experiment;
   std::string arm;
@@ -54,7 +54,7 @@ struct chosen_arm {
 /// The maximum number of ids that one request may explain.
 inline constexpr std::size_t max_explained_ids = 100;
 
-/// The page that a request asks for, after its cursor was verified.
+/// The requested page, taken from a verified cursor.
 struct asked_page {
   std::uint64_t begin = 0;             ///< the number of rows before it
   std::chrono::milliseconds first{0};  ///< since 1970: when the first page of this ranking was requested
@@ -86,7 +86,7 @@ struct rank_request {
   std::vector<asked_capture> captures = {};
 };
 
-/// The origin of a request, from which missing ids are derived.
+/// The place from which a request was read. If the request has no id, its id is derived from this place.
 struct request_origin {
   std::uint64_t line = 0;            ///< in a file of requests, counted from 1; 0 for a request that is not from a file
   std::string_view request_id = {};  ///< for a request whose text has no id; empty: one is derived
@@ -98,7 +98,7 @@ auto request_problem(std::string code, std::string pointer, std::string message)
 
 /// Parses the JSON text of a request, which must not begin with a byte order mark. A user_id is an integer or a string
 /// of digits, possibly with leading zeros. If the project has string ids, it is a string. An empty plan name counts as
-/// absent. `check_needs` checks the needs of the plan.
+/// absent. Use `check_needs` to check whether the request has everything that the plan needs.
 /// Errors: all diagnostics at once, up to a limit: those of `parse_json`, whose line numbers begin with the line of the
 /// origin, and of `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source,
 /// null_param, unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; for candidates
@@ -107,7 +107,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
     -> braid::checked<rank_request>;
 
 /// Returns the registries of the plan with this name. The name may be empty or unknown.
-/// Lifetime: the result outlives the parsing of the request.
+/// Lifetime: the result is valid until the request has been parsed.
 using registries_of_plan = std::function<const registries&(std::string_view plan)>;
 
 /// Parses a request with the registries of the plan that it names. Calls `declared_for` at least once.
@@ -118,13 +118,13 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
 /// the first syntax error, returns this string. Otherwise, derives an id as `parse_request` does.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// Whether a request without a deadline gets one from the budget. Offline requests do not: no client waits for them,
-/// and they wait for each other, so a deadline would make them fail.
+/// States whether a request without a deadline gets one from the budget. Offline requests get none: no client waits for
+/// them, and because they wait for each other, a deadline would make them fail.
 enum class budget_times : std::uint8_t { applied, ignored };
 
-/// Sets the deadline of a request without one to the default deadline of the budget. Then limits the deadline to the
-/// maximum of the budget, which is also the deadline if there is no default. With `budget_times::ignored`, a request
-/// without a deadline stays without one. A second call changes nothing.
+/// If a request has no deadline, sets its deadline to the default deadline of the budget. Then limits the deadline to
+/// the budget's maximum deadline. If the budget has no default, its maximum is used instead. With
+/// `budget_times::ignored`, a request without a deadline gets none. A second call changes nothing.
 void keep_to_budget(rank_request& request, const plan_budget& budget, budget_times times = budget_times::applied);
 
 /// Returns the plan that a request names, or else `given`, which may be empty.
@@ -132,8 +132,8 @@ void keep_to_budget(rank_request& request, const plan_budget& budget, budget_tim
 /// name with characters that plan names cannot contain. Such a name could otherwise select a file.
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string>;
 
-/// Returns diagnostics about the plan of a request for its answer. unknown_plan points to the field that names the
-/// plan, if there is one.
+/// Returns diagnostics about the plan of a request for use in the answer. The diagnostic unknown_plan points to the
+/// field that names the plan, if there is one.
 auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
 
 }  // namespace rankd

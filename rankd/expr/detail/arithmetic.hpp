@@ -9,8 +9,8 @@
 
 namespace rankd::detail {
 
-/// Computes one operation on single values, with the same bits as the kernels. Ignores operands beyond those of the
-/// operation. The result may be infinite or NaN: see `wants_finite`.
+/// Computes one operation on single values. The result has the same bits as that of the kernels. Ignores operands that
+/// the operation does not have. The result may be infinite or NaN: see `wants_finite`.
 [[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double;
 
 /// An operand of a C library function: a value for each row (step 1), or a single value for all rows (step 0).

@@ -1,4 +1,4 @@
-// rankd/expr/detail/bits.hpp: writes a bitmap from tests of single rows.
+// rankd/expr/detail/bits.hpp: builds a bitmap by testing each row.
 #pragma once
 
 #include <rankd/rows/bitmap.hpp>
@@ -15,7 +15,8 @@ template <typename Test>
 void write_bits(std::uint64_t* out, std::size_t rows, Test&& test) {
   static_assert(std::endian::native == std::endian::little,
                 "bytes are converted to bits only on little-endian machines");
-  // The results are first stored as bytes, because compilers vectorize comparisons to bytes but not to bits.
+  // The results are first stored as bytes, because compilers can vectorize comparisons whose results are bytes, but not
+  // comparisons whose results are bits.
   std::uint8_t bytes[word_bits];
   for (std::size_t first = 0; first < rows; first += word_bits) {
     const std::size_t here = rows - first < word_bits ? rows - first : word_bits;

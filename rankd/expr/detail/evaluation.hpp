@@ -34,8 +34,8 @@ class evaluation {
   [[nodiscard]] auto find_column(std::uint32_t key) const noexcept -> const std::optional<column>& {
     return columns_[key];
   }
-  /// Returns a bit for each dictionary code of a key: whether the string matches this test of `program::texts`. Empty
-  /// if the key has no strings.
+  /// Returns a bit for each dictionary code of a key: whether the string with this code matches the test, which is
+  /// given by its index in `program::texts`. Returns no bits if the key has no strings.
   [[nodiscard]] auto matching_codes(std::uint32_t test) const noexcept -> std::span<const std::uint32_t> {
     return sets_[test];
   }

@@ -18,7 +18,8 @@ struct facts {
   std::optional<number> value;  ///< empty for null
 };
 
-/// Returns the facts of each node. Predicates have no facts. Requires a tree without diagnostics of `check_names`.
+/// Returns the facts of each node. Predicates have no facts. Requires a tree for which `check_names` returned no
+/// diagnostics.
 auto find_facts(const syntax_tree& tree, const registries& known) -> std::vector<facts>;
 
 /// Returns the double that is nearest to the number.

@@ -20,7 +20,8 @@
 namespace rankd::detail {
 
 /// The number of rows in one block. Several registers of this size fit into the L1 cache, and the cost of dispatching
-/// an instruction is negligible for this number of rows. A multiple of 64, so a block begins at a word of every bitmap.
+/// an instruction is negligible for this number of rows. It is a multiple of 64, so every block begins at a word
+/// boundary of a bitmap.
 inline constexpr std::size_t block_rows = 512;
 
 /// A range of consecutive positions of a row set. `first` is a multiple of `block_rows`.
@@ -71,12 +72,13 @@ class bank {
 };
 
 /// Runs the program of an evaluation over some of its blocks, one after another.
-/// Threads: one at a time; frames of the same evaluation share only immutable data.
+/// Threads: one at a time. Frames of the same evaluation may run in parallel, because they share only immutable data.
 /// Lifetime: the evaluation and the arena outlive it.
 class frame {
  public:
-  /// Creates a frame. If `results` is given, it has room for every position, and the register of the expression's
-  /// result uses this memory. The result may still be elsewhere, for example in a column of the batch.
+  /// Creates a frame. If `results` is given, it must have room for every position, and the register for the
+  /// expression's result uses this memory. Even then, the result may be elsewhere, for example in a column of the
+  /// batch.
   frame(const evaluation& of, braid::arena& memory, double* results = nullptr);
 
   /// Computes the blocks from position `from` to `to` and calls `take(block)` after each. Requires that `from` is a

@@ -12,8 +12,8 @@
 
 namespace rankd::detail {
 
-/// Arithmetic operations on doubles. Those up to `pow` have two operands, those from `neg` to `log1p` have one, and
-/// `clamp` has three. pow, exp, log and log1p have no kernel and use the C library.
+/// Arithmetic operations on doubles. Those up to `pow` have two operands, those from `neg` to `log1p` have one operand,
+/// and `clamp` has three operands. pow, exp, log and log1p have no kernel and use the C library.
 enum class arithmetic : std::uint8_t {
   add,
   sub,
@@ -46,19 +46,19 @@ inline constexpr std::size_t unary_kernels = 5;
   return operation == arithmetic::pow || (operation >= arithmetic::exp && operation <= arithmetic::log1p);
 }
 
-/// Returns whether an infinite or NaN result of the operation becomes null. For other operations, the result is that of
+/// Returns whether an infinite or NaN result of the operation becomes null. Other operations keep such a result, as in
 /// IEEE 754.
 [[nodiscard]] constexpr auto wants_finite(arithmetic operation) noexcept -> bool {
   return operation > arithmetic::mul && operation != arithmetic::neg;
 }
 
-/// States which of two operands have a value for each row and which have a single value. If both are single,
-/// `each_each` for one row is enough, unless bits select between them.
+/// States whether each of two operands has a value for each row or a single value for all rows. If both have a single
+/// value, a call of `each_each` with one row is enough, except for the choosers, whose bits differ by row.
 enum class shape : std::uint8_t { each_each, each_same, same_each, same_same };
 
 /// The kernels for one set of vector instructions. The results have the same bits for all sets. Operands and outputs
-/// must not overlap unless a comment allows it. Operands need no alignment. Nothing is read or written beyond `rows`,
-/// but the remaining bits of the last word are cleared.
+/// must not overlap, unless a comment allows it. Operands need no alignment. A kernel reads and writes nothing beyond
+/// `rows` rows, except that it clears the unused bits of the last output word.
 struct kernel_table {
   std::string_view instructions;  ///< EMU128, SSSE3, SSE4, AVX2, AVX3, …
 
@@ -78,13 +78,13 @@ struct kernel_table {
   comparers<double> compare_floats;
   comparers<std::int64_t> compare_exacts;
 
-  /// Sets a bit for each row: whether `x` equals a number of the list.
+  /// Sets a bit for each row: whether the value in `x` equals a number in the list.
   template <typename T>
   using finder = void (*)(std::uint64_t* out, const T* x, const T* list, std::size_t listed, std::size_t rows);
   finder<double> find_float;
   finder<std::int64_t> find_exact;
 
-  /// Copies for each row the value of `a` if the row's bit is set, and the value of `b` otherwise.
+  /// For each row, copies the value of `a` if the row's bit is set, and the value of `b` otherwise.
   template <typename T>
   using chooser = void (*)(T* out, const std::uint64_t* valid, const T* a, const T* b, std::size_t rows);
   template <typename T>
@@ -100,8 +100,8 @@ struct kernel_table {
   bool (*all_finite)(const double* values, std::size_t rows);
   /// Sets a bit for each row: whether the value is finite.
   void (*finite_bits)(std::uint64_t* out, const double* values, std::size_t rows);
-  /// Sets a bit for each row: whether the set contains the code. The set has a bit for each code, in words of 32 bits,
-  /// and at least one word.
+  /// Sets a bit for each row: whether the set contains the code. The set is a bitmap with a bit for each code, in words
+  /// of 32 bits. It has at least one word.
   void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
                       std::size_t rows);
 
@@ -120,8 +120,8 @@ auto kernels() noexcept -> const kernel_table&;
 /// Returns the names of the vector instructions that this machine has and rankd has kernels for, best first.
 auto kernel_instructions() -> std::vector<std::string_view>;
 
-/// Makes `kernels()` return the kernels for the given instructions while the object exists. For tests that use one
-/// thread.
+/// Makes `kernels()` return the kernels for the given instructions as long as this object exists. Only for
+/// single-threaded tests.
 class forced_instructions {
  public:
   /// Selects instructions by name. Requires a name from `kernel_instructions()`.

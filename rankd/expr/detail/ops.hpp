@@ -51,12 +51,13 @@ struct op_row {
   std::string_view capability = {};  ///< what a plan that uses it must require; empty: nothing
 };
 
-/// The capabilities that a plan must require to use ops that were added to the plan format later.
+/// The capabilities for ops that were added to the plan format later. A plan that uses such an op must require its
+/// capability.
 inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmetic.v1";
 
 inline constexpr std::string_view formulas_capability = "cap.rfc.0006.formulas.v1";
 
-/// Operators that search for vectors, or diversify rows by them, require this capability as well.
+/// Operators that search for vectors, or use vectors to diversify rows, also require this capability.
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 
 /// The maximum number of buckets that ids can be distributed over.

@@ -29,7 +29,8 @@ inline constexpr std::size_t max_joined = 65'536;
 /// The number of a register for truth values, with one bit for each row of the block. A truth value is never null.
 using truth_slot = std::uint32_t;
 
-/// Reads a key, given by the key's index in `program::keys`. A column of an incompatible type reads as null.
+/// Reads a key, given by the key's index in `program::keys`. If the column has an incompatible type, the result is
+/// null.
 template <typename T>
 struct load_key {
   std::uint32_t key;
@@ -58,7 +59,8 @@ struct remainder {
   value_slot out;
 };
 
-/// Computes the bucket of an integer: a number from 0 to `count` - 1, derived from the integer and the seed.
+/// Computes the bucket of an integer. The bucket is a number from 0 to `count` - 1, and depends on the integer and the
+/// seed.
 template <typename Out>
 struct find_bucket {
   value_slot x;
@@ -81,7 +83,7 @@ struct measure_text {
   value_slot out;
 };
 
-/// Computes the bucket of a string: the bucket of its FNV-1a hash as an integer.
+/// Computes the bucket of a string. This is the bucket of the string's FNV-1a hash, taken as an integer.
 template <typename Out>
 struct find_text_bucket {
   value_slot x;
@@ -143,8 +145,8 @@ struct test_null {
   truth_slot out;
 };
 
-/// Tests whether the string of a key matches. Matching codes are computed before the first block. The result is false
-/// if the string is null.
+/// Tests whether the string of a key matches. The set of matching dictionary codes is computed before the first block.
+/// The result is false if the string is null.
 struct match_text {
   std::uint32_t test;  ///< in `program::texts`
   truth_slot out;
@@ -219,8 +221,8 @@ enum class param_form : std::uint8_t { floating, exact, presence, text };
 struct param_cell {
   std::uint32_t param;  ///< the place among the values of params
   param_form form;
-  /// The index of a cell. The form `exact` means an int64 cell, the form `text` a string cell, and every other form a
-  /// double cell.
+  /// The index of a cell among the cells of its type. The type depends on the form: int64 for `exact`, string for
+  /// `text`, and double for every other form.
   std::uint32_t cell;
 };
 
@@ -238,7 +240,7 @@ struct param_relation {
   bool matched_is_left;
 };
 
-/// A test of the strings of a key. The key is given by its index in `program::keys`.
+/// A test of the strings of a key. The key is identified by its index in `program::keys`.
 struct text_test {
   std::uint32_t key;
   std::variant<text_matcher, param_pattern, param_relation> test;

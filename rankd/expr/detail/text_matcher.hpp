@@ -12,8 +12,8 @@
 
 namespace rankd::detail {
 
-/// A relation of two strings: a comparison of bytes, in the order of `comparison`, or whether one string contains the
-/// other.
+/// A relation between two strings: a comparison of their bytes, or a test whether one string contains the other. The
+/// comparisons are in the order of `comparison`.
 enum class text_relation : std::uint8_t {
   equal,
   not_equal,
@@ -36,7 +36,7 @@ class text_matcher {
   /// Creates a test that matches exactly the strings in `list`.
   static auto any_of(std::vector<std::string> list) -> text_matcher;
 
-  /// Creates a test that matches strings that contain a match of `pattern`, in the syntax of RE2.
+  /// Creates a test that matches every string in which the regular expression `pattern` (in RE2 syntax) finds a match.
   /// Errors: RE2's error for the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 

@@ -1,4 +1,4 @@
-// rankd/op/detail/asking.hpp: shared code of operators that read a store: requests each id once, and reports errors.
+// rankd/op/detail/asking.hpp: shared code of operators that read a store: it requests each id once, and reports errors.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -34,8 +34,8 @@ inline auto no_store() -> std::unexpected<op_error> {
 /// Returns a task that ends a node with this result before the node has sent any request.
 inline auto ended(op_result<row_set> with) -> braid::task<op_result<row_set>> { co_return with; }
 
-/// Returns the ids in ascending order, each once. If many rows or lists contain the same users, the batch that is sent
-/// to the store stays small. Replies are found by binary search.
+/// Returns the distinct ids in ascending order. So the batch that is sent to the store stays small even if the same
+/// users are in many rows or lists. Replies are found by binary search.
 inline auto distinct_ids(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
   const std::span<std::int64_t> sorted = memory.copied(ids);
   std::ranges::sort(sorted);

@@ -12,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// A struct of params. Its cost depends on an option that a request may set by a param.
+/// A struct of params whose cost depends on an option that a request may set by a param.
 template <typename P>
 concept costs_by_request = requires(const P& params, std::size_t rows, std::span<const scalar> values) {
   { params.cost_ns(rows, values) } noexcept -> std::same_as<double>;
@@ -32,8 +32,7 @@ concept waiting_params = requires(const P& params, node_context& context) {
   { params.start(context) } -> std::same_as<braid::task<op_result<row_set>>>;
 };
 
-/// A struct of params that states whether its operator can fail. An operator without this statement is assumed to be
-/// able to fail.
+/// A struct of params that states whether its operator can fail. All other operators are assumed to be able to fail.
 template <typename P>
 concept certain_params = requires(const P& params) {
   { params.may_fail() } noexcept -> std::same_as<bool>;

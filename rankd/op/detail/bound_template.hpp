@@ -38,9 +38,9 @@ class bound_template {
   static auto bind(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
       -> bound_template;
 
-  /// Returns the keys of the rows of the node's first source. A node without source has one row without columns. A row
-  /// has no key if a hole is null, or if the key would be empty or longer than `named_read::max_key`. No store has such
-  /// keys. Cost: about 50 ns per row, and the memory of the keys.
+  /// Returns the keys of the rows of the node's first source. If the node has no source, there is one row without
+  /// columns. A row has no key if the value for a hole is null, or if the key would be empty or longer than
+  /// `named_read::max_key`. No store contains such keys. Cost: about 50 ns per row, and the memory of the keys.
   [[nodiscard]] auto list_keys(const node_context& context) const -> row_keys;
 
  private:

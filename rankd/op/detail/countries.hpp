@@ -1,4 +1,4 @@
-// rankd/op/detail/countries.hpp: the column `country`, which sources of users add to their rows.
+// rankd/op/detail/countries.hpp: the column `country`, which operators that read users add to their rows.
 #pragma once
 
 #include <rankd/op/detail/hash_columns.hpp>
@@ -12,7 +12,7 @@ namespace rankd::detail {
 inline constexpr std::string_view country_field = "country";
 inline constexpr std::string_view user_prefix = "user:";
 
-/// Returns the column `country` of users. A row is null if the user or the field is absent.
+/// Returns the column `country` of users. A value is null if the user or the field is absent.
 inline auto countries(std::uint32_t key) -> hash_columns {
   return {.prefix = std::string(user_prefix),
           .wanted = {{.key_id = key, .name = std::string(country_field), .type = value_type::string, .otherwise = {}}}};

@@ -1,4 +1,4 @@
-// rankd/op/detail/decoding.hpp: reads values from texts that contain several: JSON, or packed numbers.
+// rankd/op/detail/decoding.hpp: reads values from texts that contain several values, as JSON or as packed numbers.
 #pragma once
 
 #include <rankd/op/detail/stored_columns.hpp>
@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 7> text_format_names{
     "json", "float32", "float64", "int64", "base64_float32", "base64_float64", "base64_int64"};
 
 /// Reads texts of one format, one after the other, for one run of a node.
-/// Threads: one. Lifetime: the values are stored in the arena, which must outlive them.
+/// Threads: a single thread. Lifetime: the values are stored in the arena, which must outlive them.
 class text_decoder {
  public:
   text_decoder(text_format format, braid::arena& memory);
@@ -30,21 +30,22 @@ class text_decoder {
   auto operator=(const text_decoder&) -> text_decoder& = delete;
   ~text_decoder();
 
-  /// Finds a value for each of `wanted`, and stores it in `out` in the form that a hash field has. The name of a wanted
-  /// feature is the name of a member; if it is empty or begins with `/`, it is a JSON pointer. A null counts as absent.
-  /// Returns the number of values that cannot be read; all of them if the text does not have the format.
+  /// Finds a value for each of `wanted`, and stores it in `out` in the same form as the value of a hash field. The name
+  /// of a wanted feature is the name of a member. If it is empty or begins with `/`, it is a JSON pointer. A null
+  /// counts as absent. Returns the number of values that cannot be read. If the text does not have the format, no value
+  /// can be read.
   auto values(std::string_view text, std::span<const wanted_feature> wanted,
               std::span<std::optional<std::string_view>> out) -> std::uint64_t;
 
-  /// Appends the first `count` items that are ids of the type. Returns the number of items that are not, or 1 if the
-  /// text is not an array in the format. Only JSON can contain ids that are texts.
+  /// Appends the first `count` items that are ids of the given type. Returns the number of items that are not ids of
+  /// this type, or 1 if the text is not an array in the given format. Only JSON can contain ids that are texts.
   auto ids(std::string_view text, std::size_t count, std::vector<std::int64_t>& out) -> std::uint64_t;
   auto ids(std::string_view text, std::size_t count, std::vector<std::string_view>& out) -> std::uint64_t;
 
  private:
   struct json_parser;
 
-  /// Returns the bytes of a text that is not JSON; nothing if it is malformed base64.
+  /// Returns the bytes of a text with packed numbers. Returns nothing if the text is malformed base64.
   auto bytes_in(std::string_view text) -> std::optional<std::string_view>;
 
   text_format format_;

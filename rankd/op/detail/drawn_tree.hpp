@@ -1,5 +1,5 @@
-// rankd/op/detail/drawn_tree.hpp: a decision tree in the layout of its file, and its conversion to the layout that rows
-// are scored with.
+// rankd/op/detail/drawn_tree.hpp: a decision tree in the layout of its file, and its conversion to the layout that is
+// used for scoring rows.
 #pragma once
 
 #include <rankd/op/detail/scoring.hpp>
@@ -68,8 +68,8 @@ struct drawing_rules {
 void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules& rules, tree_model& out,
               braid::diagnostics& problems);
 
-/// Converts the category sets of one file to bits. `take` reports out_of_range and too_many_items. A single large
-/// category could need megabytes, so the total number of words is limited.
+/// Converts the category sets of one file to bits. `take` reports out_of_range and too_many_items. A set with a single
+/// large category could need megabytes, so the total number of words is limited.
 class category_bits {
  public:
   auto take(std::span<const std::int64_t> categories, const std::string& pointer, braid::diagnostics& problems)
@@ -79,7 +79,7 @@ class category_bits {
   std::size_t words_left_ = std::size_t{1} << 22U;
 };
 
-/// Reports too_many_items and returns true if all trees up to the tree at `pointer` together have too many nodes.
+/// Reports too_many_items at `pointer` and returns true, if the trees read so far have too many nodes in total.
 auto has_too_many_nodes(const tree_model& so_far, const std::string& pointer, braid::diagnostics& problems) -> bool;
 
 }  // namespace rankd::detail

@@ -7,9 +7,10 @@
 
 namespace rankd::detail {
 
-/// Loads a library in a child process and returns why that failed. The library's static constructors run there first,
-/// so an exception, crash or exit in one of them ends only the child. Exceptions cannot propagate through dlopen(3).
-/// Returns an empty string if the library was loaded or if no child could be created.
+/// Loads a library in a child process and returns why that failed. The library's static constructors run in the child
+/// first, so an exception, crash or exit in one of them ends only the child. Without the child, an exception would end
+/// this process, because it cannot propagate through dlopen(3). Returns an empty string if the library was loaded or if
+/// no child could be created.
 /// Blocks: until the child has loaded the library, for at most ten seconds.
 auto loading_problem(const std::filesystem::path& file) -> std::string;
 

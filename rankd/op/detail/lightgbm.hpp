@@ -19,36 +19,36 @@ namespace rankd::detail {
 /// The values that a split treats as missing, from the second and third bits of `decision_type`.
 enum class lightgbm_missing : std::uint8_t { none, zero, nan };
 
-/// A split by a number. A row goes left if `value <= threshold`.
+/// A numeric split. A row goes left if `value <= threshold`.
 struct lightgbm_split {
   double threshold = 0;
   lightgbm_missing missing = lightgbm_missing::none;
   bool default_left = false;
 };
 
-/// Sets the threshold and the direction of nulls of a numeric split. If the split treats no values as missing, a null
-/// counts as zero.
+/// Sets the threshold of a numeric split, and the direction of its nulls. If the split treats no values as missing, a
+/// null counts as zero.
 void split_by_number(const lightgbm_split& by, drawn_node& out);
 
-/// Makes a node a split by categories. As in LightGBM, the listed categories go left, and all other values and nulls go
-/// right. Because a `drawn_node` sends listed categories right, the function swaps the children. Requires that the
-/// children are already set.
+/// Turns a node into a split by categories. As in LightGBM, the listed categories go left, and all other values and
+/// nulls go right. Because a `drawn_node` sends listed categories right, the function swaps the children. Requires that
+/// the children are already set.
 void split_by_category(std::vector<std::uint32_t> categories, drawn_node& out);
 
-/// The properties that all trees of a LightGBM file share.
+/// The properties that are the same for all trees of a LightGBM file.
 struct lightgbm_header {
   std::size_t outputs = 1;  ///< trees of each iteration
   std::string objective;    ///< as in the file; empty for one of the trainer's own
   bool averages = false;    ///< random forests: the mean of the iterations
-  /// Whether the leaves of a random forest are scores already, as versions before 2.2.3 wrote them. Empty if the file
-  /// can be of such a version or of a later one.
+  /// States whether the leaves of a random forest already contain scores, as in files of versions before 2.2.3. Empty
+  /// if the file may be from a version before or after 2.2.3.
   std::optional<bool> leaves_are_scores = false;
   std::vector<std::string> features;
   bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
 };
 
-/// Returns whether `pandas_categorical` renumbers categories. LightGBM uses the position in these lists as the
-/// category.
+/// Returns whether `pandas_categorical` renumbers categories. LightGBM uses the position of a value in these lists as
+/// its category.
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
 /// Returns the rule that converts sums to scores for the file's objective and number of trees. Reports

@@ -51,11 +51,11 @@ auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_v
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);
 
-/// Reports out_of_range if a request could set `max` to less than `min`. Each of the two options may be absent (null).
+/// Reports out_of_range if a request could set `max` to less than `min`. Either option may be absent (null).
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
-/// Returns the model for one item of a param of kind `names`, or null after a diagnostic. The diagnostic points at the
-/// param if the file cannot be found, and into the file if its contents are wrong.
+/// Returns the model for one item of a param of kind `names`, or null after a diagnostic. If the file cannot be found,
+/// the diagnostic points to the param. If the contents of the file are invalid, it points into the file.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 

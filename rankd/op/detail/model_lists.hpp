@@ -13,8 +13,8 @@
 
 namespace rankd::detail {
 
-/// Returns the items of a list whose items all have type T. Reports each item of another type, and returns T{} in its
-/// place.
+/// Returns the items of a list, whose items must all have type T. Reports each item of another type, and returns T{} in
+/// its place.
 template <typename T>
 auto read_list(object_reader& reader, std::string_view field, value_type type, const model_reading& reading)
     -> std::vector<T> {

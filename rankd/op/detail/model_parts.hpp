@@ -17,8 +17,8 @@ namespace detail {
 /// The number of rows in one block. A block stores the values of each key contiguously.
 inline constexpr std::size_t rows_of_block = 256;
 
-/// The number of rows that descend a tree together. While the load of one row's node is pending, the CPU can process
-/// the other rows.
+/// The number of rows that descend a tree together. While the CPU loads the node for one row from memory, it can
+/// process the other rows.
 inline constexpr std::size_t rows_abreast = 8;
 static_assert(rows_of_block % rows_abreast == 0);
 
@@ -34,8 +34,8 @@ struct linear_model {
 };
 
 /// A node of a decision tree. A row goes right if its value is at least the threshold, or if the value is null and
-/// `null_right` is set. The right child is stored after the left child. A leaf is its own left child, and no row goes
-/// right from a leaf.
+/// `null_right` is set. The right child is stored after the left child. A leaf is its own left child, and every row at
+/// a leaf goes left.
 struct split_node {
   double threshold = 0;
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
@@ -45,7 +45,7 @@ struct split_node {
 };
 
 /// A split by a set of categories. A value goes right if it is at least the node's threshold and its integer part is in
-/// the set. A rule without words is a numeric split that treats zero as null.
+/// the set. A rule with an empty set is a numeric split that treats zero as null.
 struct split_rule {
   std::uint32_t first_word = 0;  ///< a position in tree_model::bits
   std::uint32_t words = 0;       ///< of 32 categories each

@@ -54,7 +54,7 @@ struct program_step {
   double value = 0;
 };
 
-/// How a forest combines the leaves of its trees into one number.
+/// The way in which a forest combines the leaves of its trees into one number.
 enum class leaf_fold : std::uint8_t { sum, mean, least, greatest };
 
 struct leaf_weight {
@@ -90,8 +90,8 @@ struct program_model {
   std::size_t slots = 0;
 };
 
-/// Runs all steps for the first `rows` rows of a block. A step may also compute a few rows beyond these, so their slots
-/// must be initialized. `slots` stores the slots contiguously.
+/// Runs all steps for the first `rows` rows of a block. A step may also compute a few rows beyond these rows, so the
+/// slots must be initialized there, too. `slots` stores the slots contiguously.
 void run_block(const program_model& model, std::size_t rows, double* slots) noexcept;
 
 }  // namespace rankd::detail

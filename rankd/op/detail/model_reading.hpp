@@ -19,7 +19,7 @@
 
 namespace rankd::detail {
 
-/// The registries for reading a model file, and the list that receives the problems found, with their place in the
+/// The registries for reading a model file, and the list that receives the problems found, with their position in the
 /// file.
 struct model_reading {
   const registries& declared;
@@ -33,14 +33,14 @@ struct model_reading {
     problems.add(problem_at(code, std::move(pointer), std::move(message), std::move(hint)));
   }
 
-  /// Reports too_few_items for an empty list and too_many_items for a list of more than `max_count` items.
+  /// Reports too_few_items for an empty list, and too_many_items for a list of more than `max_count` items.
   void bound(std::size_t items, const std::string& pointer, std::size_t max_count) const;
 };
 
 /// Returns whether a key is not in `seen` yet, and adds the key to `seen`.
 auto is_new(std::uint32_t key, std::vector<std::uint32_t>& seen) -> bool;
 
-/// A model as its trainer wrote it. The trees refer to features by positions in the file's list of names. These
+/// A model as its trainer wrote it. The trees refer to features by their positions in the file's list of names. These
 /// positions have been checked.
 struct trained_model {
   tree_model trees;
@@ -52,11 +52,11 @@ struct trained_model {
 };
 
 /// Converts the features that splits use to keys. Unused features need no keys. Reports the errors of
-/// `model_reading::key`, and unnamed_features and duplicate_value. Returns null after any diagnostic.
+/// `model_reading::key`, unnamed_features, and duplicate_value. Returns null after any diagnostic.
 auto with_keys(trained_model made, const model_reading& reading) -> std::shared_ptr<const model>;
 
-/// Readers for the two formats of LightGBM, its text and the JSON of `dump_model`, and for the JSON of XGBoost. Each
-/// reader returns null after a diagnostic.
+/// Read models in the two formats of LightGBM (its text and the JSON of `dump_model`) and in the JSON format of
+/// XGBoost. Return null after a diagnostic.
 auto is_lightgbm_text(std::string_view text) noexcept -> bool;
 auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> std::shared_ptr<const model>;
 auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;

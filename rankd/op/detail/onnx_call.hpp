@@ -1,5 +1,5 @@
-// rankd/op/detail/onnx_call.hpp: helpers that convert one node of an ONNX graph to steps: its operands, attributes,
-// diagnostics.
+// rankd/op/detail/onnx_call.hpp: helpers that convert one node of an ONNX graph to steps: for its operands, attributes
+// and diagnostics.
 #pragma once
 
 #include <rankd/op/detail/onnx_file.hpp>
@@ -17,9 +17,10 @@
 
 namespace rankd::detail {
 
-/// A tensor with one row for each row of the request. Its columns are slots. Its shape is [rows] for rank 1, [rows,
-/// columns] for rank 2, and [rows, 1, columns] for rank 3. A one-hot encoder makes rank 3. The shape of stacked tables
-/// is [tables, rows, columns], and the slots of one table follow those of another. Ensembles average such tables.
+/// A tensor with one row for each row of the request. Each of its columns is a slot. Its shape is [rows] for rank 1,
+/// [rows, columns] for rank 2, and [rows, 1, columns] for rank 3. A one-hot encoder produces rank 3. Several tables can
+/// be stacked: the shape is then [tables, rows, columns], and the slots of the tables follow each other. Ensembles
+/// average such tables.
 struct onnx_rows {
   onnx_type type = onnx_type::floats;
   std::uint32_t rank = 2;
@@ -58,7 +59,7 @@ class onnx_call {
   /// Reports a diagnostic like `refuse`, for an item of one of the node's lists.
   void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
 
-  /// Returns the message with the node's name and operator in front.
+  /// Returns the message with the node's name and operator before it.
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
@@ -72,7 +73,7 @@ class onnx_call {
   /// Returns whether the outputs of a regressor need no transform. Reports a diagnostic and returns false otherwise.
   [[nodiscard]] auto is_plain_regressor() const -> bool;
 
-  /// The number of inputs, and whether an input is absent or constant.
+  /// Return the number of inputs, and whether an input is absent or constant.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
   [[nodiscard]] auto is_constant(std::size_t at) const -> bool;
@@ -80,16 +81,16 @@ class onnx_call {
   /// Returns whether an output of the node is an output of the graph.
   [[nodiscard]] auto is_result() const -> bool;
 
-  /// Returns an input that has a row for each row of the request. A constant row counts as one that is the same for all
-  /// rows. Returns null after a diagnostic, also for stacked tables.
+  /// Returns an input that has a row for each row of the request. A constant with a single row counts as the same row
+  /// for all rows of the request. Returns null after a diagnostic. Stacked tables are refused.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// Returns an input as `rows` does, or stacked tables.
+  /// Works like `rows`, but also returns stacked tables.
   [[nodiscard]] auto rows_or_tables(std::size_t at) const -> const onnx_rows*;
-  /// Returns the rows of which an input is the shape. Returns null after a diagnostic.
+  /// The value of this input must be the shape of other rows. Returns those rows. Returns null after a diagnostic.
   [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
-  /// Returns the tensor of an attribute; nothing if there is no such attribute, or after a diagnostic.
+  /// Returns the tensor of an attribute. Returns nothing if there is no such attribute, or after a diagnostic.
   [[nodiscard]] auto tensor(std::string_view attribute) const -> std::optional<onnx_numbers>;
-  /// Returns an input as `rows` does. Reports a diagnostic unless it consists of floats or doubles and has two
+  /// Works like `rows`, but also reports a diagnostic unless the input consists of floats or doubles and has two
   /// dimensions.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
@@ -107,7 +108,7 @@ class onnx_call {
   [[nodiscard]] auto ints(std::string_view attribute) const -> std::vector<std::int64_t>;
   [[nodiscard]] auto strings(std::string_view attribute) const -> std::vector<std::string_view>;
 
-  /// Returns the given inputs, each widened to the column count of the widest. Returns nothing after a diagnostic.
+  /// Returns the given inputs, all widened to the column count of the widest input. Returns nothing after a diagnostic.
   [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
 
   /// Adds a step for each column, and returns the slots of the results. Requires operands of the same number of
@@ -151,7 +152,7 @@ auto onnx_learners() -> std::span<const onnx_operator>;
 auto make_tree_regressor(const onnx_call& call) -> std::optional<onnx_rows>;
 auto make_tree_classifier(const onnx_call& call) -> std::optional<onnx_rows>;
 
-/// Applies the attribute `post_transform` (NONE, LOGISTIC or SOFTMAX) to the scores of trees or of a linear model.
+/// Applies the attribute `post_transform` (NONE, LOGISTIC or SOFTMAX) to the scores of trees or a linear model.
 auto transformed(const onnx_call& call, slot_list scores, std::string_view transform) -> std::optional<onnx_rows>;
 
 /// Computes a softmax of the slots: exp(x - max), divided by the sum of these values over all slots.

@@ -70,7 +70,7 @@ struct onnx_file {
   std::map<std::string_view, std::string_view> metadata;
 };
 
-/// Returns a name from the file between backquotes. Bytes that cannot be shown in a message are replaced.
+/// Returns a name from the file in backquotes for messages. Replaces bytes that cannot be printed.
 auto shown(std::string_view name) -> std::string;
 
 /// Parses an ONNX file. Reports truncated, bad_value, missing_field, too_many_items, duplicate_value,
@@ -81,7 +81,8 @@ auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onn
 /// then returns nothing.
 auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> std::optional<onnx_numbers>;
 
-/// Returns an attribute of a node. Returns nothing if the node has no attribute of this name, or after a diagnostic.
+/// Returns an attribute of a node. Returns nothing if the node has no attribute of this name, or if a diagnostic was
+/// reported.
 auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& reading)
     -> std::optional<onnx_attribute>;
 

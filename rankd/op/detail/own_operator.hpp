@@ -1,5 +1,4 @@
-// rankd/op/detail/own_operator.hpp: an operator of a library: its description, its binding to a node, and its
-// execution.
+// rankd/op/detail/own_operator.hpp: a library operator: its description, its binding to a node, and its execution.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -14,7 +13,8 @@
 
 namespace rankd::detail {
 
-/// An operator of a library. The object owns the data that its shape refers to, and is never moved or freed.
+/// A library operator. The object owns the data that the operator's shape refers to. The object is never moved or
+/// freed.
 struct own_operator {
   rankd_operator of{};
   const operator_digest* from = nullptr;
@@ -29,11 +29,11 @@ struct own_operator {
 auto checked_operator(const rankd_operator& offered, const operator_digest& digest)
     -> braid::checked<std::unique_ptr<own_operator>>;
 
-/// Returns the library operator with this name, or null if the operator is built in. Requires a name that `find_op` can
-/// find.
+/// Returns the library operator with this name, or null if the operator is built in. Requires that `find_op` finds the
+/// name.
 auto find_own(std::string_view name) -> const own_operator*;
 
-/// Binds a node whose operator is from a library.
+/// Binds a node to a library operator.
 auto bind_own(const plan_node& node, const bind_context& context) -> braid::checked<std::unique_ptr<const bound_op>>;
 
 }  // namespace rankd::detail

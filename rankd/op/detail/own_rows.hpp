@@ -1,4 +1,4 @@
-// rankd/op/detail/own_rows.hpp: builds a row set from the rows that an operator of a library creates or copies from its
+// rankd/op/detail/own_rows.hpp: builds a row set from the rows that a library operator creates, or takes from its
 // inputs.
 #pragma once
 
@@ -19,18 +19,18 @@
 
 namespace rankd::detail {
 
-/// An input of a node whose operator is from a library.
+/// An input of a node with a library operator.
 struct own_input {
   std::string_view name;             ///< of its option; empty: the rows that the operator is called on
   std::optional<std::size_t> place;  ///< its position among the inputs of the node; nothing if the plan leaves it out
   row_set rows = {};
 };
 
-/// The memory for the output of a library in one run, and the row set that is built from it. The library writes into
-/// memory of the request, and its output is checked afterwards.
+/// The memory for the output of a library operator in one run, and the row set that is built from it. The library
+/// writes into the memory of the request. Its output is checked afterwards.
 class own_rows {
  public:
-  /// Creates an object without rows. Lifetime: the arguments outlive the object.
+  /// Allocates no rows yet. Lifetime: the arguments outlive the object.
   own_rows(node_context& context, std::span<const own_input> inputs, std::span<const written_key> writes,
            value_type ids, row_change effect)
       : context_(&context),
@@ -44,8 +44,8 @@ class own_rows {
   auto make(std::uint64_t count) -> const rankd_made*;
   [[nodiscard]] auto refusal() const noexcept -> const std::optional<op_error>& { return refusal_; }
 
-  /// Returns the row set, in the order of the library. The columns that the library wrote are not included: they are in
-  /// `written`, in the same order of rows. Errors: a sentence.
+  /// Returns the row set, in the order in which the library stored the rows. It does not include the columns that the
+  /// library wrote: these are in `written`, with the rows in the same order. Errors: a message as a sentence.
   auto finish() -> std::expected<row_set, std::string>;
   [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
 

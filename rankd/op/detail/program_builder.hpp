@@ -11,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// The numbers of slots that the builder has returned.
+/// A list of slots. A slot is a number that the builder has returned.
 using slot_list = std::vector<std::uint32_t>;
 
 class program_builder {
@@ -21,13 +21,14 @@ class program_builder {
 
   auto constant(double value, number_width width) -> std::uint32_t;
 
-  /// Adds a step with these slots as operands, and returns the slot of its result. Requires a kind that needs no
+  /// Adds a step with these slots as operands, and returns the slot of its result. The kind of the step must not need
   /// numbers from `extra`.
   auto step(model_op kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
       -> std::uint32_t;
 
-  /// Adds a step for each column of the matrix `weights`. The step multiplies each slot by its number in the column,
-  /// and adds the products and the column's number in `last`. `weights` is stored row by row.
+  /// Adds a step for each column of the matrix `weights`. The step multiplies each slot by the slot's number in the
+  /// column. Its result is the sum of these products and of the column's number in `last`. `weights` is stored row by
+  /// row.
   auto weighted(std::span<const std::uint32_t> operands, std::span<const double> weights, std::span<const double> last,
                 number_width width) -> slot_list;
 

@@ -11,8 +11,8 @@
 namespace rankd::detail {
 
 /// Calls `use(position, number)` for each row of the node's first source, in order. The number is a hash of the seed
-/// and the id of the row, and is the same on every machine. If a hole of the seed is null in a row, the empty seed is
-/// used for the row.
+/// and the id of the row, and is the same on every machine. The seed is a template with holes for columns. If such a
+/// column is null in a row, the empty seed is used for this row.
 template <typename Use>
 void for_each_draw(const bound_template& seed, const node_context& context, const Use& use) {
   const row_set& rows = context.inputs[0];

@@ -59,15 +59,15 @@ class model {
   model(parts made, std::vector<double> intercepts, score_rule rule, braid::diagnostics warnings = {})
       : parts_(std::move(made)), intercepts_(std::move(intercepts)), rule_(rule), warnings_(std::move(warnings)) {}
 
-  /// Returns warnings about the model's file: allowed contents that are most likely a mistake.
+  /// Returns warnings about contents of the model's file that are allowed, but most likely a mistake.
   [[nodiscard]] auto warnings() const noexcept -> const braid::diagnostics& { return warnings_; }
 
   /// Returns the number of scores for each row.
   [[nodiscard]] auto outputs() const noexcept -> std::size_t { return intercepts_.size(); }
 
   /// Returns one column of sums for each output. The columns cover the whole batch. A sum is the intercept plus the
-  /// terms or leaves in the order of the file, so it does not depend on blocks and parts. A sum is null on an inactive
-  /// row, on a row with a null that a linear model cannot replace, and if a program does not produce a number. Sums may
+  /// terms or leaves in the order of the file, so it does not depend on blocks and parts. A sum is null if the row is
+  /// inactive, if it has a null that a linear model cannot replace, or if a program does not produce a number. Sums may
   /// be infinite or NaN. Returns nothing if the call was stopped.
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
       -> std::optional<std::span<model_sums>>;
@@ -78,8 +78,8 @@ class model {
   /// Returns the approximate cost of a row in nanoseconds.
   [[nodiscard]] auto row_ns() const noexcept -> double;
 
-  /// Returns the bytes of working memory for one part, in addition to the result. The number does not depend on the
-  /// number of rows.
+  /// Returns the number of bytes of working memory for one part, in addition to the result. The number does not depend
+  /// on the number of rows.
   [[nodiscard]] auto work_bytes() const noexcept -> std::size_t;
 
  private:

@@ -34,7 +34,7 @@ struct wanted_feature {
   std::uint32_t dimensions = 0;  ///< of a vector
 };
 
-/// The hash of each row, as a position among the requested hashes. A row without a hash has `none`.
+/// For each row, the position of its hash among the requested hashes. A row without a hash has `none`.
 struct asked_rows {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -48,7 +48,7 @@ inline constexpr std::array<std::string_view, 5> feature_types{"int", "float", "
 inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
-/// Describes the column of a key. Its values are read from the field or string called `name`.
+/// Describes a key's column, whose values are read from the field or string called `name`.
 inline auto make_wanted(const key_entry& key, std::string name) -> wanted_feature {
   return {.key_id = key.key_id,
           .name = std::move(name),
@@ -72,7 +72,7 @@ inline auto find_wanted(const plan_node& node, const plan_param* fields, const b
   return out;
 }
 
-// The functions `spelled` parse the text of a feature. They return nothing if the text is not a value of the type.
+// The overloads of `spelled` parse the text of a field. They return nothing if the text is not a value of the type.
 
 inline auto spelled(std::string_view text, std::int64_t /*type*/) -> std::optional<std::int64_t> {
   return parse_id(text);
@@ -153,8 +153,8 @@ auto text_column(const wanted_feature& feature, const asked_rows& rows, const Fi
   return {.values = string_values{spans, words.finish()}, .validity = validity};
 }
 
-/// Builds a column of vectors. Bytes of the wrong length, or with a number that is not finite, count as a malformed
-/// value.
+/// Builds a column of vectors. A value is malformed if its length is wrong, or if it contains a number that is not
+/// finite.
 template <typename Find>
 auto vector_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {
@@ -171,8 +171,8 @@ auto vector_column(const wanted_feature& feature, const asked_rows& rows, const 
   return {.values = string_values{spans, words.finish(), feature.dimensions}, .validity = validity};
 }
 
-/// Converts a field to a column. A text that does not have the type of the column counts as missing, and as one
-/// malformed value for each hash.
+/// Converts a field to a column. A text that is not a value of the column's type counts as missing. For each hash, it
+/// also counts as one malformed value.
 template <typename Find>
 auto find_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {

@@ -25,7 +25,7 @@ struct score_ends {
   option_value<double> max{std::numeric_limits<double>::infinity()};
 };
 
-/// A source of ids for the operators `list`, `set` and `sorted_set`. `what.kind` distinguishes them.
+/// A source of ids. The operators `list`, `set` and `sorted_set` use it, each with its own `what.kind`.
 struct stored_ids {
   std::uint32_t endpoint = 0;
   bound_template keys;
@@ -54,7 +54,7 @@ inline constexpr param_shape offset_shape{.name = "offset",
                                           .range = {.min = 0, .max = max_offset},
                                           .bindable = true};
 
-/// Finds the options that all three operators share. Errors are added to `problems`.
+/// Finds the options that all three operators share. Adds errors to `problems`.
 auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> stored_ids;
 

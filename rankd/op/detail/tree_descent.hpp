@@ -10,8 +10,8 @@
 
 namespace rankd::detail {
 
-/// Finds the leaf of each of `rows_abreast` rows. `values` has a block of numbers for each feature, one block after
-/// another.
+/// Finds the leaf of each of `rows_abreast` rows. `values` contains one block of numbers for each feature, stored one
+/// after another.
 inline auto find_leaves(const tree_shape& tree, const split_node* nodes, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;

@@ -31,10 +31,11 @@ class wire_reader {
  public:
   explicit wire_reader(std::string_view message) noexcept : rest_(message), size_(message.size()) {}
 
-  /// Returns the next field. Returns nothing at the end of the message, and after the first bytes that are not a field.
+  /// Returns the next field. Returns nothing at the end of the message, and at bytes that are not a field.
   auto next() noexcept -> std::optional<wire_field>;
 
-  /// Describes the malformed bytes, as the end of a sentence. Returns an empty string if the whole message was parsed.
+  /// Returns a description of the malformed bytes, as the end of a sentence. Returns an empty string if the whole
+  /// message was parsed.
   [[nodiscard]] auto damage() const -> std::string;
 
  private:

@@ -17,12 +17,12 @@
 namespace rankd::detail {
 
 /// Maps names to numbers, and suggests similar names for unknown ones. Each suggestion requires a comparison with every
-/// name, so the number of suggestions is limited. If there are very many names, there are no suggestions.
+/// name, so the number of suggestions is limited. If there are too many names, nothing is suggested.
 class name_table {
  public:
   static constexpr std::size_t max_for_hints = 1'000;
 
-  /// Returns false if the name exists already.
+  /// Adds a name. Returns false if the name exists already.
   auto add(std::string_view name, std::uint32_t number) -> bool {
     return numbers_.try_emplace(std::string(name), number).second;
   }
@@ -34,7 +34,7 @@ class name_table {
   int hints_left_ = 100;
 };
 
-/// The maximum of `reserve_ms`, which is more time than any request has.
+/// The largest allowed value of `reserve_ms`. No request has that much time.
 inline constexpr std::int64_t max_reserve_ms = 3'600'000;
 
 /// The names that the nodes of one artifact may use.
@@ -45,7 +45,7 @@ struct known_names {
   name_table capabilities;  ///< those that the artifact requires
 };
 
-/// A plan that is being read, and the errors so far.
+/// A plan that is being read, and the errors found so far.
 struct draft {
   const plan_rules& rules;
   plan out;
@@ -62,7 +62,7 @@ void read_outputs(const nlohmann::json& outputs, draft& draft);
 /// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not list.
 auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
-/// Reads a float64 that must be in the range of `shape`. Returns null if the value is absent or wrong.
+/// Reads a float64 that must be in the range of `shape`. Returns null if the value is absent or invalid.
 auto read_number(object_reader& reader, const param_shape& shape) -> scalar;
 
 /// Returns whether an option is bound to a param of the request.
@@ -76,11 +76,11 @@ auto read_binding(object_reader& reader, const param_shape& shape, const known_n
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
 
-/// Reads a list of key ids without duplicates; returns nothing if the field is absent.
+/// Reads a list of key ids, which must not contain duplicates. Returns nothing if the field is absent.
 auto read_key_list(object_reader& reader, std::string_view field, braid::diagnostics& problems)
     -> std::optional<std::vector<std::uint32_t>>;
 
-/// Reads `fallback` of a node. Requires that the inputs of the node have been read.
+/// Reads the field `fallback` of a node. Requires that the inputs of the node have been read.
 auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback>;
 
@@ -90,16 +90,16 @@ void read_plan_fallback(object_reader& top, draft& draft);
 /// Reads the fragments. Requires that all nodes have been read.
 void read_fragments(object_reader& top, draft& draft);
 
-/// Adds edges to the nodes, as their fallbacks require. Requires that all names have been resolved.
+/// Adds the edges that fallbacks require to the nodes. Requires that all names have been resolved.
 void link_fallbacks(plan& plan, braid::diagnostics& problems);
 
 /// Reports every cycle. If there is no cycle, returns the nodes in topological order.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;
 
-/// Reports an error if the longest path of the graph has too many nodes.
+/// Reports an error if the longest path of the graph contains too many nodes.
 void check_depth(const plan& ordered, braid::diagnostics& problems);
 
-/// Reports every node from which no output can be reached.
+/// Reports every node that no output depends on.
 void check_reach(const plan& whole, braid::diagnostics& problems);
 
 }  // namespace rankd::detail

@@ -5,7 +5,7 @@
 
 namespace rankd::detail {
 
-/// Reads `capture` of a node. Does not check that the keys exist.
+/// Reads the field `capture` of a node. Does not check that the keys exist.
 void read_capture(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out);
 
 }  // namespace rankd::detail

@@ -16,7 +16,7 @@
 
 namespace rankd::detail {
 
-/// Returns the digest of an artifact's bytes, or the error with which reading failed.
+/// Returns the digest of an artifact's bytes, or the error that occurred while they were read.
 using digest_source = std::function<braid::checked<std::string>(const artifact&)>;
 
 /// Compares one row of the index with the artifact that the row names. Adds the artifact's name to `indexed`.
@@ -27,8 +27,8 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                  const digest_source& make_digest, braid::diagnostics& problems);
 
-/// Checks the whole index, and returns the errors grouped by the name of the artifact. Errors that concern no single
-/// artifact have an empty name.
+/// Checks the whole index, and returns the errors grouped by the name of the artifact. Errors that do not concern a
+/// single artifact are grouped under an empty name.
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                   const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>>;
 

@@ -5,7 +5,8 @@
 
 namespace rankd::detail {
 
-/// Reads `timeout_ms`, `retries` and `hedge_ms` of a node. `shape` is null if its operator is unknown.
+/// Reads the fields `timeout_ms`, `retries` and `hedge_ms` of a node. `shape` is null if the operator of the node is
+/// unknown.
 void read_limits(object_reader& node, const op_shape* shape, draft& draft, plan_node& out);
 
 }  // namespace rankd::detail

@@ -5,7 +5,7 @@
 
 namespace rankd::detail {
 
-/// Reads `cache` of a node. The binder of plans checks later whether the node may have a cache.
+/// Reads the field `cache` of a node. The binder of plans checks later whether the node may have a cache.
 void read_cache(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out);
 
 }  // namespace rankd::detail

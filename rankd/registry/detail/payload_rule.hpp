@@ -1,4 +1,4 @@
-// rankd/registry/detail/payload_rule.hpp: a schema of a payload, compiled to a form that is fast to check.
+// rankd/registry/detail/payload_rule.hpp: a payload schema, compiled to a form with which payloads can be checked fast.
 #pragma once
 
 #include <rankd/registry/text_pattern.hpp>

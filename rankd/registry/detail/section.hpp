@@ -21,7 +21,7 @@ struct section {
   braid::diagnostics problems;
 };
 
-/// Reads a file. Unless `need` is `required`, the file may be absent.
+/// Reads a file. The file may be absent, unless `need` is `required`.
 auto read_section(const std::filesystem::path& file, presence need) -> section;
 
 /// Calls `read(row)` for each table of the array `table`. Then reports the fields that `read` has not read.
@@ -39,7 +39,8 @@ void for_each_row(section& section, std::string_view table, Read&& read) {
   top.refuse_unknown_fields();
 }
 
-/// Checks that a value is used only once: remembers the first row that uses it, and reports later rows.
+/// Checks that each value is used only once. Remembers the first row that uses a value, and reports later rows with the
+/// same value.
 template <typename T>
 class used_once {
  public:
@@ -57,7 +58,7 @@ class used_once {
   std::map<T, std::string> first_;  ///< value → pointer of the row
 };
 
-/// These functions read the fields `name` (an identifier), `doc` and `status` of a row.
+/// Read the fields `name` (an identifier), `doc` and `status` of a row.
 auto read_name(object_reader& row) -> std::string;
 auto read_doc(object_reader& row) -> std::string;
 auto read_status(object_reader& row) -> lifecycle;
@@ -65,8 +66,8 @@ auto read_status(object_reader& row) -> lifecycle;
 /// Returns the endpoints of one environment.
 auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
-/// Reports in `section` every list of changed vectors whose field is not a key of type vector. Requires the endpoints
-/// in the order of the section.
+/// Adds an error to `section` for every list of changed vectors whose field is not a key of type vector. The endpoints
+/// must be in the order of the section.
 void check_change_fields(const std::vector<endpoint_entry>& endpoints, const std::vector<key_entry>& keys,
                          section& section);
 
@@ -74,7 +75,7 @@ void check_change_fields(const std::vector<endpoint_entry>& endpoints, const std
 /// fields that all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
 
-/// Reports in `other` every endpoint whose id, name or kind differs from the endpoints in `ours`.
+/// Adds an error to `other` for every endpoint whose id, name or kind differs from the endpoints in `ours`.
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other);
 

@@ -1,5 +1,5 @@
-// rankd/server/admission/admission_gate.hpp: admits as many requests as can be served well, queues some more, and
-// refuses all others.
+// rankd/server/admission/admission_gate.hpp: admits as many requests as the server can handle well, queues some more
+// requests, and refuses all others.
 #pragma once
 
 #include <rankd/server/admission/concurrency_limit.hpp>
@@ -21,12 +21,12 @@ namespace rankd {
 struct admission_options {
   std::size_t max_under_way = 256;  ///< the adaptive limit allows a part of it
   std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
-  /// The longest wait. A new request is refused if the first request in the queue has already waited this long. It is
-  /// also refused if it would probably wait this long itself.
+  /// The maximum time that a request may wait. A new request is refused if the first request in the queue has already
+  /// waited this long. It is also refused if it would probably wait this long itself.
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
-/// The counts of a gate so far, and the requests that run and wait now.
+/// The counts of a gate since its start, and the numbers of requests that are running and waiting now.
 struct admission_counts {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;  ///< there was no room to wait
@@ -36,8 +36,8 @@ struct admission_counts {
   std::size_t limit = 0;
 };
 
-/// Admits the requests of one loop in the order of their arrival. Protocol: docs/design/admission.md
-/// Threads: the loop's own. Lifetime: outlives its passes and waiting requests.
+/// Admits the requests of one loop in the order of their arrival. docs/design/admission.md describes the protocol.
+/// Threads: the loop's thread. Lifetime: outlives its passes and waiting requests.
 class admission_gate {
   struct waiter;
 
@@ -51,17 +51,17 @@ class admission_gate {
   /// Returns whether a request that arrives now would be refused. If so, counts the request as refused.
   [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
 
-  /// Admits a request, or waits until it can be admitted, at the latest until `deadline`. Errors: errc::full,
+  /// Admits a request. If necessary, waits until it can be admitted, at most until `deadline`. Errors: errc::full,
   /// errc::deadline_exceeded.
   [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
 
-  /// Admits a request at once; returns nothing if other requests are ahead in the queue, or the limit is reached.
+  /// Admits a request at once. Returns nothing if other requests are ahead in the queue, or if the limit is reached.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
   /// Returns the number of requests that would be admitted at once now.
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
-  /// Adjusts the limit to the time of a request that has ended; see `concurrency_limit`.
+  /// Adjusts the limit according to the time that an ended request has taken (see `concurrency_limit`).
   void note(double slowdown, const pass& of) noexcept;
 
   [[nodiscard]] auto counts() const noexcept -> admission_counts;
@@ -89,7 +89,7 @@ class admission_gate {
   double time_per_admission_ = 0;  // nanoseconds; 0 while it is unknown
 };
 
-/// The permit of a running request. Its destruction releases the permit.
+/// The permit of a running request. Destroying this object releases the permit.
 class [[nodiscard]] admission_gate::pass {
  public:
   pass(pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)), beside_(other.beside_) {}
@@ -113,7 +113,7 @@ struct admission_gate::waiter : braid::list_hook {
   }
   waiter(const waiter&) = delete;
   auto operator=(const waiter&) -> waiter& = delete;
-  /// Passes the permit on if the waiter was stopped after it got the permit.
+  /// If the waiter was stopped after it had got the permit, passes the permit on.
   ~waiter() {
     if (is_linked()) {
       unlink();

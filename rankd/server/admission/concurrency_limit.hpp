@@ -11,15 +11,14 @@
 
 namespace rankd {
 
-/// An estimate of a plan's time without load: the shortest time of the last one to two thousand requests.
+/// An estimate of a plan's time without load: the shortest time among the last one to two thousand requests.
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// The minimum of the estimate. For a request that is faster than this, even four times its time is short, and shows
-  /// no overload.
+  /// The minimum of the estimate. If a plan takes less time than this, even four times its time is no sign of overload.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
-  /// Notes the time of a request, and returns its ratio to the time without load; at least 1.
+  /// Notes the time of a request. Returns the ratio of this time to the time without load, but at least 1.
   auto note(braid::duration took) noexcept -> double {
     shortest_ = std::min(shortest_, took);
     if (++seen_ == epoch) {
@@ -40,7 +39,7 @@ class unhindered_time {
 };
 
 /// A limit that grows while requests take little longer than without load, and shrinks when they take `tolerance` times
-/// as long. The reasons are in docs/design/admission.md
+/// as long. docs/design/admission.md gives the reasons.
 /// Threads: one at a time.
 class concurrency_limit {
  public:
@@ -53,8 +52,8 @@ class concurrency_limit {
 
   [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
 
-  /// Notes a request that took `slowdown` times as long as without load. `under_way` is the number of requests that ran
-  /// at that time, including this one.
+  /// Takes into account a request that took `slowdown` times as long as without load. `under_way` is the number of
+  /// requests that ran at that time, including this one.
   void note(double slowdown, std::size_t under_way) noexcept;
 
  private:

@@ -12,9 +12,9 @@
 
 namespace rankd {
 
-/// Counts running requests by name, for all loops of a server. So the limit of a name does not depend on which loops
-/// its connections use.
-/// Threads: any. Cost: for names with a limit, a lock that all loops share; nothing for other names.
+/// Counts running requests by name, for all loops of a server. So a limit applies to all requests with a name,
+/// whichever loops serve them.
+/// Threads: any. Cost: a lock that all loops share, but only for names with a limit.
 /// Lifetime: outlives its passes.
 class in_flight_shares {
   using counts = std::map<std::string, std::size_t, std::less<>>;
@@ -26,8 +26,8 @@ class in_flight_shares {
   in_flight_shares(const in_flight_shares&) = delete;
   auto operator=(const in_flight_shares&) -> in_flight_shares& = delete;
 
-  /// Counts one more request with this name; returns nothing if `max_count` requests with this name run already.
-  /// Without a limit, the request is not counted.
+  /// Counts one more request with this name. Returns nothing if `max_count` requests with this name are already
+  /// running. If the name has no limit, the request is not counted.
   [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
 
   /// Returns the number of counted requests with this name.
@@ -40,7 +40,7 @@ class in_flight_shares {
   counts counts_;  // only names with at least one place
 };
 
-/// A counted request. Its destruction ends the count.
+/// A counted request. When this object is destroyed, the request no longer counts.
 class [[nodiscard]] in_flight_shares::pass {
  public:
   pass(pass&& other) noexcept : shares_(std::exchange(other.shares_, nullptr)), entry_(other.entry_) {}

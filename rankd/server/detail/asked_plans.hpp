@@ -35,12 +35,12 @@ auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint end
 auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const std::string& name)
     -> plan_handle;
 
-/// Parses a version number without leading zeros; returns nothing for any other text.
+/// Parses a version number without leading zeros. Returns nothing for any other text.
 [[nodiscard]] auto version_number(std::string_view text) -> std::optional<std::uint64_t>;
 
 /// Refuses a request whose version is not a number.
 void refuse_version(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view number);
-/// Refuses a change that is not possible, or a request for a version that is not kept.
+/// Refuses a change that is not possible, or a request for a version that is no longer stored.
 void refuse_change(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::diagnostics& problems);
 

@@ -30,7 +30,7 @@
 
 namespace rankd::detail {
 
-/// The share of one loop in the limits of the server. Each share is at least 1.
+/// The share of one loop in each limit of the server. Each share is at least 1.
 struct shard_shares {
   std::size_t in_flight = 1;
   std::size_t queue = 1;
@@ -42,7 +42,7 @@ struct shard_shares {
   std::size_t record_entries = 1;
 };
 
-/// The state that the endpoints of one loop use. Threads: the loop's own; any thread may use `metrics` and `shared`.
+/// The state that the endpoints of one loop use. Threads: the loop's thread; any thread may use `metrics` and `shared`.
 struct endpoint_context {
   endpoint_context(serve_shared& all, shard_shares limits);
   endpoint_context(const endpoint_context&) = delete;
@@ -81,11 +81,10 @@ struct endpoint_context {
   braid::loop* loop = nullptr;                                // of the runtime, whose last tasks run as it is destroyed
 };
 
-/// Returns the field X-Request-Id of a request; empty if the request has no such field.
+/// Returns the field X-Request-Id of a request, or an empty text if the request has no such field.
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
 
-/// Answers a request with an error: as JSON, or with a status of gRPC if the Content-Type of the request is that of
-/// gRPC.
+/// Answers a request with an error: as JSON, or as a gRPC status if the request has the Content-Type of gRPC.
 void send_error(braid::http_exchange& x, const error_answer& error);
 
 /// Answers a request and counts the answer.
@@ -94,7 +93,7 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
 void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const error_answer& error);
 
 /// Returns the client that sent a request. If the server has no tokens, the client has no name. If the server has
-/// tokens and the request has no valid one, returns nothing.
+/// tokens and the request has no valid token, returns nothing.
 [[nodiscard]] auto find_client(const endpoint_context& context, const braid::http_exchange& x)
     -> std::optional<token_client>;
 

@@ -20,27 +20,27 @@ namespace rankd::detail {
 class held_body {
  public:
   explicit held_body(endpoint_context& context) noexcept : context_(&context) {}
-  /// Requires that `other` has not been read.
+  /// Requires that the body of `other` has not been read yet.
   held_body(held_body&& other) noexcept : context_(other.context_) {}
   auto operator=(held_body&&) -> held_body& = delete;
   ~held_body() { context_->body_bytes -= size_; }
 
   /// Reads the whole body if it has been received already. A small body mostly arrives together with its head. Returns
   /// nothing if more bytes are needed.
-  /// Errors: errc::full if the loop holds too many bytes of bodies.
+  /// Errors: errc::full if the bodies of the loop exceed its memory limit.
   [[nodiscard]] auto read_now(braid::http_exchange& x) -> std::optional<braid::result<void>>;
-  /// Reads the body, and waits for its pieces. Errors: those of the exchange; errc::full.
+  /// Reads the body, and waits until all parts have arrived. Errors: those of the exchange; errc::full.
   auto read(braid::http_exchange& x) -> braid::task<braid::result<void>>;
 
-  /// Replaces the body by a text that was made of it. The text counts against the limit as well; returns false if there
-  /// is no room for it.
+  /// Replaces the body by a text that was made from the body. The text counts against the limit, too. Returns false if
+  /// the limit does not allow it.
   [[nodiscard]] auto hold(std::string text) noexcept -> bool;
 
   /// Returns the whole body. Requires that it has been read. Lifetime: as long as this object and the exchange.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return text_; }
 
  private:
-  /// Counts more bytes; returns false if the loop holds too many already.
+  /// Counts more bytes. Returns false if they would exceed the limit of the loop.
   [[nodiscard]] auto count(std::size_t more) noexcept -> bool;
 
   endpoint_context* context_;

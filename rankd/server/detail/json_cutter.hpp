@@ -1,4 +1,4 @@
-// rankd/server/detail/json_cutter.hpp: cuts a JSON text at its outermost commas.
+// rankd/server/detail/json_cutter.hpp: splits a JSON text at its outermost commas.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class json_cutter {
  public:
   explicit json_cutter(std::string_view text) noexcept : rest_(text) {}
 
-  /// Returns whether the next characters are these, and skips them if so. Spaces before them are skipped in any case.
+  /// Skips spaces. Returns whether the next characters equal the given characters, and if so, skips them.
   auto skip(std::string_view wanted) noexcept -> bool {
     skip_spaces();
     if (!rest_.starts_with(wanted)) return false;
@@ -41,8 +41,8 @@ class json_cutter {
  private:
   static constexpr std::string_view spaces = " \t\r\n";
 
-  /// Returns the position of the quote that ends the string which begins at `begin`; at least the size of the text if
-  /// there is no such quote.
+  /// Returns the position of the quote that ends the string beginning at `begin`. If there is no such quote, returns
+  /// the size of the text or a greater number.
   [[nodiscard]] auto end_of_string(std::size_t begin) const noexcept -> std::size_t {
     std::size_t at = begin + 1;
     while (at < rest_.size() && rest_[at] != '"') at += rest_[at] == '\\' ? 2 : 1;

@@ -18,17 +18,18 @@ struct event_outcome;
 
 namespace rankd::detail {
 
-/// Reads the body of a request. If that fails, or if the server is full by then, answers the request and returns false.
+/// Reads the body of a request. If that fails, or if the server is full after the body was read, answers the request
+/// and returns false.
 auto read_body(served_request& request) -> braid::task<bool>;
 
 /// Parses a request, finds its plan, and counts the request against the limit of the plan. Returns nothing if the
 /// request has been answered with an error.
 auto prepare_request(served_request& request, std::string_view text) -> std::optional<rank_request>;
 
-/// Waits until a request is admitted, runs its plan, answers it and ends it.
+/// Waits until a request is admitted. Then runs its plan, answers the request and ends it.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void>;
 
-/// Returns whether the client of a request may send events to this server; otherwise answers the request.
+/// Returns whether the client of a request may send events to this server. If not, answers the request.
 auto may_send_events(endpoint_context& context, served_request& request) -> bool;
 
 /// Parses events and waits until they are on the disk. Returns nothing if the request has been answered with an error.
@@ -38,7 +39,8 @@ auto write_events(endpoint_context& context, served_request& request, std::strin
 /// Copies the ids of a parsed request into its record.
 void take_asked(request_record& record, const rank_request& asked);
 
-/// Returns why the client may not choose arms of experiments; empty if it may, or if the request chooses no arms.
+/// Returns the reason why the client may not choose arms of experiments. The reason is empty if the client may choose
+/// them, or if the request chooses no arms.
 auto check_forced(const request_record& record, const rank_request& asked) -> braid::diagnostics;
 
 }  // namespace rankd::detail

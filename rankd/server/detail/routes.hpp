@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// Which clients may use an endpoint.
+/// States which clients may use an endpoint.
 enum class access : std::uint8_t {
   everyone,     ///< every client, also without a token
   token,        ///< a client that the server knows, if it has tokens
@@ -24,7 +24,7 @@ enum class access : std::uint8_t {
   see_traffic,  ///< the same right
 };
 
-/// The maximum number of concurrent calls, in all loops together. Routes with the same name share the limit.
+/// The maximum number of concurrent calls in all loops together. Routes with the same name share the limit.
 struct route_limit {
   std::string_view name;
   std::size_t at_a_time = 0;
@@ -44,14 +44,14 @@ struct route {
 /// Returns all endpoints, even those that this server does not serve.
 [[nodiscard]] auto all_routes() -> std::span<const route>;
 
-/// Returns how to start a server that has an endpoint at this target, as "`rankd serve` with --ui", if this server does
-/// not serve it. Returns an empty text if no server has such an endpoint.
+/// Returns a text such as "`rankd serve` with --ui". It describes how to start a server with an endpoint at this
+/// target, if this server does not serve that endpoint. The text is empty if no server has such an endpoint.
 [[nodiscard]] auto find_switch(const serve_shared& shared, std::string_view target) -> std::string_view;
 
 /// Returns true if the client has access to an endpoint. Otherwise answers the request and returns false.
 auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool;
 
-/// Counts a call against the limit of its endpoint; returns nothing if the limit is reached.
+/// Counts a call against the limit of its endpoint. Returns nothing if the limit is reached.
 [[nodiscard]] auto enter_route(endpoint_context& context, endpoint endpoint) -> std::optional<in_flight_shares::pass>;
 
 }  // namespace rankd::detail

@@ -20,7 +20,7 @@ namespace rankd::detail {
 class shard;
 
 /// The engine that runs candidate plans as shadows, with its own stores and its own thread. The runtime is destroyed
-/// first, because its last tasks use the engine.
+/// before the engine, because its last tasks use the engine.
 struct shadow_engine {
   shadow_stores stores;
   std::optional<engine> ranker;
@@ -29,11 +29,11 @@ struct shadow_engine {
 
 /// The state that the loops of a server share. Threads: any, unless a member says otherwise.
 struct serve_shared {
-  /// Returns the engine for candidates; null before the first candidate.
+  /// Returns the engine for candidate plans. Returns null before the first candidate plan.
   [[nodiscard]] auto candidates() const noexcept -> shadow_engine* {
     return shared_shadow_engine.load(braid::acquire);  // edge shadow.engine: observe, complete with its thread
   }
-  /// Sets the engine for candidates. Threads: one at a time. Requires that no engine was set before.
+  /// Sets the engine for candidate plans. Threads: one at a time. Requires that no engine was set before.
   void run_candidates_on(std::unique_ptr<shadow_engine> made) noexcept {
     owned_shadow_engine = std::move(made);
     // edge shadow.engine: publish, the engine is complete and its thread runs
@@ -53,7 +53,7 @@ struct serve_shared {
   braid::atomic<bool> stopping{false};                   // written by the thread that stops the server: true for good
 };
 
-/// Makes the engine for candidates and starts its thread. Errors: no_runtime; those of the stores.
+/// Creates the engine for candidate plans and starts its thread. Errors: no_runtime; those of the stores.
 auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::unique_ptr<shadow_engine>>;
 
 }  // namespace rankd::detail

@@ -29,7 +29,7 @@ struct recorded_ask;
 struct served_request;
 struct shadow_ask;
 
-/// The form of answers that are not JSON.
+/// The form of an answer that is not JSON.
 class answer_form {
  public:
   /// Writes the candidates. Requires a ranking without an error.
@@ -41,25 +41,27 @@ class answer_form {
 };
 
 /// A request to rank, or another request that is recorded in the log and the audit. It holds its answer, its permits,
-/// and the data for log and audit. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
+/// and the data for log and audit. When the request ends, by `end` or by the destruction of this object, the sinks of
+/// the loop receive it.
 struct served_request {
   /// Begins a request that has just arrived.
   served_request(endpoint_context& context, endpoint endpoint, braid::http_exchange& x);
-  /// Begins the request at position `at` of a batch. Its answer is stored in the answer to the whole call.
+  /// Begins the request at position `at` of a batch. Its answer becomes a part of the answer to the whole call.
   served_request(const served_request& call, std::size_t at, std::string& answer);
   served_request(served_request&& other) noexcept;
   auto operator=(served_request&&) -> served_request& = delete;
   ~served_request();
 
-  /// Checks id, client and media type in the head. If they are valid, returns true; otherwise answers the request and
-  /// returns false.
+  /// Checks the id, the client and the media type in the head. Returns true if they are valid. Otherwise, answers the
+  /// request and returns false.
   auto check_head() -> bool;
-  /// Does the same for id and client only.
+  /// Checks only the id and the client. In other respects, works like `check_head`.
   auto check_client() -> bool;
   /// Counts the request against the limit of its client. If the limit is reached, answers the request and returns
-  /// false. For a request of a batch, `part_text` is its JSON, because the answer repeats the id in it.
+  /// false. For a request of a batch, `part_text` is the JSON of the request, because the answer repeats the id that is
+  /// in the JSON.
   auto enter_client(std::string_view part_text = {}) -> bool;
-  /// Refuses the request before its body is read, if the server is full. Returns true if the request was refused.
+  /// If the server is full, refuses the request before its body is read. Returns whether the request was refused.
   auto is_refused_unread() -> bool;
 
   /// Answers with the candidates, or with the error of the plan.
@@ -100,7 +102,8 @@ struct served_request {
   [[nodiscard]] auto is_part() const noexcept -> bool { return exchange == nullptr; }
 };
 
-/// Returns true if log and audit record the request: all requests to rank, and failed calls of other endpoints.
+/// Returns true if the log and the audit record the request. They record all requests to rank, and failed calls of
+/// other endpoints.
 [[nodiscard]] auto is_reported(const served_request& request) noexcept -> bool;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/server/detail/shadow_ask.hpp: the data with which a candidate plan runs a served request again.
+// rankd/server/detail/shadow_ask.hpp: the data that a candidate plan needs to run a served request again.
 #pragma once
 
 #include <rankd/server/shadow/shadow_board.hpp>

@@ -18,30 +18,31 @@ namespace rankd::detail {
 
 struct route;
 
-/// The tokens of clients and the certificate of one loop.
+/// The client tokens and the certificate that one loop uses.
 struct shard_credentials {
   std::shared_ptr<const token_list> tokens;  // null: every client may ask
   std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
-/// Whether the listeners of the other loops may have the same port.
+/// States whether listeners of several loops may use the same port.
 enum class port_use : std::uint8_t { alone, shared };
 
-/// One loop of a server. Threads: one at a time, as for `rank_server`; never the server's own loops.
+/// One loop of a server. Threads: one at a time, as for `rank_server`. The threads of the server's loops must not use
+/// the object.
 class shard {
  public:
   shard(serve_shared& shared, shard_shares shares);
   shard(const shard&) = delete;
   auto operator=(const shard&) -> shard& = delete;
 
-  /// Starts the threads of the runtime. Errors: the system's.
+  /// Starts the threads of the runtime. Errors: those of the system.
   auto start_runtime(std::string name) -> braid::result<void>;
   /// Begins to accept connections. Errors: those of `listen`.
   auto serve(const braid::socket_address& address, port_use port, std::function<void()> on_end)
       -> braid::result<braid::socket_address>;
   /// Begins to stop serving, and returns at once. Does nothing if the shard has stopped already.
   void begin_stop(braid::duration grace);
-  /// Makes a TLS context from the current contents of `serve_options::tls`. Blocks: on the disk.
+  /// Creates a TLS context from the current contents of the files in `serve_options::tls`. Blocks: on the disk.
   /// Errors: those of `tls_context::server`.
   auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
   /// Replaces the credentials, asynchronously on the loop. Open connections keep the old ones.
@@ -54,7 +55,7 @@ class shard {
   /// runtimes.
   void end_runtime() noexcept { runtime_.reset(); }
 
-  /// Returns the context of the endpoints. Lifetime: the shard's.
+  /// Returns the context of the endpoints. Lifetime: the shard outlives the result.
   [[nodiscard]] auto context() noexcept -> endpoint_context& { return context_; }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/server/detail/spans.hpp: the trace that a request belongs to.
+// rankd/server/detail/spans.hpp: connects a request to the trace that it belongs to.
 #pragma once
 
 #include <rankd/server/sinks/audit_line.hpp>

@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// The endpoints of a server; `other` means requests that reach no endpoint.
+/// The endpoints of a server. `other` stands for requests that reach no endpoint.
 enum class endpoint : std::uint8_t {
   rank,
   batch,
@@ -92,12 +92,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
     "/rankd.v1.Ranking/{method}",
     "other"};
 
-/// Returns the path of an endpoint, with `{name}` for the variable part, or `other`.
+/// Returns the path of an endpoint, with `{name}` in place of the variable part. Returns "other" for `endpoint::other`.
 [[nodiscard]] constexpr auto name_of(endpoint endpoint) noexcept -> std::string_view {
   return endpoint_paths[static_cast<std::size_t>(endpoint)];
 }
 
-/// Returns whether an endpoint is a method of gRPC.
+/// Returns whether an endpoint is a gRPC method.
 [[nodiscard]] constexpr auto is_grpc(endpoint which) noexcept -> bool {
   return which >= endpoint::grpc_rank && which <= endpoint::grpc_other;
 }

@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// The Content-Type of answers, even of errors.
+/// The Content-Type of answers, including errors.
 inline constexpr std::string_view json_type = "application/json";
 inline constexpr std::string_view json_lines_type = "application/x-ndjson";
 
@@ -33,13 +33,13 @@ auto answer_error(braid::http_status status, std::string code, std::string_view 
 /// Adds a request id to the body of an answer that has no id. Requires a body that is not empty.
 auto with_request_id(std::string_view body, std::string_view request_id) -> std::string;
 
-/// Returns the answer for diagnostics about a request or plan. The first diagnostic is the error; if there are several,
-/// the answer also lists all of them. Requires at least one diagnostic.
+/// Returns the answer for diagnostics about a request or plan. The first diagnostic is the error. If there are several
+/// diagnostics, the answer also lists all of them. Requires at least one diagnostic.
 auto answer_error(braid::http_status status, const braid::diagnostics& problems, std::string_view request_id)
     -> error_answer;
 
 /// Returns the error plan_left_out with the diagnostics that explain why a plan cannot run. Files are named without
-/// their folders, because the reader is a client. Requires at least one diagnostic.
+/// their folders, because clients see the answer. Requires at least one diagnostic.
 auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, std::string_view request_id)
     -> error_answer;
 

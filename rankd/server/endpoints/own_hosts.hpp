@@ -1,5 +1,5 @@
-// rankd/server/endpoints/own_hosts.hpp: detects requests that a browser may send for a page of another site. A server
-// without tokens refuses them.
+// rankd/server/endpoints/own_hosts.hpp: detects requests that a browser may have sent on behalf of another site's page.
+// A server without tokens refuses such requests.
 #pragma once
 
 #include <braid/net/http_message.hpp>
@@ -26,10 +26,10 @@ struct site_refusal {
 class own_hosts {
  public:
   /// Allows IP addresses, `localhost` and `names`. A name server cannot redirect IP addresses or `localhost`. The name
-  /// `*` allows every `Host`, but no additional origin.
+  /// `*` allows every value of `Host`, but no additional origin.
   explicit own_hosts(std::vector<std::string> names = {}) : names_(std::move(names)) {}
 
-  /// Returns why the request must be refused; nothing if it is allowed. Codes: foreign_host, cross_site.
+  /// Returns why the request must be refused, or nothing if it is allowed. Codes: foreign_host, cross_site.
   [[nodiscard]] auto refusal_of(const braid::http_request_head& request) const -> std::optional<site_refusal>;
 
  private:
@@ -40,7 +40,7 @@ class own_hosts {
   std::vector<std::string> names_;
 };
 
-/// Returns true for a text that may be a name in `own_hosts`: a host without a port, or `*`.
+/// Returns whether a text is valid as a name for `own_hosts`: a host without a port, or `*`.
 [[nodiscard]] auto is_host_name(std::string_view text) -> bool;
 
 }  // namespace rankd

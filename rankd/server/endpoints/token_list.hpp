@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// A client that has a token. Lifetime: the list's.
+/// A client that has a token. Lifetime: the list outlives it.
 struct token_client {
   std::string_view name;         ///< the name of the token, or `client N` for the N-th
   bool may_force = false;        ///< it may put its requests into arms of experiments
@@ -27,14 +27,14 @@ class token_list {
   /// Parses a text with one token on each line: `NAME [RIGHTS] TOKEN`. The client's name is optional and followed by
   /// blanks: `feed 5f0c…`. The rights are optional and separated by blanks or commas: `qa [force, events] 91d2…`. Empty
   /// lines and lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16 characters, or
-  /// with other characters than letters, digits and `-._~+/=`; unknown_right for a right that is not `force`, `shadow`,
+  /// with characters other than letters, digits and `-._~+/=`; unknown_right for a right that is not `force`, `shadow`,
   /// `events`, `write` or `edit`; duplicate_token; no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Reads and parses a file of tokens. Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
 
-  /// Returns the client whose token is in the field `Authorization`; nothing for an invalid token. Takes the same time
-  /// for all tokens of the same length.
+  /// Returns the client whose token is in the field `Authorization`. Returns nothing if the token is invalid. Takes the
+  /// same time for all tokens of the same length.
   [[nodiscard]] auto find_client(std::string_view authorization) const -> std::optional<token_client>;
 
  private:

@@ -1,5 +1,5 @@
 // rankd/server/events/counter_snapshot.hpp: a snapshot of the values that events have changed, as bytes. It also
-// contains the position in the event log up to which events are counted.
+// contains the position in the event log up to which events have been counted.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>
@@ -20,11 +20,12 @@ struct counter_snapshot {
   /// the snapshot.
   std::map<std::string, std::vector<std::pair<std::string, counted_value>>> values;
 
-  /// Returns a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of these, lowest byte first.
+  /// Encodes a snapshot: a magic line, the values as `packed_writer` writes them, and the CRC-32C of everything before
+  /// it, lowest byte first.
   /// Threads: no other thread may change the values during the call.
   [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_values*>& of)
       -> std::string;
-  /// Parses a snapshot; returns nothing if the bytes are damaged or not a snapshot.
+  /// Parses a snapshot. Returns nothing if the bytes are damaged or not a snapshot.
   [[nodiscard]] static auto parse(std::string_view bytes) -> std::optional<counter_snapshot>;
 };
 

@@ -10,16 +10,16 @@
 
 namespace rankd {
 
-/// Returns the amount as decimal digits that are parsed as the same number.
+/// Returns decimal digits that are parsed as the same number as the amount.
 [[nodiscard]] auto amount_text(const scalar& by) -> std::string;
 
-/// Returns whether a counter only ever adds integers. Otherwise its field may hold a fraction, which HINCRBY refuses,
-/// so HINCRBYFLOAT is used even for a step that adds an integer.
+/// Returns whether a counter adds only integers. If not, its field may contain a fraction, which HINCRBY refuses.
+/// HINCRBYFLOAT is then used even for steps that add an integer.
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_rule& counter) -> bool;
 
-/// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum. Returns false, and changes
-/// nothing, if Redis would refuse the change, because a field is not a number or a sum would not fit. Values have the
-/// digits that Redis would write on this machine.
+/// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum. Returns false and changes
+/// nothing if Redis would refuse the change, because a field is not a number or because the sum is too large. Values
+/// have the digits that Redis would write on this machine.
 [[nodiscard]] auto add_to(counted_hash& hash, const event_rules& rules, const rule_step& step) -> bool;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.hpp: sends the changes that events cause by rules to Redis.
+// rankd/server/events/counter_writer.hpp: sends to Redis the changes that events cause by rules.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -30,19 +30,20 @@ struct counter_counts {
 };
 
 /// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. A step is
-/// sent at most once: steps that are being sent when a connection ends are counted as lost, but remain in the log of
-/// events. After a failure is logged (`counters_failed`), no other failure is logged until steps are written again.
+/// sent at most once. If a connection ends while steps are being sent, they are counted as lost, but their events
+/// remain in the event log. After one failure was logged (`counters_failed`), further failures are not logged until a
+/// step was written successfully.
 /// Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Resolves the endpoints of the rules whose values are in Redis. Returns null if there are no such rules;
-  /// `embedded_counters` handles all others. Blocks: on name resolution. Errors: those of `parse_redis_options`,
+  /// Resolves the endpoints of the rules whose values are in Redis. Returns null if there are no such rules. All other
+  /// rules are handled by `embedded_counters`. Blocks: on name resolution. Errors: those of `parse_redis_options`,
   /// no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
-  /// Writes the queued steps, for a second at most.
+  /// Writes the queued steps, but gives up after one second.
   ~counter_writer();
   counter_writer(const counter_writer&) = delete;
   auto operator=(const counter_writer&) -> counter_writer& = delete;

@@ -1,5 +1,5 @@
-// rankd/server/events/embedded_counters.hpp: values in the memory of the server that events change by rules, for
-// endpoints that are embedded stores.
+// rankd/server/events/embedded_counters.hpp: values that events change by rules, for endpoints that are embedded
+// stores. The values are in the server's memory.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -28,7 +28,7 @@
 
 namespace rankd {
 
-/// The name of the snapshot, in the folder of the log.
+/// The file name of the snapshot. It is in the folder of the log.
 inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
 
 struct embedded_counters_options {
@@ -42,14 +42,14 @@ struct embedded_counters_options {
 
 /// The values of rules whose endpoints are embedded stores. They depend only on the log. `add` receives events that are
 /// durable, with their position in the log. A snapshot contains the values and the position up to which events are
-/// counted. A start reads the snapshot, and then counts the rest of the log. So each event counts once, whenever the
-/// process ends. If a snapshot is damaged or belongs to another log, it is ignored, and all events in the existing
-/// files are counted again (`counters_recounted`).
-/// Threads: the log's thread calls `add`; any thread may call the rest. Lifetime: rules, registries and the file of
-/// `log` outlive it.
+/// counted. When a server starts, it reads the snapshot, and then counts the rest of the log. So each event counts
+/// once, whenever the process ends. If a snapshot is damaged or belongs to another log, it is ignored, and all events
+/// in the existing files are counted again (`counters_recounted`).
+/// Threads: only the log's thread may call `add`; any thread may call the other functions. Lifetime: rules, registries
+/// and the file of `log` outlive it.
 class embedded_counters {
  public:
-  /// Returns null if no rule writes to an embedded store.
+  /// Creates the values without reading the log. Returns null if no rule writes to an embedded store.
   [[nodiscard]] static auto make(const event_rules& rules, const registries& declared,
                                  embedded_counters_options options) -> std::unique_ptr<embedded_counters>;
   /// Calls `end`, which writes a last snapshot.
@@ -57,19 +57,20 @@ class embedded_counters {
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;
 
-  /// Returns the values that readers overlay on the store of an endpoint; null if no rule writes to the endpoint.
-  /// `endpoint` is a position in registries::endpoints.
+  /// Returns the values that readers overlay on the store of an endpoint. Returns null if no rule writes to the
+  /// endpoint. `endpoint` is a position in registries::endpoints.
   [[nodiscard]] auto find_values(std::size_t endpoint) const -> std::shared_ptr<const counted_values>;
 
   /// Counts the events in the log, and starts to write snapshots regularly. Requires that the log is open. Blocks: on
   /// the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
   auto start() -> braid::checked<void>;
 
-  /// Applies the steps whose values are in embedded stores. Blocks: while a snapshot copies the values, about 1 s
-  /// if 256 MiB are full; never on a disk.
+  /// Applies the steps whose values are in embedded stores. Blocks: while a snapshot copies the values, about 1 s for
+  /// 256 MiB of values; never on a disk.
   void add(const std::vector<rule_step>& steps, event_position after);
 
-  /// Writes a snapshot. Blocks: on the disk. Errors: the system's; after an error the previous snapshot still exists.
+  /// Writes a snapshot. Blocks: on the disk. Errors: those of the system. After an error, the previous snapshot still
+  /// exists.
   auto write_snapshot() -> braid::result<void>;
 
   /// Writes the last snapshot. Called while the folder of the log is still locked; `add` must not be called afterwards.
@@ -103,7 +104,7 @@ class embedded_counters {
   std::mutex saving_;  // guards the writing of a snapshot, and the next members
   event_position saved_;
 
-  // Written while `counting_` or `saving_` is held. Metrics read these values without a lock.
+  // Written only while `counting_` or `saving_` is held. Metrics read these values without a lock.
   braid::atomic<std::uint64_t> written_{0};
   braid::atomic<std::uint64_t> lost_{0};
   braid::atomic<std::uint64_t> snapshots_failed_{0};

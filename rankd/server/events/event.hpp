@@ -23,7 +23,7 @@ inline constexpr std::size_t max_event_id = 128;      ///< bytes
 inline constexpr std::size_t max_event_fields = 32;   ///< of one event
 inline constexpr std::size_t max_event_text = 1'024;  ///< bytes of a field that is a string
 
-/// An impression, a click, a purchase, or an event of a type that the project declares.
+/// An event: an impression, a click, a purchase, or an event of a type that the project declares.
 struct event {
   std::string event_id;  ///< made by the client; two events with the same id are the same event
   std::string type;
@@ -47,8 +47,8 @@ struct logged_event {
   std::chrono::milliseconds received{0};
 };
 
-/// Parses a line of `event_line`. Parts that the rules no longer accept are left out. Returns nothing for a line
-/// without id, type or time of receipt.
+/// Parses a line that `event_line` has returned. Parts that the rules no longer accept are left out. Returns nothing
+/// for a line without id, type or time of receipt.
 [[nodiscard]] auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
     -> std::optional<logged_event>;
 
@@ -67,9 +67,9 @@ struct rule_step {
   std::chrono::milliseconds received{0};  ///< the start of the value's time to live
 };
 
-/// Returns the changes that an event causes. A rule causes no change if the event lacks its key or its value, or if its
-/// value must be a number and is not. An event whose time is after its receipt is treated as if it happened at its
-/// receipt. Otherwise, it would reduce the weight of all events until that time.
+/// Returns the changes that an event causes. A rule causes no change if the event lacks its key or its value, or if a
+/// number is required and the event's value is not a number. If the time of an event is later than its receipt, the
+/// time of receipt is used instead. Otherwise, the event would reduce the weight of all events until that time.
 [[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<rule_step>;
 

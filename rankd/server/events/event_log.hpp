@@ -43,7 +43,7 @@ struct event_log_options {
   /// Receives the changes that written events cause by rules, and the position after these events in the log. There may
   /// be no changes. Called by the writing thread, before the events are reported as written.
   std::function<void(std::vector<rule_step>, event_position)> on_written = {};
-  /// called after the last call of `on_written`, while the folder is still locked
+  /// Called after the last call of `on_written`, while the folder is still locked.
   std::function<void()> on_end = {};
   std::function<int(int)> sync = {};  ///< replaces fdatasync(2)
   /// Receives messages about damaged lines (`events_damaged`), removed bytes (`events_cut`), and files that have
@@ -51,7 +51,7 @@ struct event_log_options {
   serve_log log = {};
 };
 
-/// The result of a call with events.
+/// The result of a call that sends events.
 struct event_outcome {
   enum class result_kind : std::uint8_t {
     written,  ///< they are on the disk
@@ -79,8 +79,8 @@ struct event_counts {
 /// form the next group. After a crash, opening the log removes a partial line at the end, and reads the ids of the last
 /// `window` from the files. If there are undamaged lines after a damaged one, the file stays unchanged, and the log
 /// continues in another file. If the folder, its file `lock` or the current file is deleted, moved or replaced, all
-/// events fail until the files are back. Otherwise written events could not be found, or another process could write to
-/// the log as well.
+/// calls fail until the files are back. Otherwise, events might be written to files that nobody can find, or another
+/// process might write to the log as well.
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
@@ -93,7 +93,7 @@ class event_log {
   event_log(const event_log&) = delete;
   auto operator=(const event_log&) -> event_log& = delete;
 
-  /// Accepts the events of a call that arrived at `now`: all of them or none. Blocks: never for long.
+  /// Accepts the events of a call that arrived at `now`: either all of them, or none. Blocks: only for a short time.
   auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
       -> braid::future<event_outcome>;
 
@@ -118,7 +118,7 @@ class event_log {
     void clear() { *this = {}; }
   };
 
-  /// The sizes of the waiting group and of `ages_`.
+  /// The sizes of the waiting group of events and of `ages_`.
   struct queue_sizes {
     std::size_t bytes = 0;
     std::size_t ids = 0;
@@ -159,10 +159,10 @@ class event_log {
   append_log<event_log> log_{*this, {.thread = "events"}};
 };
 
-/// Returns a line of the log without its checksum; nothing if the checksum is wrong.
+/// Returns a line of the log without its checksum, or nothing if the checksum is wrong.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
 
-/// Returns the number of a log file; 0 if the name is not that of a log file.
+/// Returns the number of a log file, or 0 if the name is not that of a log file.
 [[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
 /// Returns the files of a log in the order of their numbers. Blocks: on the disk.

@@ -1,4 +1,5 @@
-// rankd/server/events/event_rules.hpp: events.toml: the types of events that a project accepts, and what they write.
+// rankd/server/events/event_rules.hpp: events.toml: the types of events that a project accepts, and the rules by which
+// they change stores.
 #pragma once
 
 #include <rankd/plan/key_template.hpp>
@@ -18,11 +19,11 @@
 namespace rankd {
 
 inline constexpr std::string_view events_file = "events.toml";
-/// The name of the file in earlier versions, in which rules could only count. The file is read if there is no
+/// The name of the file in earlier versions of rankd, whose rules could only count. It is read if there is no
 /// events.toml.
 inline constexpr std::string_view counters_file = "counters.toml";
 
-/// Returns the file of rules in a folder of registries; nothing if there is none. Blocks: on the disk.
+/// Returns the file of rules in a folder of registries, or nothing if there is no such file. Blocks: on the disk.
 [[nodiscard]] auto find_event_rules(const std::filesystem::path& folder) -> std::optional<std::filesystem::path>;
 
 /// A type of events.
@@ -61,10 +62,10 @@ struct event_rule {
 /// A project's rules for events. Immutable. Threads: any.
 class event_rules {
  public:
-  /// Constructs rules that accept impressions, clicks and purchases, and that write nothing.
+  /// Accepts impressions, clicks and purchases, but contains no rules.
   event_rules();
 
-  /// Reads the file of a folder, which need not exist.
+  /// Reads the file of rules in a folder. The file need not exist.
   /// Blocks: on the disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file`,
   /// `object_reader` and `key_template::parse`; two_files, duplicate_value, unknown_event, unknown_endpoint,
   /// wrong_endpoint_kind for a rule of an endpoint that is not a store, bad_hole, unknown_field, wrong_type, bad_value
@@ -74,7 +75,7 @@ class event_rules {
   [[nodiscard]] auto types() const noexcept -> const std::vector<event_type>& { return types_; }
   /// Returns the rules, grouped by kind, in the order of the kinds.
   [[nodiscard]] auto all() const noexcept -> const std::vector<event_rule>& { return rules_; }
-  /// Returns null if there is no such type.
+  /// Returns the type with this name, or null if there is no such type.
   [[nodiscard]] auto find(std::string_view type) const noexcept -> const event_type*;
 
  private:

@@ -13,15 +13,15 @@
 
 namespace rankd {
 
-/// A kind of rules. `change` has an effect on a value in memory, and the commands of `send` have the same effect in
-/// Redis.
+/// A kind of rules. `change` applies a step to a value in memory. `send` appends Redis commands with the same effect.
 struct step_kind {
   rule_kind kind = rule_kind::counter;
   std::string_view table;                 ///< its name in events.toml
   record_kind holds = record_kind::hash;  ///< the kind of value that it changes
-  /// Returns false, and changes nothing, if Redis would refuse the step.
+  /// Applies the step. Returns false and changes nothing if Redis would refuse the step.
   auto (*change)(counted_value& value, const event_rules& rules, const rule_step& step) -> bool = nullptr;
-  /// Appends commands and returns their number. If Redis refuses the step, it refuses the first command.
+  /// Appends commands and returns how many were appended. If Redis refuses the step, it refuses the first of these
+  /// commands.
   auto (*send)(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t = nullptr;
 };
 
@@ -30,11 +30,11 @@ struct step_kind {
 [[nodiscard]] auto find_step_kind(rule_kind kind) noexcept -> const step_kind&;
 
 /// Changes a value as Redis does, and its expiry as EXPIRE does, relative to the time at which the event was received.
-/// Returns false, and changes nothing, if Redis would refuse the step: the value has another kind, a set is full, a
-/// field is not a number, or a sum is out of range.
+/// Returns false and changes nothing if Redis would refuse the step, because the value has another kind, a set is full,
+/// a field is not a number, or a sum is out of range.
 [[nodiscard]] auto apply_step(counted_value& value, const event_rules& rules, const rule_step& step) -> bool;
 
-/// Appends the commands of a step, and returns the number of their replies. The step was applied if the first reply is
+/// Appends the commands of a step, and returns how many replies they have. The step was applied if the first reply is
 /// not an error.
 auto add_commands(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t;
 

@@ -15,13 +15,13 @@
 
 namespace rankd {
 
-/// How many entries a log has written, and how many it has lost.
+/// The numbers of entries that a log has written and lost.
 struct append_counts {
   std::uint64_t written = 0;  ///< the system has accepted them
   std::uint64_t lost = 0;     ///< the queue was full, or the system did not accept them
 };
 
-/// Whether the encoder reopens its file after a batch.
+/// States whether the encoder reopens its file after a batch.
 enum class append_then : std::uint8_t { go_on, reopen };
 
 struct append_options {
@@ -35,7 +35,8 @@ struct append_options {
 /// - `batch`, a container of entries in their order, with `empty()`, `size()` in bytes, and `clear()`
 /// - `counts_type`, a struct of counters, such as `append_counts`
 /// - `write(batch&, append_then)`, which writes the entries, and then reopens the file if requested
-/// - `lose(batch&)`, which counts the entries that `write` had not counted when it threw, for lack of memory
+/// - `lose(batch&)`, which is called if `write` has thrown for lack of memory. It counts the entries that `write` has
+///   not counted
 /// - `next_attempt()`, which is optional: the time at which `write` is called even without entries, to retry
 /// Only the writing thread calls the three functions. A log must be the last member of its encoder, so that the thread
 /// ends before the members used by the thread are destroyed. Threads: any.
@@ -54,7 +55,7 @@ class append_log {
   void finish();
 
   /// Calls `change(waiting, counts)` under the mutex of the queue. Wakes the thread if there is something new to write.
-  /// Blocks: never for long.
+  /// Blocks: only for a short time.
   template <typename Change>
   void locked(Change change);
 
@@ -128,8 +129,8 @@ void append_log<Encoder>::reopen() {
   changed_.notify_one();
 }
 
-/// Waits for the first entry, and then a little for further entries, so that a busy server does not wake the thread for
-/// each entry.
+/// Waits for the first entry, and then a short time for further entries, so that a busy server does not wake the thread
+/// for each entry.
 template <typename Encoder>
 void append_log<Encoder>::await_entries(std::unique_lock<std::mutex>& lock) {
   const auto is_due = [this] { return ending_ || reopen_ || !waiting_.empty(); };

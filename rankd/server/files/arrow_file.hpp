@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-/// A writer of captured rows. Loops, which must not wait for a disk, pass rows to it, and a thread writes the rows in
-/// batches. If the disk is too slow or full, row sets are lost and counted. Accepted rows are written before the object
-/// is destroyed. A file has one schema: rows with a new column begin another file. A file is created with its first
-/// batch, and ends with `arrow_end`, unless the process was killed.
+/// A writer of captured rows. Loops pass rows to the writer, and a separate thread writes the rows in batches, because
+/// a loop must not wait for a disk. If the disk is too slow or full, row sets are lost and counted. Accepted rows are
+/// written before the object is destroyed. A file has one schema, so rows with a new column begin a new file. A file is
+/// created when its first batch is written. It ends with `arrow_end`, unless the process was killed.
 /// Threads: any.
 class arrow_file {
  public:
@@ -41,13 +41,13 @@ class arrow_file {
   arrow_file(const arrow_file&) = delete;
   auto operator=(const arrow_file&) -> arrow_file& = delete;
 
-  /// Queues a row set. Blocks: never for long.
+  /// Queues a row set. Blocks: only for a short time.
   void add(captured_copy rows);
   /// Counts a lost row set, which could not be copied because memory ran out.
   void lose() noexcept;
 
-  /// Writes the waiting rows, and continues with a new file. If no new file can be opened, rows go into the previous
-  /// file, and each further batch tries again.
+  /// Writes the waiting rows, and continues with a new file. If no new file can be opened, rows are written to the
+  /// previous file, and the writer tries again with each further batch.
   void reopen() { log_.reopen(); }
 
   /// Returns the outcome of the last attempt to open a new file.

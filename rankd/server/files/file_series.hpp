@@ -1,4 +1,4 @@
-// rankd/server/files/file_series.hpp: consecutive files in a folder. Only the last file is written.
+// rankd/server/files/file_series.hpp: consecutive files in a folder. Bytes are appended only to the last file.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -24,14 +24,15 @@ class file_series {
     std::string suffix = ".ndjson";
   };
 
-  /// Creates the folder, if it does not exist, and the first file, accessible to owner and group only.
+  /// Creates the first file, and the folder if it does not exist. Both are accessible to owner and group only.
   /// Errors: unwritable_file.
   static auto create(options of) -> braid::checked<file_series>;
 
   /// Writes `last` at the end of the current file and continues with a new one. Returns false if no file can be
-  /// created; the current file then stays open.
+  /// created. In this case, the current file stays open.
   [[nodiscard]] auto open_next(std::string_view last = {}) noexcept -> bool;
-  /// Writes `last` at the end of the file and closes it. An empty file is removed. No file is open until `open_next`.
+  /// Writes `last` at the end of the file and closes it. An empty file is removed. After that, no file is open until
+  /// `open_next` is called.
   void close(std::string_view last = {});
 
   /// Returns whether the file still has the name under which it was created.
@@ -39,11 +40,11 @@ class file_series {
   [[nodiscard]] auto is_open() const noexcept -> bool { return static_cast<bool>(file_); }
   /// Returns the size of the file in bytes, without bytes that `keep` has not confirmed.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
-  /// Returns how many bytes may still be appended; 0 if the file is full.
+  /// Returns how many bytes may still be appended. Returns 0 if the file is full.
   [[nodiscard]] auto room() const noexcept -> std::uint64_t;
 
-  /// Appends bytes to the file, and returns how many the system has written. These are all bytes, unless the disk is
-  /// full.
+  /// Appends bytes to the file, and returns how many the system has written. Unless the disk is full, all bytes are
+  /// written.
   [[nodiscard]] auto append(std::string_view bytes) -> std::size_t;
   /// Confirms the first `bytes` of the `taken` bytes written last. Removes the remaining bytes, because readers could
   /// not continue after a partial entry. Returns false if they cannot be removed.

@@ -18,8 +18,8 @@
 
 namespace rankd {
 
-/// A writer of lines. It accepts lines from loops, which must not wait for a disk. If the disk is too slow or full,
-/// lines are lost and counted. Accepted lines are written before the object is destroyed.
+/// A writer of lines. A separate thread writes the lines of loops, because a loop must not wait for a disk. If the disk
+/// is too slow or full, lines are lost and counted. Accepted lines are written before the object is destroyed.
 /// Threads: any.
 class line_file {
  public:
@@ -38,16 +38,17 @@ class line_file {
   line_file(const line_file&) = delete;
   auto operator=(const line_file&) -> line_file& = delete;
 
-  /// Queues one line, without its line feed. If there is no memory for the line, it is lost. Blocks: never for long.
+  /// Queues one line, without its line feed. The line is lost if it cannot be copied for lack of memory. Blocks: only
+  /// for a short time.
   void add(std::string_view line) noexcept;
   /// Counts a lost line, which could not be built because memory ran out.
   void lose() noexcept;
 
-  /// How long the writer waits before it tries again to reopen a file.
+  /// The time that the writer waits before it tries again to reopen a file.
   static constexpr std::chrono::milliseconds default_retry{1000};
 
-  /// Reopens the path before the next lines, for log rotation by rename. A series continues with a new file. If
-  /// reopening fails, lines go into the previous file, and the writer tries again after `retry`.
+  /// Reopens the path before the next lines are written, for log rotation by rename. A series continues with a new
+  /// file. If reopening fails, lines are written to the previous file, and the writer tries again after `retry`.
   void reopen(std::chrono::milliseconds retry = default_retry);
 
   /// Returns the outcome of the last attempt to reopen the file.

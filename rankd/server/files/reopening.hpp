@@ -10,14 +10,14 @@
 
 namespace rankd {
 
-/// The outcome of reopening a file for log rotation. Until reopening succeeds, lines go into the file that was moved
-/// away.
+/// The outcome of reopening a file for log rotation. Until reopening succeeds, lines are written to the previous file,
+/// which was renamed.
 /// Threads: any.
 class reopening {
  public:
   /// Receives the error of a failed attempt, or no error when an attempt succeeds after a failure.
   using listener = std::function<void(std::error_code)>;
-  /// Whether an attempt was requested, or the writer repeats a failed attempt.
+  /// States whether an attempt was requested, or whether the writer repeats a failed attempt.
   enum class attempt : std::uint8_t { asked, repeated };
 
   /// Sets the listener, which the writing thread calls. If a repeated attempt fails again, it is counted but not
@@ -27,7 +27,7 @@ class reopening {
     listener_ = std::move(to);
   }
 
-  /// Called by the writer after each attempt. If there is no memory for the report, only the counter changes.
+  /// Called by the writer after each attempt. If memory for the report cannot be allocated, only the counter changes.
   void note(std::error_code error, attempt kind) noexcept {
     try {
       listener report;
@@ -43,7 +43,7 @@ class reopening {
     }
   }
 
-  /// Returns true while lines still go into the previous file.
+  /// Returns true while lines are still written to the previous file.
   [[nodiscard]] auto is_pending() const -> bool {
     const std::scoped_lock lock(mutex_);
     return is_pending_;

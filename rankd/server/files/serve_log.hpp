@@ -14,10 +14,10 @@
 
 namespace rankd {
 
-/// How much is logged; each level includes those before it.
+/// The amount of logging. Each level includes the levels before it.
 enum class log_level : std::uint8_t { off, error, warning, info, debug };
 
-/// Returns the level with this name; nothing if there is no such level.
+/// Returns the level with this name, or nothing if there is no such level.
 [[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
 
 /// Logs each event as one line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
@@ -34,9 +34,9 @@ class serve_log {
   [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
     return file_ != nullptr && level != log_level::off && level <= max_level_;
   }
-  /// Logs an event. If there is no memory for the line, it is lost and counted.
+  /// Logs an event. If memory for the line cannot be allocated, the line is lost and counted.
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const noexcept;
-  /// Returns the file of the log; null if nothing is logged.
+  /// Returns the file of the log, or null if nothing is logged.
   [[nodiscard]] auto file() const noexcept -> const line_file* { return file_; }
   /// Returns how many lines of the log were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return file_ == nullptr ? 0 : file_->lost(); }

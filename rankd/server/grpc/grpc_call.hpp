@@ -18,22 +18,22 @@ class MessageLite;
 
 namespace rankd::detail {
 
-/// A gRPC call over an exchange of HTTP. It writes the answers and the errors of its request.
+/// A gRPC call over an HTTP exchange. The call writes the answers and the errors of its request.
 class grpc_call final : public answer_form {
  public:
   explicit grpc_call(braid::http_exchange& exchange) noexcept : exchange_(&exchange) {}
 
   /// Reads the type, the encoding and the timeout in the head. Returns an error if one of them is invalid.
   auto read_head(std::string_view request_id) -> std::optional<error_answer>;
-  /// Checks the head: the client, the type, the encoding and the timeout. If it is invalid, answers the request and
-  /// returns false. A call whose type is not that of gRPC is answered in JSON.
+  /// Checks the head: the client, the type, the encoding and the timeout. If the head is invalid, answers the request
+  /// and returns false. If the type is not that of gRPC, the answer is JSON.
   auto check_head(served_request& request) -> bool;
   /// Parses the message of a request whose body was read. If it is invalid, answers the request and returns false.
   auto parse(served_request& request, google::protobuf::MessageLite& message) -> bool;
   /// Parses a message whose prefix was read. Returns an error if it is invalid.
   static auto parse_bytes(std::string_view bytes, google::protobuf::MessageLite& message, std::string_view request_id)
       -> std::optional<error_answer>;
-  /// Returns the earlier of the deadline of a request and the timeout of the call.
+  /// Returns the deadline of a request, or the time at which the call times out, whichever is earlier.
   [[nodiscard]] auto limited(std::optional<std::chrono::milliseconds> deadline) const
       -> std::optional<std::chrono::milliseconds>;
 
@@ -41,9 +41,9 @@ class grpc_call final : public answer_form {
   void reply(const google::protobuf::MessageLite& message);
   /// Begins an answer of several messages.
   void begin();
-  /// Returns the encoding of the messages of the request.
+  /// Returns the encoding of the request's messages.
   [[nodiscard]] auto encoding() const noexcept -> grpc_encoding { return asked_in_; }
-  /// Returns a message as bytes of the answer.
+  /// Returns a message in the encoding of the answer, as bytes.
   [[nodiscard]] auto framed(const google::protobuf::MessageLite& message) const -> std::string;
   /// Ends an answer of several messages.
   void end();

@@ -14,13 +14,13 @@ namespace rankd {
 /// The files of all services, with their symbols. Threads: any.
 class grpc_descriptors {
  public:
-  /// Returns the files of `serialized_descriptors`.
+  /// Parses the files of `serialized_descriptors`.
   [[nodiscard]] static auto all() -> const grpc_descriptors&;
 
   /// Returns a serialized google.protobuf.FileDescriptorProto, or null if no file has this name.
   [[nodiscard]] auto find_file(std::string_view name) const -> const std::string*;
   /// Returns the file that defines a message, an enumeration, a service, or a member of one of them, such as
-  /// `rankd.v1.Ranking.Rank`; null if no file defines it.
+  /// `rankd.v1.Ranking.Rank`. Returns null if no file defines it.
   [[nodiscard]] auto find_symbol(std::string_view name) const -> const std::string*;
   /// Returns the full names of all services.
   [[nodiscard]] auto services() const noexcept -> const std::vector<std::string>& { return services_; }

@@ -1,4 +1,4 @@
-// rankd/server/grpc/grpc_messages.hpp: converts messages of gRPC to the JSON of the HTTP interface, and answers to
+// rankd/server/grpc/grpc_messages.hpp: converts gRPC messages to the JSON of the HTTP interface, and answers to gRPC
 // messages.
 #pragma once
 
@@ -13,19 +13,19 @@
 
 namespace rankd {
 
-/// Returns the JSON of the same request, as POST /v1/rank accepts it. Members are in the order of the message, and
-/// members of maps are sorted by name, so that equal messages have equal texts.
-/// Errors: bad_column for a column whose values have two types, or whose nulls are not among its rows; bad_rows for
+/// Converts a message to the JSON of the same request, as POST /v1/rank accepts it. Members are in the order of the
+/// message's fields, and members of maps are sorted by name, so that equal messages have equal texts. Errors:
+/// bad_column for a column whose values have two types, or whose nulls are at positions beyond its rows; bad_rows for
 /// rows with both kinds of ids; wrong_value if `output_keys` are given together with `ids_only`.
 [[nodiscard]] auto to_json(const v1::RankRequest& request) -> braid::checked<std::string>;
 
-/// Returns the JSON of the same events, as POST /v1/events accepts it.
+/// Converts a message to the JSON of the same events, as POST /v1/events accepts it.
 [[nodiscard]] auto to_json(const v1::EventsRequest& request) -> std::string;
 
-/// Returns the message for an answer. Requires an answer without an error.
+/// Returns the gRPC message for an answer. Requires an answer without an error.
 [[nodiscard]] auto to_message(const ranking& answer) -> v1::RankResponse;
 
-/// Returns the message for an answer that reports an error.
+/// Returns the gRPC message for an answer that reports an error.
 [[nodiscard]] auto to_message(const error_answer& error) -> v1::Error;
 
 }  // namespace rankd

@@ -16,12 +16,12 @@ namespace rankd {
 /// The Content-Type of gRPC.
 inline constexpr std::string_view grpc_type = "application/grpc";
 
-/// Returns whether a Content-Type is that of gRPC, with any format of messages.
+/// Returns whether a Content-Type is that of gRPC. The format of the messages does not matter.
 [[nodiscard]] constexpr auto is_grpc_type(std::string_view type) noexcept -> bool {
   return type.starts_with(grpc_type);
 }
 
-/// The codes of gRPC that this server sends. Source: grpc/doc/statuscodes.md.
+/// The gRPC status codes that this server sends. Source: grpc/doc/statuscodes.md.
 enum class grpc_code : std::uint8_t {
   ok = 0,
   unknown = 2,
@@ -37,16 +37,16 @@ enum class grpc_code : std::uint8_t {
   unauthenticated = 16,
 };
 
-/// Returns the code of gRPC for the status of an HTTP answer.
+/// Returns the gRPC status code for an HTTP status.
 [[nodiscard]] auto to_grpc_code(braid::http_status status) noexcept -> grpc_code;
 
-/// Encodes a message for the field grpc-message. Bytes that are not printable ASCII, and `%`, become `%XX`.
+/// Encodes a message for the field grpc-message. The character `%` and bytes that are not printable ASCII become `%XX`.
 [[nodiscard]] auto grpc_message_text(std::string_view message) -> std::string;
 
 /// Encodes bytes in base64 without padding, as fields that end in `-bin` contain them.
 [[nodiscard]] auto grpc_binary_text(std::string_view bytes) -> std::string;
 
-/// The fields that end a failed call.
+/// The header fields at the end of a failed call.
 struct grpc_failure {
   grpc_code code = grpc_code::internal;
   std::string message;  ///< not encoded
@@ -57,7 +57,7 @@ struct grpc_failure {
 [[nodiscard]] auto to_grpc_failure(const error_answer& error) -> grpc_failure;
 
 /// Returns the fields of an answer that reports an error to a client of gRPC. The answer has the HTTP status 200, the
-/// type of gRPC and no body.
+/// Content-Type of gRPC, and no body.
 [[nodiscard]] auto grpc_failure_fields(const error_answer& error) -> std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace rankd

@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// The metrics of a server as text. The library writes its own metrics with the same class.
+/// The metrics of a server as text. braid writes its own metrics with the same class.
 using exposition = braid::detail::metric_writer;
 
 /// The media type of an exposition.

@@ -43,13 +43,14 @@ class histogram_of {
     seconds_ += other.seconds_;
   }
 
-  /// Returns how many durations are at most `bounds[at]`; for `at == bounds.size()`, the number of all durations.
+  /// Returns how many durations are at most `bounds[at]`. If `at` equals `bounds.size()`, returns the number of all
+  /// durations.
   [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
     for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
     return all;
   }
-  /// Returns cumulative counts; the last one is the total. Errors: std::bad_alloc.
+  /// Returns cumulative counts. The last count is the total. Errors: std::bad_alloc.
   [[nodiscard]] auto buckets() const -> std::vector<braid::metric::bucket> {
     std::vector<braid::metric::bucket> all;
     all.reserve(counts_.size());

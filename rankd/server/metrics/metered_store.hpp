@@ -23,16 +23,16 @@ struct endpoint_metrics {
   void add(const endpoint_metrics& other) noexcept;
 };
 
-/// A store layer that forwards and counts reads. Each loop of a server has one such layer for each endpoint, so that
-/// loops share no counters. Threads: as the store behind it; any thread may call `metrics`. Lifetime: that of the store
-/// behind it.
+/// A store layer that passes on reads and counts them. Each loop of a server has one such layer for each endpoint, so
+/// that loops share no counters. Threads: the same as for the store behind it; any thread may call `metrics`. Lifetime:
+/// the store behind it outlives it.
 /// Cost: two reads of a clock, an uncontended lock, and a coroutine frame, for each batch.
 class metered_store final : public store_layer {
  public:
   explicit metered_store(store& behind) noexcept : store_layer(behind) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
-  /// Returns a pinned store whose reads this layer counts as well.
+  /// Returns a pinned store whose reads this layer counts, too.
   [[nodiscard]] auto pinned() -> std::shared_ptr<store> override;
 
   [[nodiscard]] auto metrics() const -> endpoint_metrics;

@@ -29,14 +29,14 @@ class serve_metrics {
  public:
   /// Counts an answer of any endpoint.
   void count_answer(endpoint endpoint, braid::http_status status) noexcept;
-  /// Counts the end of a request to rank, or of a batch call. `status` is 0 if there was no answer, and `took` begins
-  /// with the HTTP head. Also notes the state of the gate.
+  /// Counts the end of a request to rank, or of a batch call. `status` is 0 if there was no answer, and `took` is
+  /// measured from the arrival of the HTTP head. Also records the current state of the gate.
   void count_end(endpoint endpoint, braid::http_status status, braid::duration took, const admission_counts& now,
                  std::size_t unread) noexcept;
   /// Counts the requests of one batch call.
   void count_batch(std::size_t requests);
-  /// Counts the end of a request that reached its plan. `code` is `ok`, or why there are no candidates. Only existing
-  /// plans are counted by name, so that requests cannot create any number of metrics.
+  /// Counts the end of a request that reached its plan. `code` is `ok`, or the reason why there are no candidates. Only
+  /// existing plans are counted by name, so that requests cannot create an unlimited number of metrics.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
   /// Counts the arms to which experiments assigned a run. Arms that the request chooses explicitly are left out,
   /// because they say nothing about the assignment.
@@ -47,19 +47,19 @@ class serve_metrics {
   void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
   /// Counts a request that was refused because its plan has reached its limit.
   void count_refusal(std::string_view plan, std::string_view code);
-  /// Counts the runs, rows and times of a plan's nodes for one request. Requests that ran on a version that is no
-  /// longer served are left out, so that removed nodes do not reappear.
+  /// Counts the runs, rows and times of a plan's nodes for one request. Ignores requests that ran on a version that is
+  /// no longer served, so that removed nodes do not reappear.
   void count_nodes(const bound_plan& plan, std::span<const node_sample> nodes, const plan_source& serving);
-  /// Notes the current state of the gate. `unread` is the number of connections whose reading is paused.
+  /// Records the current state of the gate. `unread` is the number of connections whose reading is paused.
   void note_gate(const admission_counts& now, std::size_t unread);
 
   /// Writes the metrics, summed over all loops.
   static void write(exposition& out, std::span<serve_metrics* const> loops);
-  /// Writes the metrics of the nodes of these plans, summed over all loops, and removes all other plans.
+  /// Writes the node metrics of these plans, summed over all loops, and removes the metrics of all other plans.
   static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
 
-  /// The number of nodes of a plan that have their own metrics: the first ones in the plan's order. All further nodes
-  /// are counted together.
+  /// The maximum number of nodes of a plan that have their own metrics. These are the first nodes in the plan's order;
+  /// all other nodes are counted together.
   static constexpr std::size_t max_listed_nodes = 256;
 
  private:
@@ -88,9 +88,9 @@ class serve_metrics {
     std::uint64_t malformed_ids = 0;
     std::uint64_t malformed_values = 0;
   };
-  /// Counts the answers of one endpoint by status. The memory is fixed, so that requests for which memory ran out are
-  /// counted as well. The last two digits of each status that this server sends are at most 31, so 32 counters for each
-  /// hundred suffice.
+  /// Counts the answers of one endpoint by status. Counting allocates no memory, so that requests for which memory ran
+  /// out are counted, too. The last two digits of each status that this server sends are at most 31, so 32 counters for
+  /// each hundred suffice.
   class answer_counts {
    public:
     [[nodiscard]] static constexpr auto size() noexcept -> std::size_t { return 5 * per_hundred; }

@@ -21,7 +21,7 @@ struct record_change {
   std::uint32_t line = 0;
 };
 
-/// Parses all lines of a call. Requires each key at most once, and vectors of the given lengths.
+/// Parses all lines of a call. Each key may occur only once, and vectors must have the given lengths.
 /// Errors: those of record_parser for each line, duplicate_key, too_many_diagnostics, empty_body.
 auto parse_record_call(std::string_view text, const vector_lengths& vectors)
     -> braid::checked<std::vector<record_change>>;

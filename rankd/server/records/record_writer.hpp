@@ -20,7 +20,7 @@
 
 namespace rankd {
 
-/// The outcome of a call that changes records.
+/// The outcome of a call to change records.
 struct record_outcome {
   enum class result_kind : std::uint8_t {
     written,
@@ -46,10 +46,11 @@ struct record_counts {
   std::uint64_t failed = 0;    ///< the same, also if a call was written and is not served
 };
 
-/// Applies calls to an embedded store. A call makes all of its changes, or none. A generation costs as much as copying
-/// the store. So all calls that arrive while a generation is being written form the next generation together, in the
-/// order of their arrival. Each generation contains the ids of the last calls. So a call with an id counts once, even
-/// if a process ends, or another server receives the call again.
+/// Applies the changes of calls to an embedded store. Either all changes of a call are made, or none of them. Writing a
+/// generation costs as much as copying the store. So all calls that arrive while a generation is being written are
+/// combined into the next generation, in the order of their arrival. Each generation contains the ids of the last
+/// calls. So a call with an id is applied once, even if a process ends, or if another server receives the same call
+/// again.
 /// Threads: any. Lifetime: the store outlives it.
 class record_writer {
  public:
@@ -59,15 +60,16 @@ class record_writer {
   static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
   static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
 
-  /// Constructs a writer. If the store does not answer from the generation of a call yet, calls `serve_now` before the
-  /// call is answered. `now` returns the time since 1970; if it is empty, the system's time is used.
+  /// Constructs a writer. Before a call is answered, `serve_now` is called if the store does not yet answer from the
+  /// generation of that call. `now` returns the time since 1970. If `now` is empty, the system's time is used.
   record_writer(const followed_store& into, vector_lengths vectors, std::function<void()> serve_now, clock now = {});
   record_writer(const record_writer&) = delete;
   auto operator=(const record_writer&) -> record_writer& = delete;
 
   /// Applies the lines of a call. An empty `id` means that the call has no id.
-  /// Blocks: on the disk, for this call and for those before it. Errors: in the outcome: those of record_parser,
-  /// duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store; store_unreadable.
+  /// Blocks: on the disk, for this call and for earlier calls. Errors, which are in the outcome: those of
+  /// record_parser, duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store;
+  /// store_unreadable.
   auto apply(std::string_view id, std::string_view lines) -> record_outcome;
 
   [[nodiscard]] auto counts() const noexcept -> record_counts;

@@ -1,4 +1,4 @@
-// rankd/server/shadow/shadow_board.hpp: the results of running a plan as a shadow of the served one.
+// rankd/server/shadow/shadow_board.hpp: the results of running a candidate plan as a shadow of the served plan.
 #pragma once
 
 #include <rankd/engine/explain/answer_comparison.hpp>
@@ -71,7 +71,7 @@ class shadow_board {
   [[nodiscard]] auto max_runs() const noexcept -> std::size_t { return max_runs_.load(braid::relaxed); }
   [[nodiscard]] auto settings() const -> shadow_settings;
 
-  /// Changes share and `in_flight`. Requires settings for the same two plans. The counts continue.
+  /// Changes `share` and `in_flight`. Requires settings for the same two plans. The counts are kept.
   void change(const shadow_settings& next) noexcept;
 
   /// Returns whether the candidate runs for a request with this id. The same id always has the same result.
@@ -80,13 +80,13 @@ class shadow_board {
   /// Counts a request for which the candidate did not run.
   void count(shadow_verdict why);
 
-  /// Returns whether a run with this verdict would be among the worst. If a plan has another version than in the last
-  /// run, the list of the worst runs begins again.
+  /// Returns whether a run with this verdict would be among the worst runs. Also returns true if one of the plans has a
+  /// new version since the last run, because `add` then clears the list of the worst runs.
   [[nodiscard]] auto is_among_worst(const answer_verdict& verdict, const std::string& digest,
                                     const std::string& other_digest) const -> bool;
 
-  /// Adds a run of these versions of both plans. If a version is new, the means and the worst runs begin again.
-  /// Overlaps are computed only for runs with two answers, so errors and starved runs have none.
+  /// Adds a run of these versions of both plans. If a version is new, the means and the list of the worst runs are
+  /// cleared. An overlap requires two answers, so errors and starved runs have no overlap.
   void add(shadow_run run, const std::string& digest, const std::string& other_digest);
 
   /// Returns a JSON object with a line feed: the settings, the counts since the candidate was added, and the means and

@@ -15,13 +15,14 @@
 namespace rankd {
 
 /// The boards of all candidates. A reload can replace them while requests run. Threads: any.
-/// Lifetime: a returned board exists as long as the caller keeps it, so that a run ends on the board on which it began.
+/// Lifetime: a returned board exists as long as the caller keeps it, so that a run is counted on the board on which it
+/// began.
 class shadow_boards {
  public:
   using list = std::vector<std::shared_ptr<shadow_board>>;
 
-  /// Returns the board of a plan; null if the plan has no candidate. Cost: one load if no plan has a candidate;
-  /// otherwise a lock that all loops share.
+  /// Returns the board of a plan, or null if the plan has no candidate. Cost: one atomic load if no plan has a
+  /// candidate. Otherwise, a lock that all loops share.
   [[nodiscard]] auto find(std::string_view plan) const -> std::shared_ptr<shadow_board>;
 
   /// Returns the boards of all candidates. Never null.

@@ -1,5 +1,5 @@
-// rankd/server/sinks/audit_line.hpp: audit lines: each contains a request, the status of its answer, and everything
-// needed to send the request again.
+// rankd/server/sinks/audit_line.hpp: audit lines. Each line contains a request, the status of its answer, and
+// everything that is needed to send the request again.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>
@@ -22,15 +22,15 @@
 
 namespace rankd {
 
-/// Names whose values are hidden in the audit: params, and fields of requests and of the audit. Immutable. Threads:
-/// any.
+/// The names whose values are hidden in the audit. They are names of params, and of fields of requests and of the
+/// audit. Immutable. Threads: any.
 class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
-  /// Makes a redaction. A name is a param, or one of user_id, request_id, engine_request_id, trace_id, client, context,
-  /// param_overrides, output_keys, explain, experiments, cursor, capture.
-  /// Errors: unknown_name for each other name, with its place in rankd.toml.
+  /// Creates a redaction. A name is that of a param, or one of user_id, request_id, engine_request_id, trace_id,
+  /// client, context, param_overrides, output_keys, explain, experiments, cursor, capture.
+  /// Errors: unknown_name for any other name, with its position in rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
   [[nodiscard]] auto hides(std::string_view name) const -> bool;
@@ -42,7 +42,7 @@ class redaction {
   std::vector<std::string> names_;  // a few
 };
 
-/// A request that can be sent again, except for its redacted values.
+/// A request that can be sent again. Redacted values are missing.
 struct audited_request {
   std::string json;                   ///< the object to send; empty if the request could not be read
   std::size_t rest = 0;               ///< where `json` continues after request_id, user_id and plan
@@ -82,7 +82,7 @@ struct request_record {
   bool is_shed = false;          ///< refused because there were too many; not in the line
 };
 
-/// Returns the record as one line of JSON; empty members are left out.
+/// Returns the record as one line of JSON. Empty members are left out.
 [[nodiscard]] auto audit_line(const request_record& record, const redaction& hidden = {}) -> std::string;
 
 }  // namespace rankd

@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// A column of a file of captures.
+/// A column of a capture file.
 struct captured_key {
   enum class type : std::uint8_t { integer, floating, boolean, text, bytes, vector };
 
@@ -25,7 +25,7 @@ struct captured_key {
   auto operator==(const captured_key&) const -> bool = default;
 };
 
-/// The values of one column. Some may be null.
+/// The values of one column. Some of the values may be null.
 struct captured_column {
   captured_key key;
   std::string values;  ///< 8 bytes for a number, 1 for a bool, 4 for each number of a vector, or the text itself
@@ -33,7 +33,7 @@ struct captured_column {
   std::vector<bool> present;        ///< empty: all
 };
 
-/// The data of a `capture_line`, independent of the request.
+/// The data for a `capture_line`, copied so that it does not depend on the request.
 struct captured_copy {
   std::chrono::milliseconds time{0};  ///< since 1970
   std::optional<std::string> request_id;
@@ -51,7 +51,7 @@ struct captured_copy {
   std::uint64_t cut = 0;
   std::vector<captured_column> columns;  ///< ascending by key id; empty without rows
 
-  /// Returns the approximate size of the rows in a file.
+  /// Returns the approximate number of bytes that the rows occupy in a file.
   [[nodiscard]] auto bytes() const -> std::size_t;
 };
 

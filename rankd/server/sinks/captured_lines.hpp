@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// The request from which the rows of a line come.
+/// The request to which the rows of a line belong.
 struct line_origin {
   const request_record& record;
   std::chrono::milliseconds time{0};  ///< since 1970: when it came
@@ -21,14 +21,14 @@ struct line_origin {
   const redaction& hidden;
 };
 
-/// Returns the line of a capture:
+/// Returns the line for captured rows:
 /// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
 [[nodiscard]] auto capture_line(const line_origin& origin, const captured_rows& rows) -> std::string;
 
 /// Returns a line with the candidates of an answer, in order, and their values: `{"time":…,"request_id":…,"plan":…,
-/// "plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"shared":{…},"request":{…}}`. Each value is written once:
-/// `shared` has the columns with one value in all rows, and `request` has only what the line does not have elsewhere.
-/// Vectors are left out, unless the request has `output_keys`.
+/// "plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"shared":{…},"request":{…}}`. Each value is written only
+/// once: `shared` contains the columns that have the same value in all rows, and `request` contains only the fields
+/// that are not elsewhere in the line. Vectors are left out, unless the request has `output_keys`.
 /// Requires an answer without an error.
 [[nodiscard]] auto exposure_line(const line_origin& origin, const ranking& shown) -> std::string;
 

@@ -1,5 +1,5 @@
 // rankd/server/studio/compiler_answer.hpp: an answer of the plan compiler: one line with a JSON object, split into
-// members whose text is not changed.
+// members with their original texts.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,18 +13,20 @@
 
 namespace rankd {
 
-/// A JSON object that the compiler wrote. It is not a tree of values, whose destructor needs memory.
+/// A JSON object that the compiler wrote. It is not stored as a tree of values, because the destructor of such a tree
+/// allocates memory.
 class compiler_answer {
  public:
-  /// Returns nothing if the line is not a JSON object.
+  /// Parses a line. Returns nothing if the line is not a JSON object.
   static auto parse(std::string_view line) -> std::optional<compiler_answer>;
 
-  /// Returns the value of a member as it is written; empty if there is no such member. Lifetime: that of the answer.
+  /// Returns the value of a member as it is written. Returns an empty text if there is no such member. Lifetime: the
+  /// answer outlives the result.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> std::string_view;
-  /// Returns the value of a member that is a string; nothing if there is no such member.
+  /// Returns the value of a member that is a string. Returns nothing if there is no such member.
   [[nodiscard]] auto text(std::string_view name) const -> std::optional<std::string>;
   void erase(std::string_view name);
-  /// Appends these diagnostics, which have no place in the source, to those of the answer.
+  /// Appends these diagnostics to those of the answer. They have no position in the source.
   void add_diagnostics(const braid::diagnostics& problems);
   /// Returns the object as a line, with a line feed.
   [[nodiscard]] auto line() const -> std::string;
@@ -33,7 +35,7 @@ class compiler_answer {
   std::vector<std::pair<std::string, std::string>> members_;  ///< names without quotes, and values, as written
 };
 
-/// Returns diagnostics as the compiler writes them. They have no place in the source.
+/// Returns diagnostics as the compiler writes them. They have no position in the source.
 auto unplaced_json(const braid::diagnostics& problems) -> std::string;
 
 /// Returns JSON with all characters beyond ASCII escaped, because programs that read lines may treat some of these

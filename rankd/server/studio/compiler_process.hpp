@@ -20,9 +20,9 @@ class runtime;
 
 namespace rankd {
 
-/// A child process that reads one line for each question and writes one line for each answer, both JSON. The first
-/// question starts the process. If the process has ended, the next question starts it again. Threads: any; questions
-/// wait for each other.
+/// A child process that reads one line of JSON for each question, and writes one line of JSON for each answer. The
+/// first question starts the process. If the process has ended, the next question starts it again. Threads: any. Only
+/// one question is sent at a time; other questions wait.
 class compiler_process {
  public:
   struct settings {
@@ -39,14 +39,14 @@ class compiler_process {
   compiler_process(const compiler_process&) = delete;
   auto operator=(const compiler_process&) -> compiler_process& = delete;
 
-  /// Sends a question, without a line feed, and returns the line that answers it. If `fits` refuses a line, the line
-  /// answers another question, and the process is killed. Blocks: until the answer arrives. Errors: compiler_failed,
-  /// no_runtime.
+  /// Sends a question, without a line feed, and returns the line that answers it. `fits` decides whether a line is the
+  /// answer to this question. If it is not, the process is killed. Blocks: until the answer arrives. Errors:
+  /// compiler_failed, no_runtime.
   auto ask(std::string question, const std::function<bool(const std::string&)>& fits = {})
       -> braid::checked<std::string>;
 
   /// Makes the next question use a new process, because the current process may have cached outdated files. Does not
-  /// wait for a running question: the current process ends when the next question is asked.
+  /// wait for a running question: the current process is ended when the next question is asked.
   void begin_anew();
 
   /// Kills the process. Refuses pending and future questions.

@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// A new value for an option in a text. `[from, to)` is the range of the text that sets the option, in UTF-16 units.
+/// A new value for an option in a text. The range `[from, to)` of the text, in UTF-16 units, sets the option.
 struct option_change {
   std::string text;
   std::size_t from = 0;
@@ -27,9 +27,10 @@ struct option_change {
   std::string value;
 };
 
-/// The sources of a project's plans, and the last compiled draft of each plan. A draft is bound like the plan with the
-/// same name, and has its budget. Drafts stay in memory, and requests to rank cannot name them.
-/// Threads: any. Lifetime: what `bind` uses outlives it.
+/// The sources of a project's plans, and the last compiled draft of each plan. A draft is bound in the same way as the
+/// plan with the same name, and has the same budget. Drafts are kept only in memory, and requests to rank cannot use
+/// them. Threads: any.
+/// Lifetime: everything that `bind` uses outlives it.
 class draft_plans {
  public:
   static constexpr std::size_t max_drafts = 32;  ///< the plans with the lowest names lose theirs first
@@ -37,19 +38,19 @@ class draft_plans {
   struct settings {
     compiler_process::settings compiler = {};
     /// Binds an artifact to the current registries. The artifact was compiled from the source of a plan. The second
-    /// text is the plan's name.
+    /// argument is the plan's name.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
   explicit draft_plans(settings settings) : settings_(std::move(settings)), compiler_(settings_.compiler) {}
 
   /// Returns the source of a plan as `{file, text, digest}`. Blocks: until the compiler has answered. Errors: those of
-  /// `compiler_process::ask` and of the compiler, such as no_source. The following functions block and fail in the same
-  /// way.
+  /// `compiler_process::ask` and of the compiler, such as no_source. The functions below block in the same way, and
+  /// report the same errors.
   auto source(const std::string& plan) -> braid::checked<std::string>;
-  /// Compiles a text instead of the saved source. Returns `{file, diagnostics, options, plan}`; `plan` is the graph, or
-  /// null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the positions at
-  /// which the text sets options of nodes.
+  /// Compiles a text instead of the saved source. Returns `{file, diagnostics, options, plan}`. `plan` is the graph of
+  /// the plan, or null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the
+  /// positions at which the text sets options of nodes.
   auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
   /// Binds an artifact that another compiler (`browser_compiler`) has made from an edited text. Returns `{diagnostics,
   /// plan}`.
@@ -57,10 +58,10 @@ class draft_plans {
   /// Returns the files that a compiler in a browser needs to compile the plan, and loads the script of that compiler
   /// (`browser_compiler`).
   auto project(const std::string& plan) -> braid::checked<std::string>;
-  /// Returns the compiler as a script for a worker in a browser; null until `project` was called.
+  /// Returns the compiler as a script for a worker in a browser. Returns null until `project` has been called.
   [[nodiscard]] auto browser_compiler() const -> std::shared_ptr<const std::string>;
-  /// Saves a text as the source, and the artifact if the text compiles. Returns `{file, digest, diagnostics}`.
-  /// Additional error: source_changed if the digest of the current source is not `digest`.
+  /// Saves a text as the source of a plan. If the text compiles, also saves the artifact. Returns `{file, digest,
+  /// diagnostics}`. Additional error: source_changed if the digest of the current source is not `digest`.
   auto save(const std::string& plan, const std::string& text, const std::string& digest) -> braid::checked<std::string>;
   /// Returns completions at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
@@ -75,7 +76,7 @@ class draft_plans {
   /// Drops all drafts and replaces the compiler process, because the project has changed.
   void forget();
 
-  /// Returns the draft that `compile` made last; null if there is no draft, or if its text was invalid.
+  /// Returns the draft that `compile` has made last. Returns null if there is no draft, or if its text was invalid.
   [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
 
  private:

@@ -6,14 +6,14 @@
 
 namespace rankd {
 
-/// The Content Security Policy of the page. A browser may load only files of this server, including the worker scripts
-/// `layout` and `compiler`, and send requests only to this server.
+/// The Content Security Policy of the page. A browser may load files only from this server, including the worker
+/// scripts `layout` and `compiler`. It may send requests only to this server.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout compiler";
 
-/// The Content Security Policy of the worker that compiles plans. The worker may run WebAssembly, in which plans are
-/// executed, but cannot send any request.
+/// The Content Security Policy of the worker that compiles plans. The worker may run WebAssembly, which executes the
+/// plans, but cannot send any request.
 inline constexpr std::string_view compiler_policy =
     "default-src 'none'; script-src 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types 'none'";
 

@@ -29,8 +29,8 @@ struct otlp_span {
   std::string error = {};  ///< why it failed; empty: it did not, or not through a fault of the server
 };
 
-/// Returns an ExportTraceServiceRequest in the JSON of OTLP over HTTP. Ids of traces and spans are hexadecimal digits;
-/// times are nanoseconds as strings.
+/// Returns an ExportTraceServiceRequest in the JSON format of OTLP over HTTP. The ids of traces and spans are written
+/// as hexadecimal digits, and times as strings with nanoseconds.
 /// Source: OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"; opentelemetry/proto/trace/v1/trace.proto.
 [[nodiscard]] auto otlp_json(std::span<const otlp_span> spans) -> std::string;
 

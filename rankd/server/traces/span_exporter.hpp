@@ -32,7 +32,7 @@ struct span_export_options {
   braid::duration interval = std::chrono::milliseconds(200);  ///< between two checks of the queue
   braid::duration timeout = std::chrono::seconds(5);          ///< of a call
   unsigned attempts = 4;                                      ///< to deliver a batch
-  /// The pause before the second attempt; doubled before each further attempt.
+  /// The pause before the second attempt. It is doubled before each further attempt.
   braid::duration retry_after = std::chrono::seconds(1);
   braid::duration last_words = std::chrono::seconds(2);  ///< time for the waiting spans when the exporter ends
   /// Looks up the addresses of the collector's host. Runs on its own thread, which may outlive the exporter.
@@ -47,25 +47,28 @@ struct span_counts {
   std::uint64_t queued = 0;   ///< or being sent
 };
 
-/// Returns the full URL of the collector for the URL in an option. Errors: errc::bad_url for an invalid URL.
+/// Returns the full URL of a collector. `text` is the URL in an option. Errors: errc::bad_url for an invalid URL.
 [[nodiscard]] auto collector_url(std::string_view text) -> braid::result<std::string>;
 
-/// A queue of spans, and a thread that sends them to a collector. A slow, dead or refusing collector delays no request:
-/// the queue fills up, and spans that do not fit are dropped and counted. A failure is logged (`collector_failed`), but
-/// only once until a batch is accepted again. Threads: any. Lifetime: the log outlives it.
+/// A queue of spans, and a thread that sends them to a collector. If the collector is slow, is down or refuses spans,
+/// no request is delayed: the queue fills up, and further spans are dropped and counted. A failure is logged
+/// (`collector_failed`). Further failures are not logged until the collector has accepted a batch again. Threads: any.
+/// Lifetime: the log outlives it.
 class span_exporter {
  public:
   /// Starts the thread. Errors: no_runtime; bad_url.
   static auto start(span_export_options options, serve_log log) -> braid::checked<std::unique_ptr<span_exporter>>;
-  /// Sends the queued spans, for `last_words` at most. Does not wait for a lookup that still runs after that.
+  /// Sends the queued spans, but gives up after `last_words`. Does not wait for an address lookup that is still running
+  /// then.
   ~span_exporter();
   span_exporter(const span_exporter&) = delete;
   auto operator=(const span_exporter&) -> span_exporter& = delete;
 
-  /// Returns whether a trace that begins in this server is exported. The trace id decides, so that all servers with the
-  /// same share decide alike. Cost: a comparison.
+  /// Returns whether a trace that begins in this server is exported. The result depends on the trace id, so that all
+  /// servers with the same share get the same result. Cost: a comparison.
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
-  /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
+  /// Queues the spans of one request. If there is not enough room for all of them, drops all of them. Blocks: for an
+  /// uncontended lock.
   void add(std::vector<otlp_span> of_request);
   /// Counts a dropped span, which could not be built because memory ran out.
   void lose() noexcept;

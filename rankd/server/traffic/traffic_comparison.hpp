@@ -68,9 +68,11 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Reads frames of recorded traffic. Runs the recorded requests to one plan again with both compared plans, using the
-/// recorded reads. Deadlines and time limits of nodes are ignored, so that the answers depend only on the requests.
-/// Several threads run requests; the result does not depend on their number. Threads: one at a time.
+/// Compares two plans on recorded traffic. Reads its frames, and takes the recorded requests to one plan. Runs each of
+/// them with both compared plans, using the recorded reads. Ignores deadlines and time limits of nodes, so that the
+/// answers depend only on the requests. Several threads run requests. The result does not depend on the number of
+/// threads.
+/// Threads: one at a time.
 class traffic_comparison {
  public:
   struct settings {
@@ -90,14 +92,16 @@ class traffic_comparison {
   traffic_comparison(const traffic_comparison&) = delete;
   auto operator=(const traffic_comparison&) -> traffic_comparison& = delete;
 
-  /// Begins another record, whose next frame must describe the project.
+  /// Begins another record. Its first frame must describe the project.
   void begin(std::string record);
 
   /// Processes the next frame. Errors: not_traffic for a frame that cannot be read, or that precedes the project frame;
-  /// other_endpoints if the recorded project has other endpoints than ours; those of `recorded_world::make`.
+  /// other_endpoints if the endpoints of the recorded project differ from those in the settings; those of
+  /// `recorded_world::make`.
   auto take(const traffic_reader::frame& frame) -> braid::checked<void>;
 
-  /// Runs the remaining requests, and explains the most changed ones. Must be called once, at the end.
+  /// Runs the remaining requests, and explains the requests whose answers have changed most. Must be called once, at
+  /// the end.
   auto finish() -> traffic_differences;
 
   /// Returns the plans of the records, with the number of requests of each.

@@ -1,5 +1,5 @@
-// rankd/server/traffic/traffic_file.hpp: the format of recorded traffic: a file header, and frames with a checksum
-// each.
+// rankd/server/traffic/traffic_file.hpp: the format of recorded traffic: a file header, followed by frames, each with a
+// checksum.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-// The format. A file begins with `traffic_head`, whose number is the version of the format. The other bytes of the file
-// are frames. A frame begins with the length of its content and the CRC-32C of its kind and content, 4 bytes each, the
-// lowest first. The next byte is the kind of the frame. The rest is the content, written by packed_writer. If a crash
-// has cut off the last frame, that frame is ignored.
+// The file format. A file begins with `traffic_head`, which contains the version of the format. The other bytes of the
+// file are frames. A frame begins with the length of its content and the CRC-32C of its kind and content. Both have 4
+// bytes, the lowest byte first. The next byte is the kind of the frame. The rest is the content, written by
+// packed_writer. If a crash has cut off the last frame, that frame is ignored.
 
 inline constexpr std::string_view traffic_head = "rankd traffic 1\n";
 inline constexpr std::size_t frame_head = 9;
@@ -59,7 +59,7 @@ struct recorded_plan {
   std::optional<std::uint32_t> substitute = {};  ///< its substitute
 };
 
-/// One request that was ranked. Lifetime: as long as the bytes to which its texts refer.
+/// One request that was ranked. Lifetime: the bytes to which its texts refer outlive it.
 struct recorded_request {
   std::uint64_t number = 0;  ///< from 0 on, including lost requests
   std::uint32_t plan = 0;    ///< a number of `recorded_plan`
@@ -74,17 +74,17 @@ struct recorded_request {
   std::string_view answer;                      ///< one line of JSON, without an explanation
 };
 
-/// These functions return a frame without its checksum, which `seal_frame` adds. `number_request` sets the numbers of a
-/// request and its plan.
+/// Return a frame without its checksum, which `seal_frame` adds. `number_request` sets the numbers of a request and its
+/// plan.
 [[nodiscard]] auto encode_frame(const recorded_project& project) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_request& request) -> std::string;
-/// Writes the frame of a request without its checksum, and replaces the contents of `out`.
+/// Writes the frame of a request, without its checksum, to `out`. Replaces the previous contents of `out`.
 void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
 void seal_frame(std::span<char> frame) noexcept;
 
-/// These functions parse the content of a frame; they return nothing if the bytes are not of the expected kind.
+/// Parse the content of a frame. Return nothing if the bytes are not the content of a frame of this kind.
 [[nodiscard]] auto read_project(std::string_view content) -> std::optional<recorded_project>;
 [[nodiscard]] auto read_plan(std::string_view content) -> std::optional<recorded_plan>;
 [[nodiscard]] auto read_request(std::string_view content) -> std::optional<recorded_request>;
@@ -96,13 +96,13 @@ class traffic_reader {
     frame_kind kind{};
     std::string_view content;  ///< valid until the next frame is read
   };
-  /// How a file ends.
+  /// The way in which a file ends.
   enum class end : std::uint8_t {
     whole,    ///< after a frame
     torn,     ///< within a frame: the program was killed, or still writes
     damaged,  ///< at a frame whose checksum is wrong
   };
-  /// A function that fills the beginning of a buffer and returns the number of bytes; 0 at the end.
+  /// A function that fills the beginning of a buffer and returns the number of filled bytes. It returns 0 at the end.
   using source = std::function<std::size_t(std::span<char> buffer)>;
 
   /// Opens a file. Errors: unreadable_file; not_traffic for a file of another kind or version.
@@ -110,12 +110,12 @@ class traffic_reader {
   /// Reads recorded traffic from any source of bytes. Errors: not_traffic.
   static auto read(source source) -> braid::checked<traffic_reader>;
 
-  /// Returns the next frame; nothing at the end. Blocks: on the disk.
+  /// Returns the next frame, or nothing at the end. Blocks: on the disk.
   auto next() -> std::optional<frame>;
 
   /// Returns how the file ends. Requires that `next` has returned nothing.
   [[nodiscard]] auto how_it_ends() const noexcept -> end { return end_; }
-  /// Returns the number of bytes read: the file header and all frames so far.
+  /// Returns the number of bytes that were read: those of the file header and of all frames so far.
   [[nodiscard]] auto position() const noexcept -> std::uint64_t { return position_; }
 
  private:

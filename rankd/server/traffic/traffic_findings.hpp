@@ -33,22 +33,23 @@ struct traffic_findings {
   traffic_differences found;
 };
 
-/// Returns the record files at these places: the given files, and the NAME.rec files in the given folders, sorted by
-/// name.
+/// Returns the files of recorded traffic at these paths: the given files, and the files NAME.rec in the given folders,
+/// sorted by name.
 /// Errors: no_records for a folder without records.
 auto list_records(const std::vector<std::filesystem::path>& places)
     -> braid::checked<std::vector<std::filesystem::path>>;
 
-/// Receives the number of bytes read so far, and the size of all files. If it returns false, the comparison stops.
+/// Receives the number of bytes read so far, and the total size of all files. If the function returns false, the
+/// comparison stops.
 using traffic_progress = std::function<bool(std::uint64_t done, std::uint64_t all)>;
 
 /// Runs both plans for the requests in these files. Blocks: until all requests have run. Errors: those of
-/// `traffic_reader::open` and `traffic_comparison`; unknown_plan if no recorded request is for the compared plan;
+/// `traffic_reader::open` and `traffic_comparison`; unknown_plan if no recorded request was sent to the compared plan;
 /// comparison_stopped if `progress` returns false.
 auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings settings,
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
-/// Returns the mean over the requests that both plans have answered; 0 if there are no such requests.
+/// Returns the mean over the requests that both plans have answered, or 0 if there are no such requests.
 [[nodiscard]] auto compute_mean(double sum, const traffic_differences& of) -> double;
 
 /// Returns the findings as one JSON object on one line, without a line feed. `rankd diff A B --traffic REC --json`

@@ -1,5 +1,5 @@
-// rankd/server/traffic/traffic_images.hpp: images of a project and its plans for recorded traffic, and the project
-// restored from them.
+// rankd/server/traffic/traffic_images.hpp: images (copies of the files) of a project and its plans for recorded
+// traffic, and the project that is restored from them.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -25,13 +25,13 @@
 
 namespace rankd {
 
-/// Returns an image of a project: the files of its registries for its environment. Keys of cursors, tokens and stores
-/// are not included. Blocks: on the disk. Errors: those of `read_text_file`.
+/// Returns an image of a project: the files of its registries for its environment. The image does not include cursor
+/// keys, tokens and stores. Blocks: on the disk. Errors: those of `read_text_file`.
 auto make_image(const project& project, const registries& declared, std::string version)
     -> braid::checked<recorded_project>;
 
-/// Returns an image of a plan that was loaded from a project; its numbers are not set. Reads the files of the plan
-/// again.
+/// Returns an image of a plan that was loaded from a project. Reads the files of the plan again. The numbers in the
+/// image are not set.
 /// Blocks: on the disk.
 /// Errors: those of `read_text_file` and `model_folder::digest`; plan_changed if the files have changed since the plan
 /// was made.
@@ -42,7 +42,7 @@ auto make_image(const bound_plan& plan, const project& project, const registries
 /// together with the object.
 class recorded_world {
  public:
-  /// Restores the project. `vectors` is the root of the project that has the files of vectors, or empty.
+  /// Restores the project. `vectors` is the root folder of a project that has the files of vectors, or empty.
   /// Blocks: on the disk.
   /// Errors: no_folder; registry_changed if this version of rankd reads the registries differently; those of
   /// `registries::load`.
@@ -52,26 +52,26 @@ class recorded_world {
   recorded_world(const recorded_world&) = delete;
   auto operator=(const recorded_world&) -> recorded_world& = delete;
 
-  /// Restores a plan without its time limits. The substitute of a plan must be added before the plan.
+  /// Restores a plan without its time limits. The fallback plan of a plan must be added before the plan.
   /// Blocks: on the disk.
-  /// Errors: plan_changed if this version of rankd binds the plan differently, or if the substitute is missing;
-  /// vectors_changed if the plan searches a file of vectors that is not the recorded one; those
+  /// Errors: plan_changed if this version of rankd binds the plan differently, or if its fallback plan is missing;
+  /// vectors_changed if the plan searches a file of vectors that differs from the recorded file; those
   /// of `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.
   auto add(const recorded_plan& image) -> braid::checked<void>;
 
-  /// Replaces the recorded plans that have the same name as the plan in a file; the name of the file does not matter.
-  /// The replacement uses the recorded models, budget, experiments and substitute. Must be called before the recorded
-  /// plans are added.
+  /// Replaces the recorded plans that have the same name as the plan in `file`. The name of the file does not matter.
+  /// The replacement uses the recorded models, budget, experiments and fallback plan. Must be called before the
+  /// recorded plans are added.
   /// Blocks: on the disk. Errors: those of `read_text_file`; json_syntax, missing_field if the file contains no plan
   /// name.
   auto replace_by(const std::filesystem::path& file) -> braid::checked<void>;
 
   [[nodiscard]] auto declared() const noexcept -> const registries& { return *declared_; }
-  /// Returns the names of replacement plans for which there is no recorded plan.
+  /// Returns the names of replacement plans that replace no recorded plan.
   [[nodiscard]] auto unused() const -> std::vector<std::string>;
-  /// Returns the plan with this number; null if there is no such plan.
+  /// Returns the plan with this number, or null if there is no such plan.
   [[nodiscard]] auto find(std::uint32_t number) const -> std::shared_ptr<const bound_plan>;
-  /// Returns whether requests to this plan are run by a replacement.
+  /// Returns whether requests to this plan run with a replacement.
   [[nodiscard]] auto is_replaced(std::string_view name) const -> bool { return replacements_.contains(name); }
 
  private:

@@ -42,9 +42,9 @@ struct replayed_request {
   std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
 };
 
-/// Reads the frames of a file in their order, and runs its requests, several at the same time. An answer is compared
-/// with the recorded one byte for byte, except for signatures of cursors: the key is not part of the record. Threads:
-/// one at a time.
+/// Reads the frames of a file in their order, and runs its requests, several at the same time. Each answer is compared
+/// with the recorded answer byte for byte. Only the signatures of cursors are not compared, because the record does not
+/// contain the cursor key. Threads: one at a time.
 class traffic_replay {
  public:
   struct settings {
@@ -57,15 +57,15 @@ class traffic_replay {
   explicit traffic_replay(settings settings) : settings_(std::move(settings)) {}
   ~traffic_replay();
 
-  /// Processes the next frame; returns the result if the frame is a request. If a plan or its substitute searches a
-  /// file of vectors that is not available or not the recorded one, the plan cannot run, and its requests are
-  /// `missing`.
+  /// Processes the next frame. Returns the result if the frame is a request. If a plan or its fallback plan searches a
+  /// file of vectors that is not available, or that differs from the recorded file, the plan cannot run. Its requests
+  /// then have the result `missing`.
   /// Errors: not_traffic for a frame that cannot be read, or that precedes the project frame; those of
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
-  /// Takes several frames, and runs their requests on all threads. Returns the results in the order of the frames.
-  /// Errors: those of `take`, for the first frame that cannot be taken.
+  /// Processes several frames, and runs their requests on all threads. Returns the results in the order of the frames.
+  /// Errors: those of `take`, for the first frame that cannot be processed.
   auto take_all(std::span<const traffic_reader::frame> frames) -> braid::checked<std::vector<replayed_request>>;
 
   /// Returns the names of the plans in the settings to which no recorded request was sent.
@@ -81,7 +81,7 @@ class traffic_replay {
     std::string why;
   };
 
-  /// The engine and the loop, with its worker, of one thread that runs requests.
+  /// The resources of one thread that runs requests: an engine, and a loop with its worker.
   struct lane {
     std::optional<engine> ranker;  // used by the last tasks of the runtime
     std::unique_ptr<braid::runtime> on;

@@ -25,7 +25,7 @@
 
 namespace rankd {
 
-/// Why a request that should be recorded is not in the file.
+/// The reason why a request that should be recorded is not in the file.
 enum class traffic_loss : std::uint8_t {
   queue,  ///< too much waits for the disk
   write,  ///< the system refused to write, or the request is too large for a frame
@@ -46,19 +46,20 @@ struct traffic_options {
   double share = 1;                                   ///< of the requests, evenly spread
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
-  /// Returns the image of a plan, with all files from which the plan was made; its numbers are not set. Called by the
-  /// writing thread.
+  /// Returns the image of a plan, with all files from which the plan was made. The numbers in the image are not set.
+  /// Called by the writing thread.
   std::function<braid::checked<recorded_plan>(const bound_plan&)> make_image = {};
-  /// Called by the writing thread, once for each plan for which `make_image` fails or returns too large an image.
+  /// Called by the writing thread once for each plan for which `make_image` fails, or returns an image that is too
+  /// large.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
   const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
 
-/// Accepts frames from loops, which must not wait for a disk. Lost frames are counted, and leave gaps in the request
-/// numbers of the file. A plan is written before its first request. If that fails, the writer tries again a minute
-/// later, so that it does not read the plan's files for each request. Accepted frames are written before the object is
-/// destroyed. If the program is killed, the frames of the last tenth of a second are lost, and the last frame may be
-/// partial.
+/// Accepts frames from loops and writes them on a separate thread, because a loop must not wait for a disk. Lost frames
+/// are counted, and leave gaps in the request numbers of the file. A plan is written before its first request. If
+/// writing the plan fails, the writer tries again only a minute later, so that it does not read the plan's files for
+/// each request. Accepted frames are written before the object is destroyed. If the program is killed, the frames of
+/// the last tenth of a second are lost, and the last frame may be partial.
 /// Threads: any.
 class traffic_writer {
  public:
@@ -73,11 +74,11 @@ class traffic_writer {
   traffic_writer(const traffic_writer&) = delete;
   auto operator=(const traffic_writer&) -> traffic_writer& = delete;
 
-  /// Returns whether the next request should be recorded. Always false once a request did not fit into the maximum size
-  /// of the file.
+  /// Returns whether the next request should be recorded. Always returns false after a request that would have exceeded
+  /// the maximum size of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
-  /// Queues the frame of a request to a plan, and sets its numbers. If there is no memory for the frame, it is lost.
-  /// Blocks: never for long.
+  /// Queues the frame of a request to a plan, and sets its numbers. The frame is lost if memory for it cannot be
+  /// allocated. Blocks: only for a short time.
   void add(const plan_handle& plan, std::string_view frame) noexcept;
   /// Counts a request that should be recorded but has no frame.
   void lose(traffic_loss loss) noexcept;
@@ -92,7 +93,7 @@ class traffic_writer {
     std::uint32_t number = 0;  // of the plan
     std::size_t size = 0;      // of the frame
   };
-  /// Frames one after the other, with their plans and sizes.
+  /// Consecutive frames, with their plans and sizes.
   struct batch {
     std::string bytes;
     std::vector<item> items;
@@ -105,7 +106,7 @@ class traffic_writer {
     std::weak_ptr<const bound_plan> plan;
     std::uint32_t number = 0;
   };
-  /// The state of writing the image of a plan.
+  /// The progress of writing the image of a plan.
   struct image {
     bool is_written = false;
     bool is_reported = false;   // a missing image was reported

@@ -1,5 +1,5 @@
-// rankd/store/detail/answer_tensors.hpp: the tensors in the answer of a model server, and the scores that a call takes
-// from them.
+// rankd/store/detail/answer_tensors.hpp: the tensors in the answer of a model server, and the conversion of these
+// tensors to the scores of a call.
 #pragma once
 
 #include <rankd/store/detail/model_messages.hpp>
@@ -17,7 +17,7 @@ namespace rankd::detail {
 /// The maximum number of dimensions in a shape, and the maximum nesting of arrays in `data`.
 inline constexpr std::size_t max_dimensions = 8;
 
-/// The maximum length of the name of a datatype. Longer names are cut.
+/// The maximum length of a datatype's name. Longer names are truncated.
 inline constexpr std::size_t max_datatype = 16;
 
 /// One tensor of an answer, without the values that the call cannot use.
@@ -31,12 +31,12 @@ struct tensor_in_answer {
   std::size_t count = 0;                   ///< of all values, including discarded ones
   std::optional<std::size_t> first_wrong;  ///< position of the first value that is not a number
 
-  /// Adds a value; nothing stands for a value that is not a finite number, NaN for a missing one. Keeps at most
+  /// Adds a value. Pass nothing for a value that is not a finite number, and NaN for a missing value. Stores at most
   /// `max_values` values.
   void add(std::optional<double> number, std::size_t max_values);
 };
 
-/// Limits for the parts of an answer that are stored.
+/// Limits on the parts of an answer that are stored.
 struct tensor_limits {
   std::size_t columns = 1;  ///< of a tensor
   std::size_t values = 0;   ///< of a tensor
@@ -46,7 +46,7 @@ struct tensor_limits {
 /// Returns the limits for the answer to these rows of a call.
 auto limits_of(const model_call& call, row_range rows) -> tensor_limits;
 
-/// Returns the names of the tensors that a call names, each once.
+/// Returns the names of the tensors that a call requests, each once.
 auto asked_tensors(const model_call& call) -> std::vector<std::string_view>;
 
 /// The tensors of an answer.

@@ -7,9 +7,9 @@
 
 namespace rankd::detail {
 
-/// A circuit breaker. After `failures` failures in a row, it allows no call for `rest`. Then it allows one trial call,
-/// whose outcome decides whether other calls are allowed again. If a call from before the pause ends later, only its
-/// success counts.
+/// A circuit breaker. After `failures` failures in a row, it allows no calls during the time `rest`. Then it allows one
+/// trial call, whose outcome decides whether other calls are allowed again. If a call began before the pause and ends
+/// later, its failure is ignored, but its success counts.
 /// Threads: one at a time.
 class circuit_breaker {
  public:
@@ -18,7 +18,7 @@ class circuit_breaker {
     braid::duration rest = std::chrono::seconds(1);
   };
 
-  /// The calls that are allowed now.
+  /// The kind of call that is allowed at a moment.
   enum class pass : std::uint8_t {
     none,   ///< no call
     usual,  ///< a call
@@ -52,7 +52,7 @@ class circuit_breaker {
     }
     rests_until_ = now + options_.rest;
   }
-  /// Ends a call that its caller abandoned before there was an answer.
+  /// Ends a call whose caller gave up before there was an answer.
   void gave_up(pass by) noexcept {
     if (by == pass::trial) is_trying_ = false;
   }

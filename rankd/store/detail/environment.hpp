@@ -16,12 +16,13 @@ struct found_variable {
   std::string value;
 };
 
-/// Finds the environment variable `name` for an endpoint. A variable with the endpoint's id at its end has priority:
-/// `RANKD_REDIS_PASSWORD_EP_0001` before `RANKD_REDIS_PASSWORD`.
+/// Finds the environment variable `name` for an endpoint. A variable whose name ends with the endpoint's id has
+/// priority. For example, `RANKD_REDIS_PASSWORD_EP_0001` has priority over `RANKD_REDIS_PASSWORD`.
 auto find_variable(const std::string& name, std::string_view endpoint_id) -> std::optional<found_variable>;
 
-/// Returns a context for TLS connections. It trusts the certificates in the file that the variable `name` names, or
-/// those of the system if the variable is not set. Blocks: on the disk. Errors: bad_environment.
+/// Returns a context for TLS connections. The value of the variable `name` is the path of a file of trusted
+/// certificates. If the variable is not set, the context trusts those of the system. Blocks: on the disk. Errors:
+/// bad_environment.
 auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -> braid::checked<braid::tls_context>;
 
 }  // namespace rankd::detail

@@ -14,10 +14,11 @@ struct built_graph {
   std::vector<std::uint32_t> links;  ///< in the order of graph_layers, as a file stores them
 };
 
-/// Builds a graph over the vectors of a table. The same table and settings make the same graph on every machine, with
-/// any number of workers: nodes are inserted in batches, whose size depends only on the number of nodes before. The
-/// nodes of a batch search the graph without the others of the batch. Requires at least one vector. Cost: for each
-/// vector, a search of width `ef_construction`; all workers take part.
+/// Builds a graph over the vectors of a table. The same table and settings produce the same graph on every machine,
+/// with any number of workers. The reason is that nodes are inserted in batches, and that the size of a batch depends
+/// only on the number of nodes in earlier batches. Nodes of the same batch do not see each other when they search the
+/// graph. Requires at least one vector. Cost: for each vector, a search of width `ef_construction`; all workers take
+/// part.
 auto build_graph(const vector_table& table, const vector_graph& settings, const vector_progress& progress)
     -> built_graph;
 

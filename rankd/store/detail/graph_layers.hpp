@@ -1,4 +1,4 @@
-// rankd/store/detail/graph_layers.hpp: the layers of a graph of vectors, and the place of each link in its file.
+// rankd/store/detail/graph_layers.hpp: the layers of a graph of vectors, and the position of each link in the file.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace rankd::detail {
 
-/// Fills the links that a node does not have, behind those that it has.
+/// Fills the unused link positions of a node, which follow its links.
 inline constexpr std::uint32_t no_link = std::numeric_limits<std::uint32_t>::max();
 
-/// The layers of a hierarchical graph. Nodes are numbered in the order of their insertion, which is random. Layer 0 has
-/// all nodes. Each higher layer has the first nodes of the layer below it, a share of 1 / m. So the number of nodes and
-/// m determine the place of each link.
+/// The layers of a hierarchical graph. Nodes are numbered in the order of their insertion, and this order is random.
+/// Layer 0 has all nodes. Each higher layer has the first 1 / m of the nodes of the layer below it. So the number of
+/// nodes and m determine the position of each link.
 class graph_layers {
  public:
-  /// Requires an m of at least 2, and at most 2^32 nodes.
+  /// Requires that m is at least 2, and that there are at most 2^32 nodes.
   constexpr graph_layers(std::uint64_t count, std::uint32_t m) noexcept : m_(m) {
     for (std::uint64_t size = count; layers_ == 0 || size > 1; size /= m) {
       sizes_[layers_] = size;
@@ -27,9 +27,9 @@ class graph_layers {
   }
 
   [[nodiscard]] constexpr auto top() const noexcept -> std::size_t { return layers_ - 1; }
-  /// Returns the number of nodes in a layer. Requires a layer up to `top()`.
+  /// Returns the number of nodes in a layer. Requires that `layer` is at most `top()`.
   [[nodiscard]] constexpr auto size(std::size_t layer) const noexcept -> std::uint64_t { return sizes_[layer]; }
-  /// Returns the highest layer that has a node.
+  /// Returns the highest layer that contains the given node.
   [[nodiscard]] constexpr auto layer_of(std::uint64_t node) const noexcept -> std::size_t {
     std::size_t layer = top();
     while (layer > 0 && node >= sizes_[layer]) --layer;
@@ -39,7 +39,7 @@ class graph_layers {
   [[nodiscard]] constexpr auto max_links(std::size_t layer) const noexcept -> std::size_t {
     return layer == 0 ? std::size_t{2} * m_ : m_;
   }
-  /// Returns the position of the first link of a node among all links.
+  /// Returns the position of a node's first link among all links of the graph.
   [[nodiscard]] constexpr auto first_link(std::size_t layer, std::uint64_t node) const noexcept -> std::uint64_t {
     return first_links_[layer] + node * max_links(layer);
   }

@@ -1,4 +1,4 @@
-// rankd/store/detail/graph_search.hpp: searches one layer after the other of a graph of vectors for the nearest nodes.
+// rankd/store/detail/graph_search.hpp: searches a graph of vectors for the nearest nodes, layer by layer.
 #pragma once
 
 #include <rankd/store/detail/graph_layers.hpp>
@@ -15,13 +15,13 @@
 
 namespace rankd::detail {
 
-/// A set of nodes. A hash table, so that its memory depends on the nodes that a search visits, not on those of the
-/// graph.
+/// A set of nodes. It is a hash table, so that its memory depends on the number of nodes that a search visits, and not
+/// on the size of the graph.
 class node_set {
  public:
   explicit node_set(std::size_t expected) : places_(std::bit_ceil(2 * expected + 1), no_link) {}
 
-  /// Adds a node. Returns whether it was not in the set. Requires a node other than `no_link`.
+  /// Adds a node. Returns true if the node was not in the set before. Requires a node other than `no_link`.
   auto insert(std::uint32_t node) -> bool {
     if (2 * (count_ + 1) > places_.size()) grow();
     std::uint32_t& place = places_[find(node)];
@@ -36,7 +36,7 @@ class node_set {
   }
 
  private:
-  /// Returns the place of a node, or the free place for it.
+  /// Returns the position of a node, or the free position where it can be stored.
   [[nodiscard]] auto find(std::uint32_t node) const noexcept -> std::size_t {
     constexpr std::uint32_t odd = 0x9e37'79b1;
     const std::size_t mask = places_.size() - 1;
@@ -55,7 +55,7 @@ class node_set {
   std::size_t count_ = 0;
 };
 
-/// A node that a search has scored. A greater score is nearer.
+/// A node that a search has scored. A greater score means that the node is nearer.
 struct scored_node {
   double score = 0;
   std::uint32_t node = 0;
@@ -66,7 +66,7 @@ struct graph_links {
   graph_layers layers;
   std::span<const std::uint32_t> all;
 
-  /// Returns the links of a node of a layer.
+  /// Returns the links of a node in a layer.
   [[nodiscard]] auto of(std::size_t layer, std::uint32_t node) const noexcept -> std::span<const std::uint32_t> {
     const std::span<const std::uint32_t> places = all.subspan(layers.first_link(layer, node), layers.max_links(layer));
     return places.first(static_cast<std::size_t>(std::ranges::find(places, no_link) - places.begin()));
@@ -74,7 +74,7 @@ struct graph_links {
 };
 
 /// A search for the nodes that are nearest to a query. The query scores nodes (`score`), orders nodes with equal scores
-/// (`is_before`), says which nodes may be found (`accepts`), and may end the search (`is_stopped`).
+/// (`is_before`), decides which nodes may be found (`accepts`), and may end the search (`is_stopped`).
 /// Threads: one at a time. Lifetime: the links and the query outlive it.
 template <typename Query>
 class graph_search {
@@ -82,8 +82,9 @@ class graph_search {
   graph_search(const graph_links& links, Query& query, std::size_t width)
       : links_(links), query_(query), visited_(width * links.layers.max_links(0) / 2) {}
 
-  /// Returns the nearest node of a layer that a walk from node to nearer node ends at. Begins in the highest layer, at
-  /// node 0. The walk ignores `accepts`.
+  /// Walks through the layers from the highest layer down to `layer`, beginning at node 0. In each layer, moves to a
+  /// nearer neighbour until no neighbour is nearer. Returns the node in `layer` at which the walk ends. The walk
+  /// ignores `accepts`.
   [[nodiscard]] auto descend(std::size_t layer) -> scored_node {
     scored_node nearest{0, 0};
     score(std::span(&nearest.node, 1));
@@ -92,8 +93,8 @@ class graph_search {
     return nearest;
   }
 
-  /// Returns up to `width` of the accepted nodes of a layer that are nearest to the query, nearest first. Visits
-  /// neighbours of the nearest nodes until no node is left that is nearer than the `width` nodes found so far.
+  /// Returns the accepted nodes of a layer that are nearest to the query, nearest first, at most `width` nodes. Visits
+  /// the neighbours of the nearest nodes, until no unvisited node is nearer than the `width` nodes found so far.
   [[nodiscard]] auto find(std::size_t layer, const scored_node& entry, std::size_t width) -> std::vector<scored_node> {
     const auto is_nearer = [this](const scored_node& a, const scored_node& b) { return is_first(a, b); };
     const auto is_farther = [this](const scored_node& a, const scored_node& b) { return is_first(b, a); };

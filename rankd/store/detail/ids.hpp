@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// Parses an element or member as an id; nothing if it is not an id. Lifetime: the text of a text id refers to `text`.
+/// Parses an element or member as an id. Returns nothing if it is not an id. Lifetime: a text id refers to `text`.
 inline auto parse_item(std::string_view text, id_form form) -> std::optional<stored_item> {
   if (form == id_form::texts)
     return is_text_id(text) ? std::optional(stored_item{.is_there = true, .text = text}) : std::nullopt;
@@ -22,7 +22,7 @@ inline auto parse_item(std::string_view text, id_form form) -> std::optional<sto
   return id ? std::optional(stored_item{.is_there = true, .id = *id, .text = {}}) : std::nullopt;
 }
 
-/// Returns members in ascending order of their ids, at most as many as the read requests.
+/// Returns members in ascending order of their ids. Returns at most as many members as the read requests.
 inline auto first_by_id(std::span<stored_item> members, const named_read& read) -> std::span<const stored_item> {
   const std::size_t kept = std::min<std::size_t>(read.count, members.size());
   const auto end = members.begin() + static_cast<std::ptrdiff_t>(kept);

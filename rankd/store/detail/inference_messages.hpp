@@ -1,5 +1,5 @@
-// rankd/store/detail/inference_messages.hpp: writes requests of the inference protocol as messages of gRPC, and reads
-// scores from its answers.
+// rankd/store/detail/inference_messages.hpp: writes requests of the inference protocol as gRPC messages, and reads
+// scores from the answers.
 #pragma once
 
 #include <rankd/store/detail/model_messages.hpp>
@@ -27,14 +27,14 @@ auto inference_message(const model_call& call, row_range rows) -> std::string;
 
 /// Writes the scores of a serialized ModelInferResponse in the order of `score_batch`. Returns a description of an
 /// error in the answer, or nothing.
-/// Memory: the scores of these rows, whatever the answer contains.
+/// Allocates memory only for the scores of these rows, whatever the answer contains.
 auto read_message_scores(std::string_view message, const model_call& call, row_range rows, std::span<double> into)
     -> std::string;
 
 /// Returns the field `ready` of a serialized ServerReadyResponse.
 auto is_ready_message(std::string_view message) -> bool;
 
-/// Returns the text of a field grpc-message, whose bytes `%XX` are decoded.
+/// Returns the decoded text of a field grpc-message, in which bytes are written as `%XX`.
 auto status_text(std::string_view field) -> std::string;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/store/detail/json_line.hpp: one line of a file as JSON, parsed by simdjson, with integers of any size.
+// rankd/store/detail/json_line.hpp: parses one line of a file as JSON by simdjson. Integers may have any size.
 #pragma once
 
 #include <rankd/registry/json_number.hpp>
@@ -15,7 +15,7 @@ static_assert(line_reader::padding >= simdjson::SIMDJSON_PADDING);
 
 /// Parses a line that is followed by `line_reader::padding` readable bytes. simdjson refuses integers beyond 64 bits.
 /// If a line contains such integers, it is copied into `widened` with floats in place of the integers, and parsed
-/// again. `widened` must live as long as the document.
+/// again. `widened` must outlive the document.
 inline auto parse_json_line(simdjson::dom::parser& parser, std::string_view text, std::string& widened,
                             simdjson::dom::element& out) -> simdjson::error_code {
   const auto error = parser.parse(text.data(), text.size(), false).get(out);

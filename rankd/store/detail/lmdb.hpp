@@ -12,8 +12,8 @@
 
 namespace rankd::lmdb {
 
-/// The flags of an LMDB environment. Lock file and reader table are disabled: one process writes a data file before any
-/// reader opens it, and no process writes it afterwards.
+/// The flags of an LMDB environment. The lock file and the reader table are disabled. They are not needed, because one
+/// process writes a data file before any reader opens it, and no process writes it afterwards.
 inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
 
 /// The longest key that LMDB accepts.

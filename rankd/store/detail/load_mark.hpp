@@ -1,5 +1,5 @@
-// rankd/store/detail/load_mark.hpp: the progress of a load, saved inside the data file so that the load can be
-// continued.
+// rankd/store/detail/load_mark.hpp: the progress of a load, which is saved inside the data file, so that the load can
+// be continued.
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
@@ -26,11 +26,11 @@ struct load_mark {
 
 auto to_text(const load_mark& mark) -> std::string;
 
-/// Parses a mark; nothing if the text is not a mark.
+/// Parses a mark. Returns nothing if the text is not a mark.
 auto parse_load_mark(std::string_view text) -> std::optional<load_mark>;
 
-/// Returns a digest of the inputs of a load: name, identity, size and times of each file, the mode, and the old store.
-/// Two loads with the same digest make the same store.
+/// Returns a digest of the inputs of a load: the name, identity, size and times of each file, the mode, and the old
+/// store. Two loads with the same digest produce the same store.
 auto load_sources(std::span<const std::filesystem::path> files, load_mode mode,
                   const std::optional<store_manifest>& old) -> std::string;
 

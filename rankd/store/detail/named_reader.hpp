@@ -1,4 +1,4 @@
-// rankd/store/detail/named_reader.hpp: answers reads of values under named keys from records in memory.
+// rankd/store/detail/named_reader.hpp: reads values under named keys from records in memory.
 #pragma once
 
 #include <rankd/store/detail/ids.hpp>
@@ -32,7 +32,7 @@ inline auto suits(record_kind record, read_kind kind) -> bool {
   return record == record_kind::hash;
 }
 
-/// Positions of a record from `first` up to `end`.
+/// A range of positions in a record, from `first` up to but not including `end`.
 struct stretch {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -40,7 +40,7 @@ struct stretch {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
 };
 
-/// Returns the range of a sorted set whose scores are in an interval.
+/// Returns the positions of the members of a sorted set whose scores are in `range`.
 template <typename Record>
 auto find_stretch(const Record& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
@@ -52,7 +52,7 @@ auto find_stretch(const Record& set, const std::optional<score_range>& range) ->
   return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
 }
 
-/// Skips `offset` positions at the end from which the read begins, and keeps at most `count` positions.
+/// Skips the first `offset` positions in the direction of the read, and keeps at most `count` positions.
 inline auto cut(stretch all, const named_read& read) -> stretch {
   const std::size_t passed = std::min<std::size_t>(read.offset, all.size());
   const std::size_t taken = std::min<std::size_t>(read.count, all.size() - passed);
@@ -60,7 +60,7 @@ inline auto cut(stretch all, const named_read& read) -> stretch {
   return {all.first + passed, all.first + passed + taken};
 }
 
-/// Answers one key after another from records of an embedded store, or from values that are read in the same way.
+/// Answers one key after another from records of an embedded store, or from values with the same functions for reading.
 template <typename Record>
 class named_reader {
  public:

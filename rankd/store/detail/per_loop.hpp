@@ -1,4 +1,4 @@
-// rankd/store/detail/per_loop.hpp: a registry of objects that belong to one event loop each, such as connections.
+// rankd/store/detail/per_loop.hpp: a registry of objects, such as connections, that each belong to one event loop.
 #pragma once
 
 #include <braid/coro/home.hpp>
@@ -10,11 +10,12 @@
 
 namespace rankd::detail {
 
-/// A few objects, one for each loop. Threads: any; each object is used by its loop. Lifetime: outlives its entries.
+/// A few objects, at most one for each loop. Threads: any; only its loop uses an object. Lifetime: outlives its
+/// entries.
 template <typename T>
 class per_loop {
  public:
-  /// Returns the object of a loop; a default `T` if the loop has no object.
+  /// Returns the object of a loop, or a default `T` if the loop has no object.
   [[nodiscard]] auto find(const braid::home& home) -> T {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, &home, [](const auto& each) { return each.first; });

@@ -17,8 +17,9 @@ namespace rankd::detail {
 /// The kinds of questions. The numbers are written to files, so they must not change.
 enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
-// The format. A question consists of a head, which describes what is read of each key, and the keys. An answer consists
-// of the number of malformed elements and the values of each key. The length of each key and value is stored with it.
+// The format. A question consists of a head and the keys. The head describes which part of each key's value is read. An
+// answer consists of the number of malformed elements and the values of each key. The length of each key and value is
+// stored with it.
 
 inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
                      std::string_view field = {}, std::uint32_t first = 0) {
@@ -97,7 +98,7 @@ inline void put_head(packed_writer out, std::string& scratch, const model_call& 
   out.text(scratch);
 }
 
-/// Writes the inputs of each row as its key, because rows with equal inputs have equal scores.
+/// Writes the inputs of each row in place of a key, because rows with equal inputs have equal scores.
 inline void put_keys(packed_writer out, const model_call& call) {
   out.number(call.rows);
   std::string key;
@@ -117,7 +118,7 @@ inline void put_keys(packed_writer out, const model_call& call) {
   }
 }
 
-/// Writes a question: its head and its keys. `scratch` is memory for the head.
+/// Writes the head and the keys of a question. The head is built in `scratch`.
 inline void put_question(packed_writer out, std::string& scratch, const store_question& what) {
   std::visit(
       [&](const auto& of) {

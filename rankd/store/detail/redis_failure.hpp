@@ -8,11 +8,11 @@
 namespace rankd::detail {
 
 /// Returns store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply or
-/// store_untrusted; store_error for all other errors.
+/// store_untrusted. Returns store_error for all other errors.
 auto redis_failure_code(std::error_code error) noexcept -> std::string_view;
 
-/// Returns the message for a failure of a server. Timeouts in the message are those of the endpoint, not the request's
-/// deadline.
+/// Returns the message for a failure of a server. If the message names a timeout, it is that of the endpoint, not the
+/// request's deadline.
 auto failure_text(std::error_code error) -> std::string;
 
 /// Returns "the server says: NOPERM …", truncated to the maximum length of a message.

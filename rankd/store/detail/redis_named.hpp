@@ -15,22 +15,22 @@
 
 namespace rankd::detail {
 
-/// The maximum number of members in one command. A read of more members of a key uses several commands, so that no
-/// command takes long.
+/// The maximum number of members in one command. If a read requests more members of a key, it uses several commands, so
+/// that no command takes long.
 inline constexpr std::size_t max_members_asked = 1'000;
 
 /// The maximum number of keys in one command that reads strings.
 inline constexpr std::size_t max_keys_asked = 1'000;
 
-/// Whether one command may have keys of several slots.
+/// States whether one command may have keys of several Redis slots.
 enum class key_spread : std::uint8_t { one_server, by_slot };
 
 /// Returns the commands for all keys, in the order of the keys. In a cluster, commands for strings are grouped by slot.
 /// Errors: std::bad_alloc.
 auto make_commands(const named_read& read, key_spread spread = key_spread::one_server) -> braid::redis_batch;
 
-/// Converts the replies to these commands to an answer; nothing if a reply does not fit its command. Requires replies
-/// without errors.
+/// Converts the replies to these commands to an answer. Returns nothing if a reply does not fit its command. Requires
+/// replies without errors.
 auto make_answer(const named_read& read, std::span<const braid::resp_value> replies, braid::arena& arena,
                  key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
 

@@ -20,7 +20,8 @@ inline constexpr std::uint64_t vector_align = 64;
 enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values, texts, links };
 inline constexpr std::size_t vector_parts = 7;
 
-/// The versions of the format. Files with integer ids have the first, so that their bytes are those of earlier files.
+/// The versions of the format. Files with integer ids and without a graph have the first version, so that their bytes
+/// are the same as those of files from earlier releases.
 inline constexpr std::uint32_t version_of_numbers = 1;
 inline constexpr std::uint32_t version_of_texts = 2;
 inline constexpr std::uint32_t version_of_graphs = 3;  // ids are strings if there are texts
@@ -98,10 +99,11 @@ struct vector_layout {
 inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
 inline constexpr std::uint32_t max_lists = 65'536;
 
-/// The maximum bytes of a text in the part of texts, with its end.
+/// The maximum number of bytes that a text occupies in the part `texts`, including the position of its end.
 inline constexpr std::uint64_t max_text_bytes = sizeof(std::uint64_t) + max_id_bytes;
 
-/// Returns the position of number `at` of the vector in slot `slot`, in blocks of `block` vectors.
+/// Returns the position of element `at` of the vector in slot `slot`, if vectors are stored in blocks of `block`
+/// vectors.
 [[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions,
                                              std::uint64_t block = vector_block) noexcept -> std::uint64_t {
   return slot / block * block * dimensions + at * block + slot % block;
