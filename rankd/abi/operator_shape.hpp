@@ -22,11 +22,11 @@ inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 /// read.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
-  filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
-  orders_rows = RANKD_ORDERS_ROWS,    ///< all of them, in another order
-  selects_rows = RANKD_SELECTS_ROWS,  ///< some of them, in any order
-  makes_rows = RANKD_MAKES_ROWS,      ///< rows of its own, with the columns that it writes
-  merges_rows = RANKD_MERGES_ROWS,    ///< rows of any inputs, with the columns of all, and rows of its own
+  filters_rows = RANKD_FILTERS_ROWS,  ///< some of the input rows, in the same order
+  orders_rows = RANKD_ORDERS_ROWS,    ///< all input rows, in another order
+  selects_rows = RANKD_SELECTS_ROWS,  ///< some of the input rows, in any order
+  makes_rows = RANKD_MAKES_ROWS,      ///< new rows, with the columns that the operator writes
+  merges_rows = RANKD_MERGES_ROWS,    ///< rows of any inputs, with the columns of all inputs, and new rows
 };
 
 /// States whether every plan must set an option.

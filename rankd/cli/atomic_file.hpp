@@ -21,7 +21,7 @@ class atomic_file {
   static constexpr std::string_view default_suffix = ".unfinished";
 
   struct options {
-    std::string_view suffix = default_suffix;  ///< of the name of the part, after the name of the file
+    std::string_view suffix = default_suffix;  ///< the part file's name is the file's name followed by this
     /// States whether an unfinished part file is kept. If so, and if an earlier process has left a part file, new bytes
     /// are appended to that part file.
     bool keeps_part = false;

@@ -20,11 +20,13 @@ struct arrow_column {
   enum class nulls : std::uint8_t { none, some };
 
   std::string name;
-  std::string format;  ///< as in the C data interface
+  std::string format;  ///< the format string of the C data interface
   nulls has = nulls::some;
   std::int64_t length = 0;
   std::int64_t null_count = 0;
-  std::vector<std::string> buffers = {};  ///< the first is the bitmap of values; empty if there is no null
+  /// The buffers of the column. The first buffer is the bitmap of values that are not null. It is empty if there is no
+  /// null.
+  std::vector<std::string> buffers = {};
   std::vector<arrow_column> children = {};
 };
 

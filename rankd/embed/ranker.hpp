@@ -32,17 +32,20 @@ enum class time_fallbacks : std::uint8_t { refused, allowed };
 
 /// The options for opening a ranker.
 struct ranker_options {
-  std::filesystem::path project = {};  ///< a folder with rankd.toml; empty: looked for from the current one upwards
-  std::string plan = {};               ///< for requests that name none; loaded at once. Empty: each request names one
+  /// A folder with rankd.toml. If it is empty, the folder is searched for from the current folder upwards.
+  std::filesystem::path project = {};
+  /// The plan for requests that do not name a plan. It is loaded at once. If it is empty, each request must name its
+  /// plan.
+  std::string plan = {};
   workspace_choice choice = {};
   unsigned workers = 0;  ///< threads that compute; 0: as many as the machine grants
   std::optional<std::chrono::milliseconds> node_timeout = {};
-  load_observer observer = {};  ///< of the load of an embedded store that does not exist yet
+  load_observer observer = {};  ///< observes the load of an embedded store that does not exist yet
 };
 
 /// Options of one call of `rank`, in addition to the text of the request.
 struct rank_call {
-  std::string plan = {};  ///< as ranker_options::plan, for this request
+  std::string plan = {};  ///< like ranker_options::plan, but for this request
   /// Changes the parsed request before it runs. If the function returns diagnostics, they are the answer.
   std::function<braid::diagnostics(rank_request& request, const workspace& workspace)> adjust = {};
   /// Works like many_options::is_interrupted, but for this request.
@@ -55,7 +58,7 @@ struct rank_answer {
   std::shared_ptr<const workspace> owner = {};  ///< owns the names that the ranking refers to
   std::optional<ranking> result = {};
   braid::diagnostics problems = {};  ///< not empty if there is no result
-  std::string request_id = {};       ///< of a request without a result; empty if it is not known
+  std::string request_id = {};       ///< the id of a request without a result; empty if it is not known
 
   [[nodiscard]] auto has_candidates() const noexcept -> bool { return result && !result->error; }
 };
@@ -65,10 +68,10 @@ auto to_json(const rank_answer& answer) -> std::string;
 
 /// The options for answering many requests.
 struct many_options {
-  std::string plan = {};  ///< as ranker_options::plan, for these requests
+  std::string plan = {};  ///< like ranker_options::plan, but for these requests
   std::optional<unsigned> workers = {};
   time_fallbacks fallbacks = time_fallbacks::refused;
-  std::uint64_t cache_mib = 0;                      ///< for rows that nodes keep, in each thread; 0: no cache
+  std::uint64_t cache_mib = 0;  ///< the size of the cache for rows of nodes, in each thread; 0: no cache
   std::size_t in_flight = batch_runner::max_lines;  ///< requests that each thread answers at the same time
   /// This function is called several times within 100 ms, on the calling thread. If the function returns true, the
   /// batch ends soon afterwards.
@@ -101,7 +104,7 @@ class ranker {
   [[nodiscard]] auto project() const -> std::shared_ptr<const workspace>;
 
   /// Returns a plan by its name or file, and loads it at the first call. Errors: those of `workspace::load_named_plan`;
-  /// forked; depends_on_time if `fallbacks` refuses plans whose answers depend on time.
+  /// `forked`, as for `open`; depends_on_time if `fallbacks` refuses plans whose answers depend on time.
   auto find_plan(std::string_view name, time_fallbacks fallbacks = time_fallbacks::allowed)
       -> braid::checked<std::shared_ptr<const bound_plan>>;
 
@@ -115,16 +118,16 @@ class ranker {
   /// Answers lines on several threads. The sink receives a text with one line for each answer. The answer to an invalid
   /// request is an error. The source and the sink are called on the calling thread.
   /// Blocks: until all lines are answered. Errors: those of the source, the sink, `open_store` and
-  /// `batch_runner::create`; depends_on_time for the plan in the options; interrupted; forked.
+  /// `batch_runner::create`; depends_on_time for the plan in the options; interrupted; `forked`, as for `open`.
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& options = {})
       -> braid::checked<void>;
 
   /// Returns the plans of the project that can be run, and the errors of all other plans. Blocks: on the disk. Errors:
-  /// forked.
+  /// `forked`, as for `open`.
   [[nodiscard]] auto plans() const -> braid::checked<plan_list>;
 
   /// Checks plans by name or file. Without names, checks all plans of the project. Blocks: on the disk.
-  /// Errors: forked.
+  /// Errors: `forked`, as for `open`.
   [[nodiscard]] auto validate(std::vector<std::string> names = {}) const -> braid::checked<std::vector<plan_verdict>>;
 
   /// Reloads the project with its registries, plans, models and stores. Running requests continue with the previous
@@ -141,7 +144,7 @@ class ranker {
 
   ranker_options options_;
   ::pid_t process_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<generation> current_;
 };
 

@@ -22,7 +22,7 @@ namespace rankd {
 
 /// Values that a caller can set to override those of the project file.
 struct workspace_choice {
-  std::string environment = {};  ///< empty: that of rankd.toml
+  std::string environment = {};  ///< empty: the environment in rankd.toml
   std::string store = {};        ///< the folder of an embedded store, as PATH or lmdb:PATH; empty: each endpoint's own
 };
 
@@ -31,7 +31,9 @@ struct workspace {
   project where;
   registries declared;
   experiment_set experiments;
-  std::filesystem::path store = {};  ///< replaces the folder of each embedded store, and is never filled; or empty
+  /// The folder that replaces the folder of each embedded store. It is never filled from data. If it is empty, each
+  /// store has its own folder.
+  std::filesystem::path store = {};
 
   /// Opens the project in `folder`. If the path is empty, opens the project of the current folder.
   /// Errors: no_project; unknown_environment; store_unsupported; every diagnostic about the project, its registries,
@@ -70,7 +72,7 @@ using load_observer = std::function<std::function<void(const load_progress&)>(co
 /// The options for opening stores.
 struct store_choice {
   server_messages words = server_messages::shown;
-  load_observer observer = {};  ///< of loads; empty: nobody observes them
+  load_observer observer = {};  ///< observes loads; empty: loads are not observed
 };
 
 /// Opens the store of one endpoint, or returns null if the endpoint is not a store. If an embedded store does not exist

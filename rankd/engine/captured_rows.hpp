@@ -28,8 +28,8 @@ inline constexpr std::size_t max_captured_nodes = 8;
 struct asked_capture {
   std::string node;
   row_capture what;
-  std::string pointer = {};  ///< into the request; empty if the command line names it
-  bool is_object = false;    ///< the request says more than the name
+  std::string pointer = {};  ///< pointer into the request; empty if the command line names the node
+  bool is_object = false;    ///< whether the request contains an object, and not only the name of the node
 };
 
 /// Rows that a node produced, or that it read from one of its inputs.

@@ -15,8 +15,8 @@ class page_cursors;
 
 /// States which nodes of a request may run at the same time.
 enum class run_order : std::uint8_t {
-  side_by_side,  ///< all that are ready
-  one_by_one,    ///< one, on the loop, in the order of the plan: to measure the gain of the other order
+  side_by_side,  ///< all nodes that are ready
+  one_by_one,    ///< one node at a time, on the loop, in the order of the plan; for measuring what `side_by_side` gains
 };
 
 /// States whether rankings contain measurements of all nodes of their plan, even if the request does not ask for an
@@ -30,7 +30,7 @@ enum class plan_captures : std::uint8_t { ignored, taken };
 
 /// The options of an engine. They never change the bytes of answers, unless time runs out or a cached store changes.
 struct engine_options {
-  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: no limit
+  braid::duration node_timeout = braid::duration::max();  ///< the time limit of each node; max: no limit
   /// The maximum computing time of a node that runs on the loop. A node that is expected to need more time runs on the
   /// workers. For a shorter node, the move to a worker would cost more than it saves.
   double max_inline_ns = 20'000;
@@ -38,13 +38,13 @@ struct engine_options {
   /// parallel.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
-  budget_times times{};  ///< applied
+  budget_times times{};  ///< whether the times of budgets are applied
   node_metrics metrics = node_metrics::none;
   plan_captures captures = plan_captures::ignored;
-  std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null if plans cannot issue cursors
-  cache_options cache = {};                          ///< of rows of nodes whose plans ask for it
-  record_cache_options records = {};                 ///< of values that stores without files have answered
-  std::uint32_t timed_of = 1;                        ///< with metrics: one of this many requests is timed; at least 1
+  std::shared_ptr<const page_cursors> cursors = {};  ///< for the pages of rankings; null if plans cannot issue cursors
+  cache_options cache = {};                          ///< the cache for rows of nodes whose plans ask for it
+  record_cache_options records = {};                 ///< the cache for values from stores without local files
+  std::uint32_t timed_of = 1;  ///< if metrics are on, one of this many requests is timed; at least 1
 };
 
 }  // namespace rankd

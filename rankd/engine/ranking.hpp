@@ -35,7 +35,7 @@ struct rank_error {
 struct degradation {
   std::string plan;  ///< the plan that failed, or empty
   std::string node;  ///< the node that failed, or empty
-  std::string code;  ///< of the failure
+  std::string code;  ///< the code of the failure
   std::string used;  ///< another plan or node by its name, `input` or `empty`
 
   [[nodiscard]] auto operator==(const degradation&) const -> bool = default;
@@ -45,10 +45,12 @@ struct degradation {
 struct node_sample {
   node_state state = node_state::skipped;
   std::uint64_t rows_out = 0;
-  std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing if it was not timed
-  std::optional<braid::duration> run;    ///< from there to its end
-  braid::duration ready{};               ///< from when the engine accepted the request, if it was timed
-  std::int64_t retries = 0;              ///< how often it was run again
+  /// The time from when the node was ready until it started. Not set if the request was not timed.
+  std::optional<braid::duration> queue;
+  std::optional<braid::duration> run;  ///< from its start until its end
+  /// The time from when the engine accepted the request until the node was ready, if the request was timed.
+  braid::duration ready{};
+  std::int64_t retries = 0;  ///< how often the node was retried
 };
 
 /// The answer to a request. Copies share the rows. Threads: one at a time.
@@ -57,25 +59,26 @@ struct ranking {
   std::string engine_request_id;
   std::string plan;
   std::optional<rank_error> error;
-  row_set rows;                                  ///< the candidates in order, if there is no error
-  std::string next_cursor;                       ///< of the page after these rows; empty if no rows are left
-  std::vector<const key_entry*> fields;          ///< columns to show, ascending by key id, without `id`
-  std::uint64_t malformed_ids = 0;               ///< ids in the store that were malformed and were skipped
-  std::uint64_t malformed_values = 0;            ///< features in the store that did not have their type
-  braid::duration total{};                       ///< from when the engine accepted the request to when this was ready
+  row_set rows;                          ///< the candidates in order, if there is no error
+  std::string next_cursor;               ///< the cursor for the page after these rows; empty if no rows are left
+  std::vector<const key_entry*> fields;  ///< columns to show, ascending by key id, without `id`
+  std::uint64_t malformed_ids = 0;       ///< ids in the store that were malformed and were skipped
+  std::uint64_t malformed_values = 0;    ///< features in the store that did not have their type
+  braid::duration total{};  ///< from the time when the engine accepted the request until this answer was ready
   std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` asks for them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; present with errors, too
-  std::vector<captured_rows> captured = {};      ///< rows that the request asks for; present with errors, too
+  std::vector<captured_rows> captured = {};      ///< rows that the request asks to capture; present with errors, too
   std::vector<captured_rows> captured_by_plan = {};          ///< set if `engine_options::captures` asks for them
   std::shared_ptr<const request_state> memory;               ///< the memory of the rows and the nodes
-  std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, if it has some
-  std::vector<chosen_arm> arms = {};                         ///< arms of these that the request is in
-  std::size_t cached_nodes = 0;                              ///< nodes whose rows the cache already had
-  bool shares_work = false;                                  ///< a node left its part to a run for other requests
-  std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty without failures
+  std::shared_ptr<const plan_experiments> experiments = {};  ///< the experiments of the plan, if it has any
+  std::vector<chosen_arm> arms = {};                         ///< the arms that the request is in
+  std::size_t cached_nodes = 0;                              ///< the number of nodes whose rows were in the cache
+  bool shares_work = false;  ///< whether a node waited for a part that also runs for other requests
+  /// The fallbacks that were used, in the order of the plan. Empty if nothing has failed.
+  std::vector<degradation> degraded = {};
   /// The failed answer of the plan itself, if the answer is that of its fallback plan.
   std::shared_ptr<const ranking> failed_before = {};
-  std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the substitute, if it failed, too
+  std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the fallback plan, if it failed, too
 };
 
 /// Returns the code of the error, or "ok".

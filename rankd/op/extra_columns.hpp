@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// How a plan uses the extra column of a node (op_entry::extra_column).
+/// The way in which a plan uses the extra column of a node (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
   read,    ///< a node may read it, the plan captures rows, or the node adds no such column
   shown,   ///< only answers, if they show it

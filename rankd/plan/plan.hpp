@@ -53,7 +53,7 @@ struct plan_param {
   std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
   std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
 
-  /// Return the smallest and the largest value of an int64 or float64 param that any request can set.
+  /// These functions return the smallest and the largest value of an int64 or float64 param that any request can set.
   [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
   [[nodiscard]] auto most() const noexcept -> const scalar& { return bound ? bound->max : value; }
 

@@ -216,7 +216,7 @@ class registries {
   /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires the same ids.
   void keep_places(const registries& other);
 
-  /// Return the entries of a registry in ascending order of their ids.
+  /// These functions return the entries of a registry in ascending order of their ids.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const param_entry> { return params_; }
   [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
@@ -226,7 +226,7 @@ class registries {
   /// endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
-  /// Find an entry by id or name. Return null if there is no such entry.
+  /// These functions find an entry by id or name. They return null if there is no such entry.
   [[nodiscard]] auto find_key(std::uint32_t key_id) const -> const key_entry*;
   [[nodiscard]] auto find_key(std::string_view name) const -> const key_entry*;
   [[nodiscard]] auto find_param(std::uint32_t param_id) const -> const param_entry*;
@@ -240,7 +240,7 @@ class registries {
   [[nodiscard]] auto successor_hint(const key_entry& key) const -> std::string;
   [[nodiscard]] auto successor_hint(const param_entry& param) const -> std::string;
 
-  /// Return all names, so that a message can suggest a similar name.
+  /// These functions return all names, so that a message can suggest a similar name.
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 

@@ -33,7 +33,8 @@ struct column {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool { return !validity[row]; }
 
-  /// Return a pointer to the values if they have the type that the function is named after, and null otherwise.
+  /// These functions return a pointer to the values if the values have the type in the function's name, and null
+  /// otherwise.
   [[nodiscard]] auto floats() const noexcept { return std::get_if<std::span<const double>>(&values); }
   [[nodiscard]] auto integers() const noexcept { return std::get_if<std::span<const std::int64_t>>(&values); }
   [[nodiscard]] auto booleans() const noexcept { return std::get_if<std::span<const bool>>(&values); }

@@ -88,7 +88,7 @@ class rank_server {
   /// machines could open the page without a token.
   static auto start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>>;
 
-  /// Stops all running requests and tasks immediately.
+  /// Stops all running requests and tasks at once.
   ~rank_server();
   rank_server(const rank_server&) = delete;
   auto operator=(const rank_server&) -> rank_server& = delete;

@@ -14,7 +14,7 @@ namespace rankd {
 
 enum class health : std::uint8_t {
   ok,
-  warn,  ///< it runs, but worse than it could, or not for long
+  warn,  ///< the server runs, but worse than it could, or not for long
   fail,  ///< some or all requests cannot be answered
 };
 

@@ -12,8 +12,9 @@
 namespace rankd {
 
 struct data_check_options {
-  std::span<const std::filesystem::path> files = {};  ///< that records are loaded from; empty: they are in a store
-  std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
+  /// The files from which records are loaded. If there are none, the records are already in a store.
+  std::span<const std::filesystem::path> files = {};
+  std::span<const std::string> endpoints = {};  ///< only nodes that read these endpoints count; empty: all endpoints
 };
 
 /// The columns that the plans of a project read from its data. Columns that the server itself fills according to
@@ -31,7 +32,7 @@ class data_check {
 
  private:
   std::vector<std::string> written_;
-  column_check columns_;  ///< looks at `written_`
+  column_check columns_;  ///< refers to `written_`
 };
 
 }  // namespace rankd

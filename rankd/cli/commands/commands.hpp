@@ -29,24 +29,24 @@ namespace rankd {
 /// The exit status of a command.
 enum class exit_status : std::uint8_t {
   fine = 0,
-  failed = 1,       ///< the request, the plan or the data is at fault
-  wrong_usage = 2,  ///< the command line is
+  failed = 1,       ///< the request, the plan or the data is wrong
+  wrong_usage = 2,  ///< the command line is wrong
 };
 
 /// The form of the output: text for people, or JSON for programs.
 enum class output_form : std::uint8_t { people, programs };
 
 struct project_options {
-  std::filesystem::path project;  ///< a folder with rankd.toml, or empty: looked for from here upwards
+  std::filesystem::path project;  ///< a folder with rankd.toml; empty: searched for from the current folder upwards
 };
 
 struct rank_options : project_options {
   std::string plan;     ///< empty: the request names it
   std::string request;  ///< a file, or the request itself, which begins with `{`; empty: standard input
   output_form form = output_form::programs;
-  explain_mode explain = explain_mode::off;  ///< on: as if the request asked for it
-  std::vector<std::string> why;              ///< ids whose fate is explained, besides those of the request
-  std::vector<std::string> captures;         ///< nodes whose rows are shown, besides those of the request
+  explain_mode explain = explain_mode::off;  ///< on: as if the request asked for an explanation
+  std::vector<std::string> why;              ///< ids to explain, in addition to those of the request
+  std::vector<std::string> captures;         ///< nodes whose rows are shown, in addition to those of the request
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
@@ -63,7 +63,7 @@ struct batch_command_options : project_options {
   std::filesystem::path in;   ///< empty: standard input
   std::filesystem::path out;  ///< empty: standard output
   batch_shard shard;
-  unfinished earlier = unfinished::refuse;  ///< anything else only with `out`
+  unfinished earlier = unfinished::refuse;  ///< a value other than `refuse` requires `out`
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
   time_fallbacks fallbacks = time_fallbacks::refused;
@@ -73,7 +73,8 @@ struct batch_command_options : project_options {
 
 struct bench_options : project_options {
   std::string plan;
-  std::filesystem::path requests;  ///< a file, one a line; empty: one for each user of the embedded store
+  /// A file with one request on each line. If it is empty, there is one request for each user of the embedded store.
+  std::filesystem::path requests;
   std::vector<unsigned> clients{1, 2, 4, 8, 16};
   std::chrono::milliseconds duration{1000};  ///< for each number of clients
   unsigned loops = 1;
@@ -81,9 +82,11 @@ struct bench_options : project_options {
   run_order order = run_order::side_by_side;
   output_form form = output_form::people;
   std::filesystem::path plot;  ///< an SVG to write; empty: no plot
-  std::string http;            ///< of a server that is asked instead of this process; empty: this process
-  std::vector<double> rates;   ///< requests a second that the server is sent, instead of as many as it answers
-  unsigned connections = 512;  ///< for these
+  std::string http;            ///< the URL of a server to which the requests are sent; empty: they run in this process
+  /// The rates at which requests are sent to the server, in requests per second. If there are none, each client sends
+  /// its next request after an answer.
+  std::vector<double> rates;
+  unsigned connections = 512;  ///< for these rates
 };
 
 /// The format of capture files: lines of JSON, or Arrow IPC streams.
@@ -91,36 +94,40 @@ enum class capture_form : std::uint8_t { ndjson, arrow };
 
 struct serve_command_options : project_options {
   serve_options server;
-  std::filesystem::path token_file;  ///< empty: every client may ask
-  std::string tls_cert;              ///< both empty: no TLS
+  std::filesystem::path token_file;  ///< empty: no client needs a token
+  std::string tls_cert;              ///< if both are empty: no TLS
   std::string tls_key;
-  bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again
+  bad_plans on_bad_plan = bad_plans::refuse_all;  ///< applies when the server starts, and when plans are reloaded
   std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
   std::filesystem::path audit;     ///< empty: no audit log
   std::filesystem::path captures;  ///< a folder for rows that plans capture; empty: they are not written
-  capture_form captures_in = capture_form::ndjson;  ///< of the files in that folder
-  std::filesystem::path exposures;                  ///< the same for the rows that answers show
-  std::filesystem::path events;                   ///< the same for events that clients send; empty: events are refused
-  std::chrono::seconds event_window{3600};        ///< in which an id of these counts once
-  std::uint64_t counters_mib = 256;               ///< of counters over embedded stores
-  std::uint64_t segment_mib = 64;                 ///< of one file of these, and of events
-  bool accepts_records = false;                   ///< clients may change records of embedded stores
-  std::string collector;                          ///< receives the spans of requests; empty: spans are not sent
-  double span_share = 1;                          ///< of the traces that begin here
-  std::filesystem::path record;                   ///< of traffic; empty: traffic is not recorded
-  double record_share = 1;                        ///< of the requests
-  std::uint64_t record_max_mib = 1024;            ///< of that file
-  std::optional<std::uint64_t> cache_mib;         ///< overrides rankd.toml
-  std::optional<std::uint64_t> record_cache_mib;  ///< the same
-  std::chrono::milliseconds grace{10'000};        ///< for received requests, once it stops
-  std::uint64_t scrub_mib_per_second = 16;        ///< how fast embedded stores are read again; 0: never
-  std::chrono::milliseconds stall_limit{0};       ///< of the watchdog; 0: the value of BRAID_STALL
-  std::chrono::milliseconds trace_slow{0};    ///< requests as slow as this ask for a file of the last seconds; 0: off
-  std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
-  std::string page_token = {};                ///< of the only client, in a studio; empty: no studio
-  std::vector<std::filesystem::path> traffic = {};  ///< recorded, for the page; empty: that in the project's folder
-  std::string compiler = {};  ///< of plans that the page edits; empty: dslc of the project or of PATH, if it is there
+  capture_form captures_in = capture_form::ndjson;  ///< the format of the files in that folder
+  std::filesystem::path exposures;          ///< a folder for the rows that answers show; empty: they are not written
+  std::filesystem::path events;             ///< a folder for events that clients send; empty: events are refused
+  std::chrono::seconds event_window{3600};  ///< the time during which an event id counts once
+  std::uint64_t counters_mib = 256;         ///< the memory for counters over embedded stores
+  std::uint64_t segment_mib = 64;           ///< the maximum size of one file of captures, exposures or events
+  bool accepts_records = false;             ///< clients may change records of embedded stores
+  std::string collector;                    ///< receives the spans of requests; empty: spans are not sent
+  double span_share = 1;                    ///< of the traces that begin in this server
+  std::filesystem::path record;             ///< a file for recorded traffic; empty: traffic is not recorded
+  double record_share = 1;                  ///< the share of requests that are recorded
+  std::uint64_t record_max_mib = 1024;      ///< the maximum size of the file of recorded traffic
+  std::optional<std::uint64_t> cache_mib;   ///< overrides rankd.toml
+  std::optional<std::uint64_t> record_cache_mib;  ///< overrides rankd.toml, too
+  std::chrono::milliseconds grace{10'000};        ///< the time for received requests after the server was asked to stop
+  std::uint64_t scrub_mib_per_second = 16;        ///< the speed at which embedded stores are read again; 0: never
+  std::chrono::milliseconds stall_limit{0};       ///< the limit of the watchdog; 0: the value of BRAID_STALL
+  std::chrono::milliseconds trace_slow{
+      0};  ///< a request as slow as this writes a trace of the last seconds to a file; 0: off
+  std::chrono::milliseconds announcement{0};  ///< the time between the announcement of the stop and the stop itself
+  std::string page_token = {};                ///< the token of the only client of a studio; empty: not a studio
+  /// Files of recorded traffic for the page. If there are none, those in the project's folder are used.
+  std::vector<std::filesystem::path> traffic = {};
+  /// The compiler for plans that are edited in the page. If it is empty, the dslc of the project or of PATH is used, if
+  /// there is one.
+  std::string compiler = {};
 };
 
 struct load_command_options : project_options {
@@ -129,17 +136,17 @@ struct load_command_options : project_options {
                          ///< embedded store
   bool replace = false;  ///< delete the earlier contents; embedded stores only
   bool strict = false;   ///< warnings are errors
-  std::filesystem::path watched;  ///< a folder whose files are loaded as they come, until a signal; empty: no folder
+  std::filesystem::path watched;  ///< a folder whose files are loaded as they arrive, until a signal; empty: no folder
 };
 
 struct dump_command_options : project_options {
   std::string store;          ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
   std::filesystem::path out;  ///< empty: standard output
-  std::string prefix;         ///< of the keys; empty: all
+  std::string prefix;         ///< the prefix of the keys; empty: all keys
 };
 
 struct validate_options : project_options {
-  std::vector<std::string> plans;  ///< files or names; empty: all of the project
+  std::vector<std::string> plans;  ///< files or names; empty: all plans of the project
   bool strict = false;             ///< a plan with warnings counts as wrong
   output_form form = output_form::people;
 };
@@ -157,19 +164,20 @@ struct plans_options : list_options {
 };
 
 struct diff_options : list_options {
-  std::string before;  ///< a plan by name or by file
+  std::string before;  ///< a plan by its name or file
   std::string after;
-  std::vector<std::filesystem::path> traffic;  ///< recorded; empty: only the plans are compared
-  std::string recorded_plan;                   ///< whose requests are run; empty: the plan called as the first one
-  bool is_live = false;                        ///< the stores are asked for data that is not recorded
-  std::size_t depth = 10;                      ///< of the overlap
-  std::size_t max_changed = 20;                ///< requests that are shown
-  unsigned workers = 0;                        ///< 0: as many as the machine grants
+  std::vector<std::filesystem::path> traffic;  ///< files of recorded traffic; empty: only the plans are compared
+  /// The plan whose recorded requests are run. If it is empty, these are the requests to the plan `before`.
+  std::string recorded_plan;
+  bool is_live = false;          ///< whether the stores are asked for data that is not recorded
+  std::size_t depth = 10;        ///< the depth of the overlap
+  std::size_t max_changed = 20;  ///< requests that are shown
+  unsigned workers = 0;          ///< 0: as many as the machine grants
 };
 
 struct eval_options : list_options {
-  std::vector<std::string> plans;    ///< one or two, by name or by file
-  std::filesystem::path judgements;  ///< a request and the relevance of ids on each line
+  std::vector<std::string> plans;    ///< one or two plans by their names or files
+  std::filesystem::path judgements;  ///< each line contains a request and the relevance of ids
   quality_options quality;
   bootstrap_options bootstrap;
   std::string diversity;  ///< the key whose values are compared; empty: no diversity
@@ -189,8 +197,8 @@ struct simulate_options : list_options {
 };
 
 struct ops_options : list_options {
-  bool toml = false;  ///< everything that the bindings of authors are made from
-  bool own = false;   ///< only the operators of the project's libraries
+  bool toml = false;  ///< whether to print everything from which the bindings for authors are generated
+  bool own = false;   ///< whether to print only the operators of the project's libraries
 };
 
 struct init_options {

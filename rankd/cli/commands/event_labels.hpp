@@ -25,18 +25,19 @@ enum class label_value : std::uint8_t {
 struct event_label {
   std::string name;
   std::vector<std::string> events;      ///< types of the events that count
-  std::chrono::milliseconds window{0};  ///< an event counts if it happened at most so long after the exposure
-  std::chrono::milliseconds delay{0};   ///< and was received at most so long after the end of the window
+  std::chrono::milliseconds window{0};  ///< an event counts only if it happened at most this long after the exposure
+  std::chrono::milliseconds delay{
+      0};  ///< an event counts only if it was received at most this long after the end of the window
   label_value value = label_value::count;
-  std::string by = {};  ///< of a sum: the field whose number is added
+  std::string by = {};  ///< for a sum: the field whose number is added
 };
 
 /// An event that names the request and the item of a row.
 struct row_event {
-  std::size_t type = 0;                   ///< its number
+  std::size_t type = 0;                   ///< the number of the type
   std::chrono::milliseconds happened{0};  ///< since 1970
   std::chrono::milliseconds received{0};  ///< since 1970; not before it happened
-  std::vector<double> amounts = {};       ///< by label: the number of the field `by`, otherwise 0; may be shorter
+  std::vector<double> amounts = {};       ///< for each label: the number in the field `by`, otherwise 0; may be shorter
 };
 
 /// Reads a file of labels. Blocks: on the disk. Errors: all diagnostics at once, with the file as the source: those of

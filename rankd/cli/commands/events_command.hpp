@@ -28,10 +28,11 @@ enum class open_windows : std::uint8_t {
 };
 
 struct join_options {
-  std::filesystem::path exposures;      ///< a folder that `serve --exposures` has filled
-  std::filesystem::path events;         ///< one of `serve --events`
-  std::filesystem::path captures = {};  ///< one of `serve --captures`, for more features; empty: no captures
-  std::filesystem::path labels = {};    ///< a file of labels; empty: counts of the types of events
+  std::filesystem::path exposures;  ///< a folder that `serve --exposures` has filled
+  std::filesystem::path events;     ///< a folder that `serve --events` has filled
+  /// A folder that `serve --captures` has filled, for more features. If it is empty, no captures are used.
+  std::filesystem::path captures = {};
+  std::filesystem::path labels = {};  ///< a file of labels; empty: the events of each type are counted
   /// The time up to which the files contain all events. If it is not set, the current time is used.
   std::optional<utc_time> until = {};
   open_windows unfinished = open_windows::wait;  ///< applies to labels
@@ -41,9 +42,9 @@ struct join_options {
 struct join_counts {
   std::uint64_t answers = 0;
   std::uint64_t rows = 0;
-  std::uint64_t events = 0;   ///< each once
-  std::uint64_t matched = 0;  ///< of these, the events that belong to a row; with labels: that count for a label
-  std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
+  std::uint64_t events = 0;   ///< each event counts once
+  std::uint64_t matched = 0;  ///< events that belong to a row; with labels, events that count for a label
+  std::uint64_t broken = 0;   ///< skipped lines: not a valid record, or a wrong checksum
   std::uint64_t open = 0;     ///< answers that were left out, because events may still count for them
   /// The types of events that a label names but that do not occur among the events.
   std::vector<std::string> unseen_types = {};

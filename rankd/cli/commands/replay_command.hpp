@@ -16,10 +16,11 @@ namespace rankd {
 
 struct replay_options {
   std::filesystem::path file;
-  std::vector<std::filesystem::path> plans;      ///< artifacts, or folders of artifacts; empty: the recorded ones
-  std::vector<std::filesystem::path> operators;  ///< libraries that recorded plans use operators of
-  std::filesystem::path vectors;                 ///< the root of the project with the files of vectors; empty: none
-  std::string request_id;                        ///< empty: all requests
+  /// Artifacts, or folders of artifacts, that replace recorded plans. If there are none, the recorded plans run.
+  std::vector<std::filesystem::path> plans;
+  std::vector<std::filesystem::path> operators;  ///< libraries of operators that recorded plans use
+  std::filesystem::path vectors;  ///< the root folder of the project with the files of vectors; empty: none
+  std::string request_id;         ///< empty: all requests
   output_form form = output_form::people;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };

@@ -14,8 +14,8 @@ class App;
 namespace rankd {
 
 struct test_options : project_options {
-  std::vector<std::string> plans;  ///< names, or files NAME.tests.json; empty: all that have tests
-  std::string only;                ///< a part of the names of the tests to run; empty: all
+  std::vector<std::string> plans;  ///< names, or files NAME.tests.json; empty: all plans that have tests
+  std::string only;                ///< a part of the names of the tests to run; empty: all tests
   output_form form = output_form::people;
 };
 

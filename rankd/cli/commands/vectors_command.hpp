@@ -18,10 +18,10 @@ namespace rankd {
 struct vectors_build_options {
   std::vector<std::filesystem::path> data;  ///< files of NDJSON
   std::filesystem::path out;
-  std::int64_t dimensions = 0;  ///< 0: as many as the first vector has
+  std::int64_t dimensions = 0;  ///< 0: the length of the first vector
   std::int64_t lists = 0;       ///< 0: no lists
   std::string index;            ///< hnsw; empty: lists, or no index
-  std::int64_t m = 16;          ///< of the graph, like the next two
+  std::int64_t m = 16;          ///< this and the next two members are settings of the graph
   std::int64_t ef_construction = 200;
   std::string metric = "dot";
   std::int64_t seed = 1;
@@ -50,12 +50,12 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status;
 
 struct vectors_search_options {
   std::filesystem::path file;
-  std::filesystem::path queries;  ///< NDJSON, as for a build
+  std::filesystem::path queries;  ///< a file of NDJSON in the same format as for a build
   std::string metric = "dot";
   std::int64_t count = 10;
   std::int64_t probe = 0;      ///< 0: all lists
   std::int64_t ef_search = 0;  ///< 0: exact
-  bool has_recall = false;     ///< whether each search is compared with an exact one
+  bool has_recall = false;     ///< whether each search is compared with an exact search
 };
 
 /// Prints the vectors nearest to each query as NDJSON. Runs the queries one after the other on this thread, and prints

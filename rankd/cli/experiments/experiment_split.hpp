@@ -14,9 +14,9 @@ namespace rankd {
 /// The result of Pearson's test, which compares counts with expected counts.
 struct split_test {
   double chi_squared = 0;
-  std::size_t degrees = 0;       ///< of freedom
-  double p_value = 1;            ///< how likely a fair split is at least so uneven
-  double largest_deviation = 0;  ///< of a count, in standard deviations
+  std::size_t degrees = 0;       ///< the degrees of freedom
+  double p_value = 1;            ///< the probability that a fair split is at least as uneven
+  double largest_deviation = 0;  ///< the largest deviation of a count, in standard deviations
 
   static constexpr double suspect = 0.0001;
   [[nodiscard]] auto is_fair() const noexcept -> bool { return p_value >= suspect; }
@@ -48,9 +48,9 @@ struct experiment_split {
 struct split_overlap {
   std::string first;
   std::string second;
-  double expected_share = 0;  ///< of units that are in both
+  double expected_share = 0;  ///< the expected share of units that are in both arms
   std::uint64_t units = 0;
-  split_test test;  ///< of the arms of one against the arms of the other
+  split_test test;  ///< tests the arms of the first experiment against the arms of the second
 };
 
 struct split_report {

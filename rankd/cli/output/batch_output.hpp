@@ -19,16 +19,16 @@ namespace rankd {
 
 /// The progress of a batch, as it is saved with the output.
 struct batch_progress {
-  line_position read;          ///< the requests before it are answered
-  std::uint64_t answered = 0;  ///< lines that were written for them
-  std::uint64_t failed = 0;    ///< errors among these
+  line_position read;          ///< all requests before this position have been answered
+  std::uint64_t answered = 0;  ///< the number of lines that were written for these requests
+  std::uint64_t failed = 0;    ///< the number of errors among these lines
 };
 
 /// States what to do if an earlier batch with the same output file did not finish.
 enum class unfinished : std::uint8_t {
   refuse,
   resume,   ///< continue at the last known position
-  restart,  ///< forget it
+  restart,  ///< ignore the earlier output
 };
 
 /// A file of answers. It is written as OUT.part, and renamed when it is complete. OUT.part.state, next to it, records
@@ -69,8 +69,8 @@ class batch_output {
 
   atomic_file file_;
   batch_progress progress_;
-  std::uint64_t bytes_ = 0;       ///< written
-  std::uint64_t bytes_safe_ = 0;  ///< of these, known to be on the disk
+  std::uint64_t bytes_ = 0;       ///< bytes that were written
+  std::uint64_t bytes_safe_ = 0;  ///< of these, bytes that are known to be on the disk
   std::string made_from_;
 };
 

@@ -12,12 +12,12 @@ namespace rankd {
 struct load_point {
   unsigned clients = 0;
   double per_second = 0;
-  std::vector<double> latencies_us;  ///< in the order of the names of the plot; above 0
+  std::vector<double> latencies_us;  ///< in the order of `load_plot::names`; each above 0
 };
 
 struct load_plot {
   std::string title;
-  std::vector<std::string> names;  ///< of the latencies, such as p50
+  std::vector<std::string> names;  ///< the names of the latencies, such as p50
   std::vector<load_point> points;  ///< at least one, each with a latency for each name
 };
 

@@ -26,7 +26,7 @@ class progress_bar {
 
   void show(std::uint64_t done, std::uint64_t total);
 
-  /// Return callbacks that draw this bar. Lifetime: the bar outlives the callbacks.
+  /// These functions return callbacks that draw this bar. Lifetime: the bar outlives the callbacks.
   auto for_load() -> std::function<void(const load_progress&)>;
   auto for_demo() -> std::function<void(const demo_progress&)>;
 

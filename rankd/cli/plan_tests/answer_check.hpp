@@ -14,14 +14,14 @@ namespace rankd {
 
 /// An expectation that the answer does not meet.
 struct mismatch {
-  std::string kind;              ///< of the expectation
-  std::string place;             ///< in the author's file, or empty
+  std::string kind;              ///< the kind of the expectation
+  std::string place;             ///< the location in the author's file, or empty
   std::string message;           ///< one sentence
-  std::vector<row_id> expected;  ///< ids; only of expectations about ids
+  std::vector<row_id> expected;  ///< ids, only for expectations about ids
   std::vector<row_id> got;
-  std::optional<std::size_t> position;  ///< of the first row that is not as expected, from 1
-  std::vector<row_id> missing;          ///< ids that are expected and not there, each once
-  std::vector<std::string> fates;       ///< for `missing`: a sentence on the node that lost each id, once that is known
+  std::optional<std::size_t> position;  ///< the position of the first row that is not as expected, from 1
+  std::vector<row_id> missing;          ///< expected ids that are absent, each once
+  std::vector<std::string> fates;  ///< for each missing id: a sentence about the node that lost it, once that is known
 };
 
 /// Returns all expectations that the answer does not meet, in order. Requires an answer to the request of the test.

@@ -22,12 +22,12 @@ namespace rankd {
 
 /// The rule that the ids of an answer must follow.
 enum class id_rule : std::uint8_t {
-  exactly,    ///< these, in this order
-  first,      ///< these before all others, in this order
-  any_order,  ///< these and no others, each as often
-  contains,   ///< these among others
-  excludes,   ///< none of these
-  in_order,   ///< these in this order, with or without others between
+  exactly,    ///< these ids, in this order
+  first,      ///< these ids before all others, in this order
+  any_order,  ///< these ids and no others, each as often as listed
+  contains,   ///< these ids among others
+  excludes,   ///< none of these ids
+  in_order,   ///< these ids in this order, with or without other ids between them
 };
 
 struct id_expectation {
@@ -53,7 +53,7 @@ struct spread_expectation {
 struct row_expectation {
   bool holds = true;
   pred_program test;
-  std::string text;  ///< as its author writes it
+  std::string text;  ///< the predicate as its author writes it
 };
 
 enum class sort_direction : std::uint8_t { ascending, descending };
@@ -67,26 +67,26 @@ struct order_expectation {
 /// The expectation that the request fails with an error.
 struct error_expectation {
   std::string code;
-  std::string node;  ///< that fails; empty: any
+  std::string node;  ///< the node that fails; empty: any node
 };
 
 /// The expectation that exactly these fallbacks are used, each after a failure.
 struct degraded_expectation {
-  std::vector<std::string> names;  ///< of nodes in plan order, perhaps after the plan's own; may be empty
+  std::vector<std::string> names;  ///< names of nodes in plan order, perhaps preceded by that of the plan; may be empty
 };
 
 struct expectation {
   std::variant<id_expectation, count_expectation, spread_expectation, row_expectation, order_expectation,
                error_expectation, degraded_expectation>
       what;
-  std::string kind;   ///< as the artifact names it
-  std::string place;  ///< "plans/feed.test.ts:12:5", or empty
+  std::string kind;   ///< the name of the kind in the artifact
+  std::string place;  ///< such as "plans/feed.test.ts:12:5", or empty
 };
 
 /// One record in the store of a test: a hash, list, set, sorted set or string.
 struct test_record {
   std::string key;
-  std::string line;  ///< as data files have it
+  std::string line;  ///< in the format of data files
 };
 
 /// The faults that a test injects into the store of an endpoint.
@@ -98,7 +98,7 @@ struct endpoint_fault {
 /// A test: a store, a request, and the expectations for its answer.
 struct plan_test {
   std::string name;
-  std::string place;  ///< as in expectations
+  std::string place;  ///< the same as in expectations
   /// The records of this test, and the records that all tests of the file share. If both have a record for a key, the
   /// record of this test is used.
   std::vector<test_record> records;
@@ -110,13 +110,13 @@ struct plan_test {
 /// A linear model that tests use instead of a model of the project.
 struct stub_model {
   std::string name;
-  std::string text;  ///< as a file of the folder of models has it
+  std::string text;  ///< in the format of the files in the folder of models
 };
 
 /// Vectors that tests use instead of the file of an endpoint.
 struct stub_vectors {
   std::string endpoint_id;
-  std::string lines;  ///< as `rankd vectors build` reads them
+  std::string lines;  ///< in the format that `rankd vectors build` reads
 };
 
 /// The tests of one plan.
@@ -124,11 +124,11 @@ struct plan_tests {
   std::string plan;
   std::vector<stub_model> models = {};
   std::vector<stub_vectors> vectors = {};
-  std::vector<plan_test> tests;  ///< at least one, each with a name of its own
+  std::vector<plan_test> tests;  ///< at least one; all have different names
 };
 
-inline constexpr std::size_t max_plan_tests = 1'000;         ///< in a file
-inline constexpr std::size_t max_test_expectations = 1'000;  ///< of one test
+inline constexpr std::size_t max_plan_tests = 1'000;         ///< in one file
+inline constexpr std::size_t max_test_expectations = 1'000;  ///< in one test
 
 /// Reads the tests of a plan from NAME.tests.json. Lifetime: the registries outlive the result.
 /// Blocks: on the disk.

@@ -18,8 +18,8 @@ namespace rankd {
 struct test_outcome {
   std::string plan;
   std::string test;
-  std::string place;               ///< of the test, or empty
-  std::vector<mismatch> failures;  ///< empty: it passed
+  std::string place;               ///< the location of the test, or empty
+  std::vector<mismatch> failures;  ///< empty: the test passed
 };
 
 /// Runs tests of plans. Tests with the same records share a store. The stores are in a temporary folder, which is

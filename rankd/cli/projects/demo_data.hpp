@@ -19,7 +19,7 @@ struct demo_size {
 };
 
 struct demo_profile {
-  std::string_view country;  ///< empty for the few who keep it to themselves
+  std::string_view country;  ///< empty for the few users who do not state it
   std::string title;
 };
 
@@ -49,7 +49,7 @@ class demo_network {
   auto mark(std::uint32_t user) -> bool { return std::exchange(marked_[user], mark_) != mark_; }
 
   demo_size size_;
-  std::vector<std::uint32_t> marked_;  ///< by user: the last mark_ that met it
+  std::vector<std::uint32_t> marked_;  ///< for each user: the value of `mark_` when the user was last marked
   std::uint32_t mark_ = 0;
 };
 

@@ -31,15 +31,16 @@ struct batch_line {
 
 /// The answers to consecutive lines.
 struct batch_answers {
-  std::string text;  ///< a line for each, in order
+  std::string text;  ///< a line for each answer, in order
   std::uint64_t answered = 0;
   std::uint64_t failed = 0;  ///< answers that are errors
 };
 
 struct batch_options {
-  unsigned workers = 0;       ///< threads that answer; 0: braid::default_worker_count()
-  std::size_t in_flight = 0;  ///< requests that each thread answers at the same time; 0 or more than max_lines: that
-  std::string given_plan;     ///< for requests that do not name a plan
+  unsigned workers = 0;  ///< threads that answer; 0: braid::default_worker_count()
+  /// The number of requests that each thread answers at the same time. 0, or more than max_lines, means max_lines.
+  std::size_t in_flight = 0;
+  std::string given_plan;  ///< the plan for requests that do not name a plan
   /// Returns the plan with this name. The plan lives as long as the runner. Threads: any.
   std::function<braid::checked<const bound_plan*>(std::string_view name)> find_plan;
   engine_options engine = {};
@@ -97,11 +98,12 @@ class batch_runner {
   std::vector<std::unique_ptr<worker_loop>> loops_;
 
   mutable std::mutex mutex_;
-  std::condition_variable submitted_;          // a piece was submitted, or the runner is being destroyed
+  // Notified when a piece (the lines of one `submit`) was submitted, or when the runner is being destroyed.
+  std::condition_variable submitted_;
   std::condition_variable answered_;           // the next piece to return was answered
   std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to return
   std::size_t begun_ = 0;                      // pieces in pieces_ that a thread has begun
-  std::size_t bytes_ = 0;                      // of the lines and the answers of these pieces
+  std::size_t bytes_ = 0;                      // bytes of the lines and the answers of these pieces
   bool ending_ = false;
   std::vector<braid::thread> threads_;
 };

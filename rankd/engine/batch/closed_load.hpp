@@ -26,11 +26,12 @@ namespace rankd {
 
 struct closed_load_options {
   unsigned clients = 1;
-  unsigned loops = 1;    ///< each with its thread; clients are spread over them
+  unsigned loops = 1;    ///< each loop has its own thread; clients are distributed over the loops
   unsigned workers = 1;  ///< worker threads of each loop
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
-  std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer if a client has no answer by then
-  std::uint64_t max_requests = UINT64_MAX;  ///< ends earlier after this many requests, not counting the warm-up
+  std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer if a client has no answer at the end
+  /// The test ends early after this number of requests, without those of the warm-up.
+  std::uint64_t max_requests = UINT64_MAX;
   engine_options engine = {};
 };
 
@@ -61,10 +62,10 @@ using make_load_target = std::function<std::unique_ptr<load_target>(braid::runti
 /// The result of a load test.
 struct closed_load_result {
   std::uint64_t failed = 0;
-  std::string first_failure;  ///< of one of the clients
+  std::string first_failure;  ///< the first failure of any client
   std::chrono::nanoseconds total{};
-  std::vector<std::chrono::nanoseconds> latencies;  ///< of each answer, ascending
-  std::uint64_t answer_bytes = 0;                   ///< of all answers
+  std::vector<std::chrono::nanoseconds> latencies;  ///< the latency of each answer, ascending
+  std::uint64_t answer_bytes = 0;                   ///< total size of all answers
 
   [[nodiscard]] auto per_second() const -> double;
   [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return find_latency(latencies, part); }

@@ -47,12 +47,12 @@ class chunk_cache final : public std::pmr::memory_resource {
   auto trimmed() noexcept -> free_chunk*;
 
   mutable std::mutex mutex_;
-  std::array<free_chunk*, classes> free_{};  // this and all members below are under the mutex
+  std::array<free_chunk*, classes> free_{};  // this member and all members below are guarded by the mutex
   std::size_t kept_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t peak_ = 0;       // of the bytes in use in this period
-  std::size_t last_peak_ = 0;  // in the previous period
-  std::uint32_t returns_ = 0;  // in this period
+  std::size_t peak_ = 0;       // the maximum of the bytes in use in this period
+  std::size_t last_peak_ = 0;  // the same in the previous period
+  std::uint32_t returns_ = 0;  // chunks that were returned in this period
   std::size_t max_bytes_;
 };
 

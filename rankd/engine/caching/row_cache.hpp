@@ -21,7 +21,7 @@ namespace rankd {
 
 /// The limits of a cache, and the clock that determines the age of its rows.
 struct cache_options {
-  std::size_t bytes = 0;  ///< for rows and keys; 0: the cache is off, and requests do not look into it
+  std::size_t bytes = 0;  ///< for rows and keys; 0: the cache is off, and requests do not use it
   std::size_t entries = 65'536;
   const braid::clock_source* clock = &braid::steady_time();  ///< outlives the engine
 };
@@ -38,22 +38,23 @@ struct kept_rows {
   explicit kept_rows(braid::time_point begun) noexcept : made(begun) {}
 
   braid::arena memory{1024};
-  row_set rows;                             ///< in `memory`, or in the memory of `run`
-  std::shared_ptr<const void> run = {};     ///< the run that produced them, if they were too many to copy; or null
-  std::vector<malformed_counts> malformed;  ///< for the nodes of its part that found malformed values
-  braid::time_point made;                   ///< when the first of their reads began
+  row_set rows;                          ///< in `memory`, or in the memory of `run`
+  std::shared_ptr<const void> run = {};  ///< the run that produced them, if they were too many to copy; or null
+  /// The numbers of malformed values that nodes of the part have found, one entry for each such node.
+  std::vector<malformed_counts> malformed;
+  braid::time_point made;  ///< when the first of the reads for these rows began
 };
 
 /// The number of rows and bytes in a cache, and counts since the start of its engine.
 struct cache_counts {
   std::uint64_t hits = 0;    ///< rows that were young enough
-  std::uint64_t stale = 0;   ///< rows that were older, and used while new ones were made
-  std::uint64_t misses = 0;  ///< rows that were made
-  std::uint64_t shared = 0;  ///< rows that were being made for another request
+  std::uint64_t stale = 0;   ///< rows that were older, and were used while new rows were computed
+  std::uint64_t misses = 0;  ///< rows that were computed
+  std::uint64_t shared = 0;  ///< rows that were being computed for another request
   std::uint64_t evicted = 0;
   std::uint64_t refused = 0;  ///< rows that were too many, or too large, to keep
-  std::uint64_t bytes = 0;    ///< held now
-  std::uint64_t entries = 0;  ///< the same
+  std::uint64_t bytes = 0;    ///< bytes in the cache now
+  std::uint64_t entries = 0;  ///< entries in the cache now
 
   void add(const cache_counts& other) noexcept;
 };
@@ -99,7 +100,7 @@ class row_cache {
   void drop(entry_list::iterator which);
 
   cache_options options_;
-  entry_list entries_;                                                 // the most recently used one first
+  entry_list entries_;                                                 // the most recently used entry first
   std::unordered_map<std::string_view, entry_list::iterator> by_key_;  // views of the keys in `entries_`
   // Only the loop writes the counters below.
   braid::atomic<std::uint64_t> hits_{0};

@@ -31,9 +31,9 @@ struct part_result {
 /// The cached rows of a node for one request: either found in the cache, or computed by a part.
 struct cached_node {
   cache_use use = cache_use::miss;
-  braid::duration age{};  ///< of rows that were there
+  braid::duration age{};  ///< the age of rows that were in the cache
   std::shared_ptr<const kept_rows> rows = {};
-  std::optional<rank_error> error = {};  ///< of the part, as a request without the cache would have it
+  std::optional<rank_error> error = {};  ///< the error of the part, as it would be without the cache
   std::string key = {};
 };
 
@@ -81,8 +81,8 @@ class cached_parts {
 
   row_cache table_;
   run_fn run_;
-  std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their keys
-  std::size_t renewals_ = 0;  // the number of parts in `under_way_` that renew rows
+  std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by the keys of the parts
+  std::size_t renewals_ = 0;  // the number of parts in `under_way_` that refresh rows
 };
 
 }  // namespace rankd

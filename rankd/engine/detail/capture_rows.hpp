@@ -10,14 +10,14 @@
 
 namespace rankd {
 
-/// Returns the rows that the request captures, in the order of the request. Returns at most `max_captured_rows` rows in
-/// total.
+/// Returns the rows that the request itself asks to capture, in the order of the request. Returns at most
+/// `max_captured_rows` rows in total.
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
 /// Returns whether any node of the plan captures rows of the request with this id.
 [[nodiscard]] auto captures_request(const bound_plan& plan, std::string_view request_id) -> bool;
 
-/// Returns the rows that nodes of the plan capture in this request, in the order of the plan.
+/// Returns the rows that nodes of the plan are set to capture, in the order of the plan.
 auto captured_by_plan(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
 }  // namespace rankd

@@ -16,9 +16,9 @@ namespace rankd {
 /// The state of a node, as it was at the moment when the answer was known.
 struct run_picture {
   const request_state& state;
-  const braid::graph_shape& shape;   ///< in which the nodes ran
+  const braid::graph_shape& shape;   ///< the graph in which the nodes ran
   std::vector<node_state> nodes;     ///< by number
-  std::optional<node_index> failed;  ///< the node that decided the error, if one did
+  std::optional<node_index> failed;  ///< the node whose failure is the error, if any
   braid::time_point known{};         ///< when the answer was known
   row_set candidates;                ///< empty if the request failed
 };

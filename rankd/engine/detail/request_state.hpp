@@ -45,10 +45,10 @@ struct node_slot {
   std::uint64_t malformed_ids = 0;
   std::uint64_t malformed_values = 0;
   std::uint64_t looked_at = 0;
-  const merged_rows* merged = nullptr;  ///< for a node that merges rows, once it is done
+  const merged_rows* merged = nullptr;  ///< for a node that merges rows, after it has ended
   std::optional<std::uint64_t> next_page;
   std::size_t rows_in = 0;
-  std::int64_t retries = 0;  ///< so far
+  std::int64_t retries = 0;  ///< retries so far
   braid::node_mode mode = braid::node_mode::here;
   // The times below are set only if `node_timing` is `on`, because reading a clock takes as long as running a small
   // node.
@@ -68,7 +68,7 @@ struct node_slot {
 /// The state of a node that failed and has a fallback. The loop writes this state before it starts the nodes that read
 /// the fallback's rows.
 struct fallen_node {
-  std::string_view code;  ///< of its failure; empty if it has not failed
+  std::string_view code;  ///< the code of the failure; empty if the node has not failed
   row_set output;         ///< unset if another node is the fallback
 };
 
@@ -84,8 +84,10 @@ struct first_memory {
 /// The plan, or the part of a plan, that runs for a request.
 struct run_target {
   std::shared_ptr<const bound_plan> plan;
-  cached_parts* caches = nullptr;  ///< from which nodes with a cache read their rows; null: they run like other nodes
-  const bound_cache* part = nullptr;  ///< only this part runs, and its rows are the answer; null: the whole plan
+  /// The caches from which nodes read their rows. If it is null, nodes with a cache run like other nodes.
+  cached_parts* caches = nullptr;
+  /// The part of the plan that runs, and whose rows are the answer. If it is null, the whole plan runs.
+  const bound_cache* part = nullptr;
 
   [[nodiscard]] auto route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
     if (part != nullptr) return part->part->find_route(params);
@@ -120,20 +122,20 @@ struct request_state {
 
   std::shared_ptr<const bound_plan> plan;  ///< perhaps no longer the one that serves
   cached_parts* caches;                    ///< as in run_target
-  const bound_cache* part;                 ///< the same
+  const bound_cache* part;                 ///< as in run_target
   rank_request request;
   store_list stores;
   std::shared_ptr<const request_reads> reads;  ///< null if nothing counts the reads of the stores
-  pinned_stores pinned;                        ///< from which parts of the plan read; unset without a cache
+  pinned_stores pinned;  ///< the stores from which parts of the plan read; not set without a cache
   braid::time_point begin;
   node_timing timing;
-  std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine
-  braid::arena memory;  ///< for the request as a whole, and for the nodes that run on the loop; used by the loop only
+  std::shared_ptr<chunk_cache> chunks;  ///< shared, because answers may outlive the engine
+  braid::arena memory;  ///< for the request as a whole, and for nodes that run on the loop; only the loop uses it
   usage used;
   std::shared_ptr<const plan_route> route;  ///< the nodes that run
   std::vector<cached_node> cached;          ///< by position in plan_caches::all; empty if no cache is used
   std::span<node_slot> nodes;               ///< in `memory`
-  std::span<fallen_node> fallen;            ///< by number; empty if the plan has no fallbacks
+  std::span<fallen_node> fallen;            ///< by node number; empty if the plan has no fallbacks
 
   /// Returns the nodes whose rows a node reads. For a node that chooses among inputs, this is only the chosen input.
   [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const node_index> {

@@ -11,8 +11,8 @@ namespace rankd::detail {
 using node_lists = std::vector<std::vector<node_index>>;
 
 struct route_fallbacks {
-  node_lists after;   ///< the node waits for these, and takes no rows from them
-  node_lists wakers;  ///< for a node that is needed only as a fallback: it runs if one of these has failed
+  node_lists after;   ///< the nodes that each node waits for without reading their rows
+  node_lists wakers;  ///< for each node that is needed only as a fallback: the nodes whose failure starts it
 };
 
 /// Finds which nodes of a route run only as fallbacks, and which failures start them. `bypassed` nodes do not run, and

@@ -15,11 +15,11 @@ namespace rankd {
 
 /// The most important difference between two answers.
 enum class answer_change : std::uint8_t {
-  equal,       ///< the same candidates with the same values that are shown, in the same order; or the same error code
-  values,      ///< the same candidates in the same order, with other values, or a next page in only one answer
+  equal,       ///< the same candidates in the same order, with the same values; or the same error code
+  values,      ///< the same candidates in the same order, but other values, or a next page in only one of the answers
   order,       ///< the same candidates in another order
   candidates,  ///< other candidates
-  error,       ///< one of them is an error, or both are, with different codes
+  error,       ///< only one answer is an error, or both are errors with different codes
 };
 inline constexpr std::size_t answer_changes = 5;
 
@@ -29,8 +29,8 @@ inline constexpr std::size_t answer_changes = 5;
 /// The similarity of two answers to the same request.
 struct answer_verdict {
   answer_change change = answer_change::equal;
-  double overlap = 1;  ///< `overlap_at`; 0 if only one of them is an error
-  double rbo = 1;      ///< `rank_biased_overlap`; the same
+  double overlap = 1;  ///< see `overlap_at`; 0 if only one of the answers is an error
+  double rbo = 1;      ///< see `rank_biased_overlap`; 0 if only one of the answers is an error
 };
 
 /// The persistence of the rank-biased overlap: each rank has `p` times the weight of the rank above it.

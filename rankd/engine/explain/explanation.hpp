@@ -22,21 +22,21 @@ namespace rankd {
 enum class node_state : std::uint8_t {
   done,
   failed,     ///< another node, or no rows, may be the fallback
-  timed_out,  ///< it exceeded the time limit of nodes: the same
-  stopped,    ///< because the run, or a node before it, had failed
-  running,    ///< it continued after the answer, or waited for a thread
-  skipped,    ///< it had not begun
-  bypassed,   ///< the request does not run it: nodes that would take its rows take others
+  timed_out,  ///< the node exceeded its time limit; a fallback is possible, too
+  stopped,    ///< the node was stopped, because the run, or a node before it, had failed
+  running,    ///< the node continued after the answer, or waited for a thread
+  skipped,    ///< the node had not begun
+  bypassed,   ///< the request does not run the node, because no node that runs needs its rows
 };
 
 auto to_string(node_state state) noexcept -> std::string_view;
 
 /// The origin of the rows of a node with a cache.
 enum class cache_use : std::uint8_t {
-  hit,     ///< the cache had them
-  stale,   ///< the cache had old ones: new ones are made for later requests
-  miss,    ///< they were made
-  shared,  ///< they were being made for another request
+  hit,     ///< the cache had the rows
+  stale,   ///< the cache had old rows, and new rows are computed for later requests
+  miss,    ///< the rows were computed
+  shared,  ///< the rows were being computed for another request
 };
 
 auto to_string(cache_use use) noexcept -> std::string_view;
@@ -65,11 +65,11 @@ struct node_report {
   std::string node_id;
   std::string op;
   node_state state = node_state::skipped;
-  std::string fused_with;                  ///< the node that does the work of both, or produced it; or empty
-  std::optional<braid::duration> ready;    ///< all of its sources had ended
-  std::optional<braid::duration> started;  ///< it got a thread
+  std::string fused_with;                  ///< the node that this node is fused with; or empty
+  std::optional<braid::duration> ready;    ///< when all sources of the node had ended
+  std::optional<braid::duration> started;  ///< when the node got a thread
   std::optional<braid::duration> ended;
-  bool waits = false;  ///< its time is I/O rather than computing
+  bool waits = false;  ///< whether its time is I/O rather than computing
   std::size_t rows_in = 0;
   std::size_t rows_out = 0;
   std::vector<std::string> keys_added;
@@ -77,10 +77,10 @@ struct node_report {
   std::string chosen = {};                  ///< the input whose rows a choice passes on, or empty
   std::string failure = {};                 ///< the code of a failure for which a fallback is used, or empty
   std::string used = {};                    ///< the fallback: the id of a node, `input` or `empty`
-  std::int64_t retries = 0;                 ///< how often it was run again
-  std::uint64_t looked_at = 0;              ///< vectors of a file, of which it returns the nearest
-  std::optional<cache_use> cache = {};      ///< set if it read rows from a cache, or they were made for it
-  braid::duration cached{};                 ///< the age of rows that the cache had
+  std::int64_t retries = 0;                 ///< how often the node was retried
+  std::uint64_t looked_at = 0;              ///< the number of vectors of a file that the node has compared
+  std::optional<cache_use> cache = {};      ///< set if the node reads its rows from a cache
+  braid::duration cached{};                 ///< the age of the rows that were in the cache
 };
 
 /// An arm of an experiment that the request belongs to.
@@ -88,25 +88,25 @@ struct arm_report {
   std::string experiment;
   std::string arm;
   std::string layer;
-  std::optional<std::uint32_t> bucket;  ///< the bucket of its unit; nothing if the request names the arm
-  bool is_overridden = false;           ///< the request overrides a param that the arm sets
+  std::optional<std::uint32_t> bucket;  ///< the bucket of the unit; nothing if the request names the arm
+  bool is_overridden = false;           ///< whether the request overrides a param that the arm sets
 };
 
 /// One node of the critical path.
 struct path_step {
   std::string node_id;
   bool waits = false;
-  braid::duration wait{};  ///< from the end of the step before it, or the admission, to its start
-  braid::duration run{};   ///< to its end, or to the moment at which the answer was known
+  braid::duration wait{};  ///< from the end of the step before it, or the admission, to the start of the node
+  braid::duration run{};   ///< from the start of the node to its end, or to the moment at which the answer was known
 };
 
 /// The reason why a node does not pass on some of its input rows.
 enum class drop_reason : std::uint8_t {
-  predicate,  ///< it is false for them
-  count,      ///< they come after the first ones
+  predicate,  ///< the predicate is false for the rows
+  count,      ///< the rows come after the first ones, which the node keeps
   duplicate,  ///< another row has the same value
-  match,      ///< a join, because of the partners on the other side
-  diversity,  ///< too many rows with the same value come before it, or it has no slot
+  match,      ///< a join drops the rows, because of their partners on the other side
+  diversity,  ///< too many rows with the same value come before the row, or there is no slot for it
   merged,     ///< the node takes other rows from its inputs
   replaced,   ///< the node replaces its input rows by its own
   not_done,   ///< the node had not ended
@@ -121,17 +121,18 @@ struct id_drop {
   std::string op;
   drop_reason reason = drop_reason::other;
   std::size_t rows = 0;
-  std::string from = {};     ///< for a node that merges rows: the node that produced them
-  std::size_t position = 0;  ///< of the first such row among the input rows, from 1; 0 if it has no meaning
+  std::string from = {};  ///< for a node that merges rows: the node that produced the rows
+  /// The position of the first such row among the input rows, counted from 1. It is 0 if the position has no meaning.
+  std::size_t position = 0;
   row_set input;
-  std::uint32_t row = 0;                 ///< of the first such row, in the input
-  std::vector<const key_entry*> fields;  ///< columns of that row that plans may show
+  std::uint32_t row = 0;                 ///< the first such row, in the input
+  std::vector<const key_entry*> fields;  ///< columns of this row that plans may show
 };
 
 /// The rows of one id that a merging node takes from one of its inputs.
 struct id_merge {
   std::string node_id;
-  std::string from;  ///< the node that produced them
+  std::string from;  ///< the node that produced the rows
   std::size_t rows = 0;
 };
 
@@ -139,7 +140,7 @@ struct id_merge {
 struct id_fate {
   row_id id;
   std::vector<std::size_t> positions;    ///< among the candidates, from 1
-  std::vector<std::string> produced_by;  ///< nodes that produced rows with it themselves
+  std::vector<std::string> produced_by;  ///< nodes that produced rows with this id, instead of passing them on
   std::vector<id_drop> drops;            ///< in the order in which nodes can run
   std::vector<id_merge> merges = {};     ///< the same
 };
@@ -162,14 +163,14 @@ struct generation_report {
 /// Lifetime: the rows are in the memory of the answer that contains this object.
 struct explanation {
   std::string plan_digest;
-  braid::duration total{};      ///< from the admission, when the engine takes the request, to the answer being ready
-  braid::duration answering{};  ///< from the end of the path to the answer being ready
+  braid::duration total{};      ///< from the admission, when the engine accepts the request, until the answer is ready
+  braid::duration answering{};  ///< from the end of the path until the answer is ready
   std::vector<path_step> critical_path;
   std::vector<node_report> nodes;     ///< in the order in which they can run
-  std::vector<id_fate> ids;           ///< ids that the request asks about, in its order
-  std::vector<arm_report> arms = {};  ///< of the experiments of its plan
+  std::vector<id_fate> ids;           ///< ids that the request asks to explain, in the order of the request
+  std::vector<arm_report> arms = {};  ///< arms of the experiments of the plan
   std::vector<fragment_report> fragments = {};
-  std::optional<read_counts> reads = {};            ///< of its stores; nothing if these answer at once
+  std::optional<read_counts> reads = {};            ///< the reads of the stores; nothing if the stores answer at once
   std::vector<generation_report> generations = {};  ///< of the embedded stores that the plan reads
 };
 

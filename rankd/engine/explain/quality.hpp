@@ -22,7 +22,7 @@ enum class gain_form : std::uint8_t {
 };
 
 struct quality_options {
-  std::size_t depth = 10;  ///< the first candidates that count
+  std::size_t depth = 10;  ///< the number of candidates from the top that count
   gain_form gain = gain_form::linear;
 };
 

@@ -36,17 +36,17 @@ struct bound_option {
 struct bound_node {
   std::string node_id;
   std::string op_name;
-  std::string place;  ///< the place in the author's files, as path:line:column, or empty
+  std::string place;  ///< the location in the author's files, as path:line:column, or empty
   std::shared_ptr<const bound_op> op;
   std::vector<node_index> sources;  ///< nodes whose rows it takes, in order
   row_change change = row_change::dense_source;
-  std::optional<node_index> fused_with;  ///< the node that it does its work together with
+  std::optional<node_index> fused_with;  ///< the node that this node is fused with
   std::vector<bound_option> options = {};
   std::optional<node_fallback> fallback = {};
-  braid::duration timeout = braid::duration::max();  ///< it fails if it has not ended by then; max: no limit
-  std::int64_t retries = 0;                          ///< how often it is run again if the store fails temporarily
-  braid::duration hedge{};             ///< after this time its reads are sent a second time; zero: they are not
-  extra_use extras = extra_use::read;  ///< how the column is used that the operator adds by itself
+  braid::duration timeout = braid::duration::max();  ///< the node fails if it has not ended by then; max: no limit
+  std::int64_t retries = 0;                          ///< how often the node is retried if the store fails temporarily
+  braid::duration hedge{};             ///< the delay after which the node's reads are sent a second time; zero: never
+  extra_use extras = extra_use::read;  ///< the use of the column that the operator adds although no option names it
   std::uint32_t extra_key = 0;         ///< the key of this column
 };
 
@@ -54,25 +54,27 @@ struct bound_node {
 /// operators and the contents of the artifact. Threads: any.
 struct bound_plan {
   std::string name;
-  std::string digest;                           ///< of everything that it was made from: see `plan_identity`
-  std::string artifact_digest;                  ///< of the artifact only
-  std::vector<model_digest> models;             ///< models that it calls, by name
-  std::vector<model_digest> vectors = {};       ///< files that it searches, by the ids of their endpoints
+  std::string digest;                      ///< digest of everything from which the plan was made: see `plan_identity`
+  std::string artifact_digest;             ///< digest of the artifact only
+  std::vector<model_digest> models;        ///< the models that the plan calls, by name
+  std::vector<model_digest> vectors = {};  ///< the files that the plan searches, by the ids of their endpoints
   std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
   /// Warnings from `missing_columns`. Each warning most likely indicates a mistake in the plan.
   braid::diagnostics warnings;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
-  std::optional<node_index> page_node = {};       ///< the node that returns one page of its rows
-  plan_route whole;                               ///< the route of every request, unless requests choose some of it
+  std::optional<node_index> page_node = {};       ///< the node that returns one page of its rows, if any
+  plan_route whole;                               ///< the route of every request, unless conditions choose among inputs
   std::shared_ptr<const plan_branches> branches;  ///< null if every request runs all nodes
-  std::shared_ptr<const plan> stated;             ///< the contents of its artifact, to be shown
-  std::shared_ptr<const plan_experiments> experiments = {};  ///< experiments that run for it; null if there are none
-  bool has_fallbacks = false;                                ///< a node has a fallback
-  std::vector<node_index> captures = {};                     ///< nodes that capture rows
-  std::shared_ptr<const plan_caches> caches = {};            ///< null if no node has a cache
-  std::shared_ptr<const bound_plan> substitute = {};         ///< the plan that gets requests when this one fails
+  std::shared_ptr<const plan> stated;             ///< the contents of the artifact, for explanations and for the page
+  /// The experiments that run for the plan, or null if there are none.
+  std::shared_ptr<const plan_experiments> experiments = {};
+  bool has_fallbacks = false;                      ///< whether any node has a fallback
+  std::vector<node_index> captures = {};           ///< nodes that capture rows
+  std::shared_ptr<const plan_caches> caches = {};  ///< null if no node has a cache
+  /// The fallback plan, which runs a request if this plan has failed.
+  std::shared_ptr<const bound_plan> substitute = {};
   /// The registries that the plan is bound to. Requests to the plan are also parsed with them.
   std::shared_ptr<const registries> declared = {};
 };

@@ -27,8 +27,8 @@ namespace rankd {
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
-  plan_needs needs;            ///< parts that these requests must have
-  std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
+  plan_needs needs;            ///< what these requests must contain
+  std::vector<bool> bypassed;  ///< for each node, whether it does not run; empty if all nodes run
   /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
   std::vector<bool> cached;
   /// For each node, the input that it has chosen, or `none` if it does not choose. May be empty.
@@ -82,10 +82,11 @@ class plan_branches {
   route_ends ends_;
   const registries* declared_;
   std::vector<pred_program> conditions_;
-  std::vector<std::vector<std::uint32_t>> of_node_;  // per node: its conditions, in order; empty if it does not choose
+  // For each node, its conditions, in order. A node that does not choose has none.
+  std::vector<std::vector<std::uint32_t>> of_node_;
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, std::shared_ptr<const plan_route>>
-      kept_;  // under the mutex; a bit for each condition
+      kept_;  // guarded by the mutex; the key has a bit for each condition
 };
 
 /// Returns whether any node of the plan chooses among its inputs.

@@ -22,8 +22,9 @@ namespace rankd {
 struct bound_cache {
   node_index node = 0;
   node_cache how;
-  std::string digest;                         ///< of plan, registries and node: the keys of its rows begin with it
-  bool reads_user = false;                    ///< a node of the part reads the user
+  /// A digest of the plan, the registries and the node. The cache keys of the node's rows begin with it.
+  std::string digest;
+  bool reads_user = false;                    ///< whether a node of the part reads the user
   std::vector<std::size_t> params;            ///< params that the part reads: positions in registries::params
   std::shared_ptr<const plan_branches> part;  ///< the routes of this part
 };
@@ -31,8 +32,8 @@ struct bound_cache {
 /// The caches of one plan. Immutable. Threads: any.
 struct plan_caches {
   std::vector<bound_cache> all;
-  std::vector<const bound_cache*> of_node;    ///< by number; null if it has no cache
-  std::shared_ptr<const plan_branches> rest;  ///< the routes of requests that take rows from caches
+  std::vector<const bound_cache*> of_node;    ///< by node number; null if the node has no cache
+  std::shared_ptr<const plan_branches> rest;  ///< the routes of requests that read rows from caches
 
   plan_caches() = default;
   plan_caches(const plan_caches&) = delete;

@@ -34,21 +34,21 @@ struct graph_node {
   std::vector<std::string> columns;  ///< columns that its rows may have
   std::string trace;
   std::string place;       ///< in the author's files, or empty
-  std::string fused_with;  ///< the node that it does its work together with, or empty
+  std::string fused_with;  ///< the node that this node is fused with, or empty
   bool is_output = false;
 };
 
 /// A param that the plan reads and that a request may set.
 struct graph_param {
   const param_entry* declared = nullptr;
-  std::optional<param_range> range;  ///< of values that options of nodes accept, if it sets any
+  std::optional<param_range> range;  ///< the range of values that options of nodes accept, if the param sets any option
 };
 
 /// The fields that a request to the plan may contain.
 struct graph_request {
-  bool user = false;  ///< a node reads `user_id`
+  bool user = false;  ///< whether a node reads `user_id`
   value_type id_type = value_type::integer;
-  bool candidates = false;  ///< a node takes rows of the request
+  bool candidates = false;  ///< whether a node reads the candidates of the request
   std::vector<std::string> candidate_keys;
   std::vector<graph_param> params;
 };

@@ -27,31 +27,34 @@ namespace rankd {
 /// States what a load does if a plan has errors.
 enum class bad_plans : std::uint8_t {
   refuse_all,  ///< nothing changes
-  leave_out,   ///< the others change, and its previous version continues to serve
+  leave_out,   ///< the other plans change, and the previous version of the plan continues to serve
 };
 
 struct plan_library_options {
-  std::size_t max_kept = 4;           ///< versions of each plan, pinned ones not counted; at least one
-  file_reader read = {};              ///< for artifacts and their index; empty: from the disk
-  plan_budgets budgets = {};          ///< of the plans, by their names, until a reload changes them
-  experiment_set experiments = {};    ///< the same: only experiments that run at the time of a load
+  /// The number of versions that are stored of each plan, without pinned versions. It is at least one.
+  std::size_t max_kept = 4;
+  file_reader read = {};      ///< for artifacts and their index; empty: from the disk
+  plan_budgets budgets = {};  ///< the budgets of the plans, by plan name, until a reload changes them
+  /// The experiments, until a reload changes them. A load uses only the experiments that run at that time.
+  experiment_set experiments = {};
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
   bad_plans on_bad_plan = bad_plans::refuse_all;
-  std::filesystem::path root = {};  ///< of the project: paths of files of vectors are relative to it
+  /// The root folder of the project, to which the paths of files of vectors are relative.
+  std::filesystem::path root = {};
 };
 
 /// The changes made by a reload, as lists of plan names.
 struct reload_report {
   std::vector<std::string> added;
-  std::vector<std::string> changed;  ///< they have a new version; a pinned one continues to serve
+  std::vector<std::string> changed;  ///< plans with a new version; a pinned version continues to serve
   std::vector<std::string> unchanged;
   std::vector<std::string> removed;
-  std::vector<std::string> pinned_only;         ///< no longer in the folder; they serve until they are unpinned
-  std::vector<left_out_plan> left_out;          ///< only with `bad_plans::leave_out`
-  braid::diagnostics warnings;                  ///< about plans that were added or changed
-  bool registries_changed = false;              ///< all plans were bound again because of it
-  bool shadows_changed = false;                 ///< other plans run as shadows, or for other requests
-  std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
+  std::vector<std::string> pinned_only;  ///< plans that are no longer in the folder; they serve until they are unpinned
+  std::vector<left_out_plan> left_out;   ///< only with `bad_plans::leave_out`
+  braid::diagnostics warnings;           ///< about plans that were added or changed
+  bool registries_changed = false;       ///< whether all plans were bound again because the registries have changed
+  bool shadows_changed = false;          ///< whether other plans run as shadows, or whether they run for other requests
+  std::vector<std::string> until_restart = {};  ///< sentences about changes of the registries that were not applied
 };
 
 /// A check of other settings that refer to plans by name. The function receives the names of all plans.
@@ -65,7 +68,7 @@ struct plan_version_info {
   std::chrono::system_clock::time_point loaded_at;
   bool serves = false;
   bool pinned = false;
-  std::size_t users = 0;  ///< handles, and sets, that are held outside of the library
+  std::size_t users = 0;  ///< the number of handles and sets that are held outside of the library
 };
 
 /// Stores bound plans by name, and replaces them while requests run. A request holds a handle to a plan version, so it
@@ -146,7 +149,7 @@ class plan_library {
   struct version_history {
     std::vector<version_ptr> kept;  // ascending by number; the last one is the newest
     std::optional<std::uint64_t> pinned;
-    bool in_folder = true;  // at the last reload
+    bool in_folder = true;  // whether the plan was in the folder at the last reload
 
     [[nodiscard]] auto find(std::uint64_t number) const -> version_ptr;
     [[nodiscard]] auto serving() const -> version_ptr { return pinned ? find(*pinned) : kept.back(); }
@@ -173,7 +176,7 @@ class plan_library {
   /// A plan of the folder, before its fallback plan was added.
   struct bound_image {
     version_ptr same;                 // the newest version, if it has the same bytes and rules
-    std::optional<bound_plan> bound;  // otherwise
+    std::optional<bound_plan> bound;  // set if `same` is not
 
     [[nodiscard]] auto plan() const -> const bound_plan& { return bound ? *bound : same->plan; }
   };
@@ -199,16 +202,16 @@ class plan_library {
   [[nodiscard]] auto standing_in(const version_ptr& version) const -> std::ptrdiff_t;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
-  std::shared_ptr<const registries> declared_;  // changes under reloads_
-  plan_library_options options_;                // its budgets and experiments change under reloads_
+  std::shared_ptr<const registries> declared_;  // changes only under reloads_
+  plan_library_options options_;                // its budgets and experiments change only under reloads_
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
   std::mutex reloads_;  // held by one reload from its first read to its end
   // The last version number of each plan, including removed plans. Guarded by reloads_.
   std::map<std::string, std::uint64_t, std::less<>> last_numbers_;
   mutable std::mutex changes_;               // held while histories are changed or read; locked after reloads_
-  version_histories histories_;              // under changes_
-  std::vector<left_out_plan> left_out_;      // by the last reload; under changes_
+  version_histories histories_;              // guarded by changes_
+  std::vector<left_out_plan> left_out_;      // set by the last reload; guarded by changes_
   mutable std::mutex current_lock_;          // held to copy or exchange one pointer; locked last
   std::shared_ptr<const plan_set> current_;  // under current_lock_
 };

@@ -18,21 +18,22 @@ namespace rankd {
 /// The range of values that are accepted by all options bound to a param. It includes both ends.
 struct param_range {
   std::size_t param = 0;  ///< a position in registries::params
-  scalar min;             ///< int64 or double, as the param
+  scalar min;             ///< int64 or double, like the param
   scalar max;
 };
 
 /// The fields of a request that the nodes of a plan read.
 struct plan_needs {
-  bool user = false;              ///< a node reads `user_id`
-  bool candidates = false;        ///< a node reads `candidates`
-  bool pages = false;             ///< a node reads `cursor`, perhaps a node that the request does not run
-  bool takes_candidates = false;  ///< a node reads `candidates`, perhaps a node that the request does not run
-  std::vector<const key_entry*> candidate_keys = {};  ///< columns that all these nodes take, ascending, without `id`
-  std::vector<const key_entry*> read_keys = {};       ///< columns that nodes which run take
+  bool user = false;              ///< whether a node reads `user_id`
+  bool candidates = false;        ///< whether a node reads `candidates`
+  bool pages = false;             ///< whether a node reads `cursor`, even if the request does not run that node
+  bool takes_candidates = false;  ///< whether a node reads `candidates`, even if the request does not run that node
+  /// The columns that these nodes read from the candidates, ascending, without `id`.
+  std::vector<const key_entry*> candidate_keys = {};
+  std::vector<const key_entry*> read_keys = {};  ///< columns that running nodes read
   /// The params that nodes read and that a request must set, in ascending order.
   std::vector<const param_entry*> context_params = {};
-  std::vector<param_range> ranges = {};  ///< of params that set options of nodes, each once, ascending
+  std::vector<param_range> ranges = {};  ///< for params that set options of nodes: each param once, ascending
 };
 
 /// Returns the needs of the nodes that run. `bypassed` has an entry for each node, which is true if the node does not

@@ -18,7 +18,7 @@ namespace rankd {
 
 /// The position at which a page begins.
 struct page_place {
-  std::uint64_t begin = 0;             ///< the number of rows before it
+  std::uint64_t begin = 0;             ///< the number of rows before the page
   std::chrono::milliseconds first{0};  ///< since 1970: when the first page was requested
 };
 

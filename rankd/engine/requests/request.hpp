@@ -27,13 +27,13 @@ enum class explain_mode : std::uint8_t { off, on };
 /// The source of the deadline of a request.
 enum class deadline_source : std::uint8_t {
   request,  ///< the request itself, or the default if it sets no deadline
-  budget,   ///< its plan, whose limit is shorter
+  budget,   ///< the budget of its plan, whose limit is shorter
 };
 
 /// The reason why a request is in an arm of an experiment.
 enum class arm_source : std::uint8_t {
-  bucket,   ///< its unit falls into the arm
-  request,  ///< it names the arm
+  bucket,   ///< its unit is in a bucket of the arm
+  request,  ///< the request names the arm
 };
 
 /// An arm that a request chooses by name. It replaces the arm of the request's bucket.
@@ -46,9 +46,9 @@ struct forced_choice {
 struct chosen_arm {
   std::uint32_t experiment = 0;
   std::uint32_t arm = 0;
-  std::uint32_t bucket = 0;  ///< the bucket of its unit, if that decides
+  std::uint32_t bucket = 0;  ///< the bucket of the unit, if the bucket decides
   arm_source from = arm_source::bucket;
-  bool is_overridden = false;  ///< `param_overrides` sets a param that the arm sets
+  bool is_overridden = false;  ///< whether `param_overrides` sets a param that the arm sets
 };
 
 /// The maximum number of ids that one request may explain.
@@ -56,41 +56,42 @@ inline constexpr std::size_t max_explained_ids = 100;
 
 /// The requested page, taken from a verified cursor.
 struct asked_page {
-  std::uint64_t begin = 0;             ///< the number of rows before it
+  std::uint64_t begin = 0;             ///< the number of rows before the page
   std::chrono::milliseconds first{0};  ///< since 1970: when the first page of this ranking was requested
-  std::string identity = {};           ///< a digest of what its pages have in common: see `ranking_identity`
+  std::string identity = {};  ///< digest of what all pages of the ranking have in common: see `ranking_identity`
 };
 
 struct rank_request {
-  std::string request_id;                ///< from the request, or derived from the request's bytes or its line
-  std::string engine_request_id;         ///< derived from the request's bytes
-  std::string trace_id = {};             ///< shown next to engine_request_id in a trace of the process; or empty
-  std::string plan;                      ///< empty if the request does not name one
-  std::chrono::milliseconds time{0};     ///< since 1970: when it came; 0: unknown
-  std::optional<row_id> user_id;         ///< nothing if the request has no user
-  std::vector<scalar> params;            ///< one for each of registries::params: from the request, or the default
-  std::vector<std::size_t> overridden;   ///< positions in `params` that `param_overrides` sets, by name
-  std::vector<std::size_t> in_context;   ///< the same for `context`; no position is in both
-  std::vector<forced_choice> forced;     ///< `experiments`, by name
-  std::vector<chosen_arm> arms;          ///< by experiment; empty before `fit_to_plan`
-  std::vector<std::size_t> set_by_arms;  ///< positions in `params` that these set
+  std::string request_id;               ///< from the request, or derived from the request's bytes or its line
+  std::string engine_request_id;        ///< derived from the request's bytes
+  std::string trace_id = {};            ///< shown next to engine_request_id in a trace of the process; or empty
+  std::string plan;                     ///< empty if the request does not name one
+  std::chrono::milliseconds time{0};    ///< the time at which the request arrived, since 1970; 0: unknown
+  std::optional<row_id> user_id;        ///< nothing if the request has no user
+  std::vector<scalar> params;           ///< one for each of registries::params: from the request, or the default
+  std::vector<std::size_t> overridden;  ///< positions in `params` that `param_overrides` sets, ordered by name
+  /// The positions in `params` that `context` sets, ordered by name. No position is also in `overridden`.
+  std::vector<std::size_t> in_context;
+  std::vector<forced_choice> forced;                      ///< the choices in `experiments`, ordered by name
+  std::vector<chosen_arm> arms;                           ///< ordered by experiment; empty before `fit_to_plan`
+  std::vector<std::size_t> set_by_arms;                   ///< positions in `params` that these arms set
   std::shared_ptr<const candidate_rows> candidates;       ///< null if the request has no candidates
-  std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
+  std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing: all columns
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
   std::optional<std::string> cursor;  ///< `next_cursor` of the previous answer
-  asked_page page;                    ///< for a plan with pages: `find_page` fills it in
-  bool is_timed = false;              ///< `ranking::nodes` has times, if the engine collects nodes at all
+  asked_page page;                    ///< for a plan with pages: set by `find_page`
+  bool is_timed = false;  ///< whether `ranking::nodes` has times, if the engine collects measurements of nodes at all
   explain_mode explain = explain_mode::off;
-  std::vector<row_id> explain_ids;  ///< ids whose fate the explanation reports; each once
+  std::vector<row_id> explain_ids;  ///< ids that the explanation reports on, each once
   std::vector<asked_capture> captures = {};
 };
 
 /// The place from which a request was read. If the request has no id, its id is derived from this place.
 struct request_origin {
-  std::uint64_t line = 0;            ///< in a file of requests, counted from 1; 0 for a request that is not from a file
-  std::string_view request_id = {};  ///< for a request whose text has no id; empty: one is derived
-  std::chrono::milliseconds time{0};  ///< since 1970: when it came; 0: now
+  std::uint64_t line = 0;  ///< the line number in a file of requests, from 1; 0 if the request is not from a file
+  std::string_view request_id = {};   ///< the id for a request whose text has none; empty: an id is derived
+  std::chrono::milliseconds time{0};  ///< the time at which the request arrived, since 1970; 0: now
 };
 
 /// Returns one diagnostic about a request.

@@ -55,8 +55,8 @@ struct trained_model {
 /// `model_reading::key`, unnamed_features, and duplicate_value. Returns null after any diagnostic.
 auto with_keys(trained_model made, const model_reading& reading) -> std::shared_ptr<const model>;
 
-/// Read models in the two formats of LightGBM (its text and the JSON of `dump_model`) and in the JSON format of
-/// XGBoost. Return null after a diagnostic.
+/// These functions read models in the two formats of LightGBM (its text and the JSON of `dump_model`) and in the JSON
+/// format of XGBoost. They return null after a diagnostic.
 auto is_lightgbm_text(std::string_view text) noexcept -> bool;
 auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> std::shared_ptr<const model>;
 auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;

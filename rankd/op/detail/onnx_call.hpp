@@ -73,7 +73,7 @@ class onnx_call {
   /// Returns whether the outputs of a regressor need no transform. Reports a diagnostic and returns false otherwise.
   [[nodiscard]] auto is_plain_regressor() const -> bool;
 
-  /// Return the number of inputs, and whether an input is absent or constant.
+  /// These functions return the number of inputs, and whether an input is absent or constant.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
   [[nodiscard]] auto is_constant(std::size_t at) const -> bool;

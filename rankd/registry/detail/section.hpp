@@ -58,7 +58,7 @@ class used_once {
   std::map<T, std::string> first_;  ///< value → pointer of the row
 };
 
-/// Read the fields `name` (an identifier), `doc` and `status` of a row.
+/// These functions read the fields `name` (an identifier), `doc` and `status` of a row.
 auto read_name(object_reader& row) -> std::string;
 auto read_doc(object_reader& row) -> std::string;
 auto read_status(object_reader& row) -> lifecycle;

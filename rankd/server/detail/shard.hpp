@@ -45,7 +45,7 @@ class shard {
   /// Creates a TLS context from the current contents of the files in `serve_options::tls`. Blocks: on the disk.
   /// Errors: those of `tls_context::server`.
   auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
-  /// Replaces the credentials, asynchronously on the loop. Open connections keep the old ones.
+  /// Replaces the credentials, asynchronously on the loop. Open connections keep the old credentials.
   void renew(shard_credentials next);
   /// Stops the loop, together with all running tasks.
   void stop_runtime() noexcept {

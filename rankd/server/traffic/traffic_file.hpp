@@ -74,8 +74,8 @@ struct recorded_request {
   std::string_view answer;                      ///< one line of JSON, without an explanation
 };
 
-/// Return a frame without its checksum, which `seal_frame` adds. `number_request` sets the numbers of a request and its
-/// plan.
+/// The functions `encode_frame` return a frame without its checksum, which `seal_frame` adds. `number_request` sets the
+/// numbers of a request and its plan.
 [[nodiscard]] auto encode_frame(const recorded_project& project) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_request& request) -> std::string;
@@ -84,7 +84,8 @@ void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
 void seal_frame(std::span<char> frame) noexcept;
 
-/// Parse the content of a frame. Return nothing if the bytes are not the content of a frame of this kind.
+/// These functions parse the content of a frame. They return nothing if the bytes are not the content of a frame of
+/// this kind.
 [[nodiscard]] auto read_project(std::string_view content) -> std::optional<recorded_project>;
 [[nodiscard]] auto read_plan(std::string_view content) -> std::optional<recorded_plan>;
 [[nodiscard]] auto read_request(std::string_view content) -> std::optional<recorded_request>;

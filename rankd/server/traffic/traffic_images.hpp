@@ -54,7 +54,7 @@ class recorded_world {
 
   /// Restores a plan without its time limits. The fallback plan of a plan must be added before the plan.
   /// Blocks: on the disk.
-  /// Errors: plan_changed if this version of rankd binds the plan differently, or if its fallback plan is missing;
+  /// Errors: plan_changed if this version of rankd binds the plan differently, or if the fallback plan is missing;
   /// vectors_changed if the plan searches a file of vectors that differs from the recorded file; those
   /// of `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.
   auto add(const recorded_plan& image) -> braid::checked<void>;
