@@ -109,7 +109,8 @@ struct tree_node {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   node_op op = node_op::const_null;
-  std::array<std::uint32_t, 3> children{none, none, none};  ///< in the order of the op's fields; unused ones `none`
+  std::array<std::uint32_t, 3> children{none, none,
+                                        none};  ///< in the order of the op's fields; unused entries are `none`
   std::uint32_t parent = none;
   node_payload payload;
 };

@@ -23,9 +23,11 @@
 namespace rankd {
 
 struct column_check_options {
-  std::span<const std::filesystem::path> files = {};  ///< that records were loaded from; empty: they are in a store
-  std::span<const std::string> endpoints = {};        ///< only nodes that read these endpoints count; empty: all nodes
-  std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
+  /// The files from which records were loaded. If there are none, the records are in a store.
+  std::span<const std::filesystem::path> files = {};
+  std::span<const std::string> endpoints = {};  ///< only nodes that read these endpoints count; empty: all nodes
+  /// The fields that the server itself writes. The data need not contain them.
+  std::span<const std::string> written = {};
 };
 
 /// Compares records with the columns that the nodes of plans read (op_entry::records). If a name is misspelled in the
@@ -69,7 +71,7 @@ class column_check {
  private:
   /// A column that plans read from a field of a hash or from a whole string.
   struct column_read {
-    std::string field;  ///< empty of strings
+    std::string field;  ///< the field of the hash; empty for strings
     const key_entry* key = nullptr;
     std::set<std::string> plans = {};
     bool is_there = false;
@@ -84,14 +86,14 @@ class column_check {
     std::string shown = {};
     std::vector<column_read> columns = {};
     std::uint64_t records = 0;
-    bool is_whole = true;              ///< not stopped at `max_records`
-    std::set<std::string> names = {};  ///< fields that records had
+    bool is_whole = true;              ///< whether the check did not stop at `max_records`
+    std::set<std::string> names = {};  ///< fields that the records had
   };
 
   /// Records with the same key prefix that no plan reads.
   struct unread_keys {
     std::uint64_t records = 0;
-    std::string first = {};  ///< a key
+    std::string first = {};  ///< the first such key
     record_origin from = {};
   };
 

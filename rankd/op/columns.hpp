@@ -27,9 +27,9 @@ auto check_columns(const plan& loaded, const registries& declared) -> braid::dia
 /// Three ascending lists of keys: those that one node reads, those that it writes, and all those that its rows may
 /// have.
 struct node_columns {
-  std::vector<std::uint32_t> reads;   ///< that its params and formulas name
-  std::vector<std::uint32_t> writes;  ///< that its rows have by this node
-  std::vector<std::uint32_t> has;     ///< that its rows may have in all
+  std::vector<std::uint32_t> reads;   ///< keys that the params and formulas of the node name
+  std::vector<std::uint32_t> writes;  ///< keys that the node adds to its rows
+  std::vector<std::uint32_t> has;     ///< all keys that the rows of the node may have
 };
 
 /// Returns the columns of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound

@@ -13,8 +13,8 @@ namespace rankd {
 /// The way in which a plan uses the extra column of a node (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
   read,    ///< a node may read it, the plan captures rows, or the node adds no such column
-  shown,   ///< only answers, if they show it
-  unused,  ///< nothing: no node may read it, and no row that has it comes to an answer
+  shown,   ///< only answers use it, if they show it
+  unused,  ///< nothing uses it: no node may read it, and no answer contains a row that has it
 };
 
 /// Returns the use of the extra column of each node, in the order of the artifact. A model counts as a reader of every

@@ -64,7 +64,7 @@ class model_folder {
     braid::checked<std::string> text;
     std::string sha256;
     std::shared_ptr<const model> made;
-    braid::diagnostics problems;  // once it was looked at, if there are any
+    braid::diagnostics problems;  // set once the model was read, if there are any
   };
 
   auto find_entry(std::string_view name) -> entry&;

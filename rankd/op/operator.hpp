@@ -42,8 +42,9 @@ using op_result = std::expected<T, op_error>;
 /// The origin of each row of a merged batch. The batch contains the rows of the first input, then the rows of the other
 /// inputs, then the operator's own rows.
 struct merged_rows {
-  std::span<const std::uint32_t> of_input;  ///< how many of the batch are of each input
-  std::span<const std::uint32_t> origins;   ///< for each row of an input, its position there
+  /// For each input, the number of rows in the batch that are from it.
+  std::span<const std::uint32_t> of_input;
+  std::span<const std::uint32_t> origins;  ///< for each row that is from an input, its position in that input
 };
 
 /// The resources of a node while it runs for one request.
@@ -61,12 +62,12 @@ struct node_context {
   /// in parallel on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
   usage* used = nullptr;       ///< the amounts of the request; null if its plan does not bound rows or bytes
-  std::uint32_t position = 0;  ///< of the node in it
-  const candidate_rows* candidates = nullptr;  ///< the rows that the request carries; null if there are none
-  bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
+  std::uint32_t position = 0;  ///< the position of the node in `used`
+  const candidate_rows* candidates = nullptr;  ///< the candidates of the request; null if there are none
+  bool wants_extras = true;      ///< whether anything uses columns that the operator adds although no option names them
   std::uint64_t page_begin = 0;  ///< the number of rows before the page that the request asks for
-  std::optional<std::uint64_t> next_page =
-      {};                               ///< the same of the page after it, written by core::paginate if any is left
+  /// The number of rows before the next page. core::paginate sets it if any rows are left.
+  std::optional<std::uint64_t> next_page = {};
   std::uint64_t looked_at = 0;          ///< incremented by operators that examine more rows than they return
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
@@ -90,7 +91,7 @@ inline auto over_budget() -> std::unexpected<op_error> {
 
 /// The kind of work that an operator spends its time on.
 enum class op_work : std::uint8_t {
-  computes,  ///< `run` is called, here or on a worker
+  computes,  ///< `run` is called, on the loop or on a worker
   waits,     ///< `start` is called
 };
 
@@ -129,16 +130,16 @@ class bound_op {
 /// result.
 enum class row_change : std::uint8_t {
   dense_source,    ///< rows of its own, all active, in the order of the table
-  preserves_view,  ///< the same rows in the same order
-  stable_filter,   ///< some of the rows, in the same order
-  prefix,          ///< the first of the rows
-  permutation,     ///< the same rows in another order
-  selection,       ///< some of the rows, in any order
-  diversified,     ///< some of the rows, in any order, depending on the rows near them
-  concatenation,   ///< all rows of the first source, then all of the second
-  distinct,        ///< some of the rows, in the same order: one of those that are equal
-  matched,         ///< some of the rows of the first source, in the same order; the second source decides which
-  merged,          ///< a batch of some rows of the sources and of rows of its own, all of it, in any order
+  preserves_view,  ///< all input rows in the same order
+  stable_filter,   ///< some of the input rows, in the same order
+  prefix,          ///< the first input rows
+  permutation,     ///< all input rows in another order
+  selection,       ///< some of the input rows, in any order
+  diversified,     ///< some of the input rows, in an order that depends on neighbouring rows
+  concatenation,   ///< all rows of the first source, then all rows of the second
+  distinct,        ///< some of the input rows, in the same order: one of each group of equal rows
+  matched,         ///< some rows of the first source, in the same order; the second source decides which
+  merged,          ///< a batch of some rows of the sources and of new rows, all active, in any order
 };
 
 /// Returns whether an operator creates rows instead of returning only rows of its inputs.
@@ -161,16 +162,17 @@ enum class request_part : std::uint8_t { none, user, candidates, cursor };
 
 /// The columns that an operator adds, and that the input rows must not have yet.
 struct added_columns {
-  std::string_view option = {};     ///< lists their keys; empty: the operator may overwrite the columns that it writes
+  /// The option that lists the keys. If it is empty, the operator may overwrite the columns that it writes.
+  std::string_view option = {};
   std::string_view otherwise = {};  ///< the option that lists them if `option` is missing
   std::string_view hint = {};       ///< what to do if rows have such a column
 };
 
 /// The part of a record from which an operator reads its columns.
 enum class record_part : std::uint8_t {
-  none,    ///< something else than fields and texts of records
-  fields,  ///< of hashes: named as their keys, or as the option `fields` says
-  text,    ///< of strings: all of it
+  none,    ///< something other than fields of hashes and strings
+  fields,  ///< fields of hashes, named like the keys or in the option `fields`
+  text,    ///< whole strings
 };
 
 /// The records of a store that an operator reads.
@@ -190,17 +192,19 @@ struct op_entry {
       -> braid::checked<std::unique_ptr<const bound_op>>;
 
   op_shape shape;                                ///< the name, the inputs and the options with their limits
-  row_change change = row_change::dense_source;  ///< what happens to rows
+  row_change change = row_change::dense_source;  ///< the relation between output rows and input rows
   std::string_view doc;                          ///< one sentence for lists of operators
   bind_fn bind = nullptr;                        ///< checks the options of a node, and makes its operator
-  request_part reads = request_part::none;       ///< the part of the request that it needs: also decides about caches
-  added_columns adds = {};                       ///< columns that it adds and never overwrites
-  read_records records = {};                     ///< records of a store that it reads
-  std::string_view extra_column = {};            ///< the name of a key whose column it adds without being asked
-  std::string_view models = {};                  ///< the option that lists files of models, which may read any column
-  std::string_view finds_rows_by = {};           ///< the option with the column a source finds rows by; empty: the id
-  std::string_view also_has_column = {};         ///< the option that names a node whose rows need the same column
-  bind_both_fn bind_with_take = nullptr;  ///< binds it together with the take after it; null if that saves nothing
+  request_part reads = request_part::none;       ///< the part of the request that the operator needs; also determines
+                                                 ///< whether its rows can be cached
+  added_columns adds = {};                       ///< columns that the operator adds and never overwrites
+  read_records records = {};                     ///< the records of a store that the operator reads
+  std::string_view extra_column = {};  ///< the name of a key whose column the operator adds although no option names it
+  std::string_view models = {};        ///< the option that lists files of models, which may read any column
+  std::string_view finds_rows_by = {};    ///< the option for the column by which a source finds rows; empty: the id
+  std::string_view also_has_column = {};  ///< the option that names a node whose rows need the same column
+  /// Binds a node together with the take that follows it. Null if that saves nothing.
+  bind_both_fn bind_with_take = nullptr;
 };
 
 }  // namespace rankd

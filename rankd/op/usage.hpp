@@ -32,7 +32,7 @@ class usage {
   struct breach {
     std::uint32_t position = 0;
     kind what = kind::rows;
-    std::uint64_t made = 0;  ///< by all nodes up to this one, as far as it came
+    std::uint64_t made = 0;  ///< by all nodes up to this one, as far as they have been counted
     std::uint64_t bound = 0;
   };
 
@@ -67,10 +67,10 @@ class usage {
   [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
 
   std::array<std::uint64_t, kinds> bounds_;
-  std::vector<counters> nodes_;    // by position: what it reported; written by its worker
-  counters sums_{};                // the sums of these; written by all of them
-  std::vector<bool> replaceable_;  // by position: claims do not change it
-  std::vector<bool> withdrawn_;    // by position: written and read in the home of the run
+  std::vector<counters> nodes_;    // for each position: what its node has reported; written by the worker of the node
+  counters sums_{};                // the sums over all nodes; written by all workers
+  std::vector<bool> replaceable_;  // for each position; set before the first claim
+  std::vector<bool> withdrawn_;    // for each position; written and read in the home of the run
 };
 
 }  // namespace rankd

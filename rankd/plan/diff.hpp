@@ -13,11 +13,11 @@
 namespace rankd {
 
 enum class change_kind : std::uint8_t {
-  added,    ///< a node of the second plan alone
-  removed,  ///< a node of the first plan alone
-  renamed,  ///< the same node under another id
-  moved,    ///< a node that takes the rows of another one
-  changed,  ///< a node with another param, or a plan with another output, capability or extension
+  added,    ///< a node that is only in the second plan
+  removed,  ///< a node that is only in the first plan
+  renamed,  ///< the same node with another id
+  moved,    ///< a node with other inputs
+  changed,  ///< a node with a different param, or a plan with a different output, capability or extension
 };
 
 /// Returns the name of a kind of change, such as "added".
@@ -26,11 +26,13 @@ enum class change_kind : std::uint8_t {
 /// One difference. Its values are texts, as `list_fields` returns them.
 struct plan_change {
   change_kind kind = change_kind::changed;
-  std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
-  std::string was;    ///< its id in the first plan, if it differs
+  /// The node's id in the second plan, or in the first plan if the node was removed. If it is empty, the difference
+  /// concerns the plan itself.
+  std::string node;
+  std::string was;    ///< the id in the first plan, if it differs
   std::string field;  ///< a param, `inputs`, `trace`, `outputs`, `fragment ID` or a capability; empty for added,
                       ///< removed and renamed
-  std::optional<std::string> before;  ///< empty if the first plan has none
+  std::optional<std::string> before;  ///< empty if the first plan does not have the field
   std::optional<std::string> after;
 
   [[nodiscard]] auto operator==(const plan_change&) const -> bool = default;

@@ -17,16 +17,16 @@ using failure_patterns = std::vector<std::string>;
 /// The source from which the rows of a failed node are taken.
 enum class fallback_kind : std::uint8_t {
   node,   ///< another node
-  input,  ///< its first input, whose rows it passes on
-  empty,  ///< nothing: it has no rows
+  input,  ///< the node's first input, whose rows are passed on
+  empty,  ///< no rows
 };
 
 /// The fallback of a node.
 struct node_fallback {
   failure_patterns on;
   fallback_kind kind = fallback_kind::empty;
-  std::uint32_t node = 0;            ///< of `fallback_kind::node`: a position in `plan::nodes`
-  std::vector<std::uint32_t> nulls;  ///< keys that the node gives its rows, and what stands in does not
+  std::uint32_t node = 0;            ///< for `fallback_kind::node`: a position in `plan::nodes`
+  std::vector<std::uint32_t> nulls;  ///< keys of the node's rows that the fallback's rows lack
   std::string pointer;
 };
 
@@ -34,7 +34,7 @@ struct node_fallback {
 struct plan_fallback {
   std::string plan;
   failure_patterns on;
-  std::int64_t reserve_ms = 0;  ///< so much of the time of a request is left to that plan
+  std::int64_t reserve_ms = 0;  ///< the time that is reserved for the fallback plan within the time of a request
   std::string pointer;
 };
 

@@ -16,13 +16,13 @@ struct artifact_image {
   std::string name;
   std::filesystem::path file;
   std::string text;
-  braid::diagnostics problems;  ///< of the file and of its row in the index; only with `image_faults::kept`
+  braid::diagnostics problems;  ///< problems of the file and of its row in the index; only with `image_faults::kept`
 };
 
 /// States what to do with an artifact that cannot be read, or that differs from the index.
 enum class image_faults : std::uint8_t {
-  refused,  ///< there is no image
-  kept,     ///< it is in the image, with its problems
+  refused,  ///< the whole image is refused
+  kept,     ///< the artifact is in the image, with its problems
 };
 
 /// A function that returns the contents of a file. The default is `read_text_file`. Tests can pass a function that

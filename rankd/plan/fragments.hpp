@@ -19,10 +19,10 @@ inline constexpr std::size_t max_fragment_nesting = 8;
 struct fragment_use {
   std::string id;
   std::string fragment;
-  std::string version;               ///< as "2.1.0"
-  std::string sha256;                ///< of the sources of the fragment
-  std::vector<std::uint32_t> nodes;  ///< indexes in `plan::nodes`, including those of uses inside
-  std::uint32_t result = 0;          ///< the one of them whose rows the use gives
+  std::string version;               ///< such as "2.1.0"
+  std::string sha256;                ///< digest of the sources of the fragment
+  std::vector<std::uint32_t> nodes;  ///< positions in `plan::nodes`, including the nodes of uses inside this one
+  std::uint32_t result = 0;          ///< the node whose rows are the result of the use
 };
 
 /// Returns the name and the version of the fragment, such as "recall 2.1.0".

@@ -33,8 +33,9 @@ auto parse_json_with_nan(std::string_view text, std::string_view source_name, st
 
 /// Options for reading JSON that other programs have written.
 struct foreign_json {
-  std::size_t max_bytes = largest_document;                          ///< of the text; a longer one is file_too_large
-  std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< an estimate of the bytes of the document
+  std::size_t max_bytes = largest_document;  ///< the maximum size of the text; file_too_large for a longer text
+  /// The maximum memory of the document in bytes, by an estimate.
+  std::size_t max_memory = std::numeric_limits<std::size_t>::max();
 };
 
 /// Parses like `parse_json`, and accepts the tokens `NaN`, `Infinity` and `-Infinity`. Python, Java and XGBoost write

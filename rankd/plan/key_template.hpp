@@ -15,7 +15,7 @@ namespace rankd {
 struct template_hole {
   enum class source_kind : std::uint8_t { column, param };
 
-  std::string name;  ///< of the key or param, as the registry declares it
+  std::string name;  ///< the name of the key or param in the registry
   source_kind from = source_kind::column;
 
   auto operator==(const template_hole&) const -> bool = default;
@@ -37,7 +37,8 @@ struct key_template {
   /// The maximum length of a template, and of a key.
   static constexpr std::size_t max_bytes = 511;
 
-  std::vector<std::string> literals;  ///< what stands before each hole, and after the last: one more than `holes`
+  /// The text before each hole, and the text after the last hole. There is one more literal than there are holes.
+  std::vector<std::string> literals;
   std::vector<template_hole> holes;
 
   /// Parses a template. Errors: empty_key_template, key_template_too_long, unbalanced_brace, bad_hole,

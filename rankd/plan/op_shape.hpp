@@ -19,18 +19,18 @@ enum class param_kind : std::uint8_t {
   boolean,
   string,
   enumeration,   ///< one of `choices`
-  name,          ///< letters, digits and `_`, no digit in front, at most `max_name`
+  name,          ///< letters, digits and `_`, beginning with a letter or `_`, at most `max_name` characters
   expr_id,       ///< names a tree of expr_table
   pred_id,       ///< names a tree of pred_table
-  pred_ids,      ///< an array of names of trees of pred_table, without repeats
+  pred_ids,      ///< an array of names of trees of pred_table, without duplicates
   node_ref,      ///< names a node, and is an edge from it
   endpoint_ref,  ///< ep_NNNN
   key_id,        ///< a number of the registry of keys
-  key_ids,       ///< an array of such, without repeats
-  names,         ///< an array of names, without repeats
+  key_ids,       ///< an array of such numbers, without duplicates
+  names,         ///< an array of names, without duplicates
   ascending,     ///< an array of finite numbers, each greater than the one before
-  literals,      ///< an array of int64 or an array of strings, without repeats
-  texts,         ///< an array of strings, without repeats
+  literals,      ///< an array of int64 or an array of strings, without duplicates
+  texts,         ///< an array of strings, without duplicates
   key_template,  ///< the text of keys, with holes for columns and params: see key_template.hpp
 };
 
@@ -48,7 +48,7 @@ struct float_range {
 
 /// A condition under which a param has an effect: an earlier param of the shape has one of these values.
 struct param_condition {
-  std::string_view param;  ///< an enumeration; if it is absent, it has none of the values
+  std::string_view param;  ///< the name of an enumeration; if it is absent, it has none of the values
   std::span<const std::string_view> values = {};
 };
 
@@ -56,16 +56,16 @@ struct param_shape {
   std::string_view name;
   param_kind kind = param_kind::int64;
   presence need = presence::required;
-  int_range range = {};         ///< of an int64
-  float_range floats = {};      ///< of a float64
-  key_use use = key_use::read;  ///< of a key_id and of key_ids
-  std::size_t min_items = 0;    ///< items of a list
+  int_range range = {};         ///< for an int64
+  float_range floats = {};      ///< for a float64
+  key_use use = key_use::read;  ///< for a key_id and for key_ids
+  std::size_t min_items = 0;    ///< the minimum number of items in a list
   /// The values of an enumeration, the accepted types of a key_id or of key_ids, or the accepted kinds of an
   /// endpoint_ref.
   std::span<const std::string_view> choices = {};
-  param_condition when = {};         ///< without a param: always
-  std::string_view capability = {};  ///< what a plan must require to give it; empty: nothing
-  bool bindable = false;             ///< of an int64 and of a float64: a param of the request may give the value
+  param_condition when = {};         ///< if it names no param, there is no condition
+  std::string_view capability = {};  ///< the capability that a plan must require to set the param; empty: none
+  bool bindable = false;             ///< for an int64 or a float64: whether a param of the request may set the value
 };
 
 /// The shape of an operator: its inputs and params. Every operator also has the param `trace`, a string or null, which
@@ -75,7 +75,7 @@ struct op_shape {
   std::string_view name;
   std::uint32_t inputs = 0;
   std::span<const param_shape> params;
-  std::uint32_t optional_inputs = 0;  ///< so many of the inputs may be left out
+  std::uint32_t optional_inputs = 0;  ///< the number of inputs that may be omitted
 };
 
 /// The operators that plans may use.

@@ -48,10 +48,10 @@ struct plan_param {
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
-  std::vector<std::string> names = {};      ///< of names and of texts
-  std::vector<scalar> items = {};           ///< doubles of an ascending list; all int64 or all strings of literals
-  std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
-  std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
+  std::vector<std::string> names = {};  ///< for names and texts
+  std::vector<scalar> items = {};       ///< doubles of an ascending list, or literals that are all int64 or all strings
+  std::vector<std::uint32_t> trees = {};    ///< for pred_ids: positions in pred_table
+  std::optional<param_binding> bound = {};  ///< set if the request sets the value, and then `value` is null
 
   /// These functions return the smallest and the largest value of an int64 or float64 param that any request can set.
   [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
@@ -72,21 +72,22 @@ struct plan_extension {
 struct plan_node {
   std::string node_id;
   std::string op;
-  std::vector<node_index> inputs;   ///< those that the operator takes
+  std::vector<node_index> inputs;   ///< the inputs of the operator
   std::vector<node_index> sources;  ///< the inputs, then the node_refs: every edge into this node
-  std::vector<plan_param> params;   ///< those given, in the order of the operator's shape
+  std::vector<plan_param> params;   ///< the params that the node sets, in the order of the operator's shape
   std::optional<std::string> trace;
   std::vector<plan_extension> extensions;
   std::optional<source_span> span;
   std::string pointer;
   std::optional<node_fallback> fallback = {};
-  std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
+  /// The nodes that this node waits for because of fallbacks, without reading their rows.
+  std::vector<node_index> after = {};
   /// The nodes whose failure starts this node, if it is needed only as a fallback. If the plan has branches, there may
   /// be more such nodes in the route of a request.
   std::vector<node_index> wakers = {};
-  std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
+  std::optional<std::int64_t> timeout_ms = {};  ///< the node fails if it has not ended by then
   std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily
-  std::int64_t hedge_ms = 0;                    ///< so late its reads are asked a second time; 0: they are not
+  std::int64_t hedge_ms = 0;  ///< the delay after which the node's reads are sent a second time; 0: never
   std::optional<node_capture> capture = {};
   std::optional<node_cache> cache = {};
 
@@ -119,16 +120,18 @@ struct plan {
   std::string built_by;
   std::vector<plan_node> nodes;  ///< in the order of the artifact
   std::vector<node_index> outputs;
-  std::vector<node_index> order;  ///< sources before their users; of several that could be next, the smallest
+  std::vector<node_index> order;  ///< sources before the nodes that read them; if several nodes could be next, the one
+                                  ///< with the smallest number
   std::vector<named_tree<expr_tree>> expr_table;  ///< in the order of their ids
   std::vector<named_tree<pred_tree>> pred_table;  ///< in the order of their ids
   std::vector<std::string> capabilities_required;
   std::vector<plan_extension> extensions;
-  std::vector<registry_digest> registry_digests;  ///< those that the artifact carries, of entries or of the whole
-  std::vector<std::string> source_files;          ///< each a path, perhaps followed by `#` and the digest of the file
-  std::vector<tree_span> tree_spans;              ///< of both tables, in the order of their pointers
+  /// The digests in the artifact, of single entries or of whole registries.
+  std::vector<registry_digest> registry_digests;
+  std::vector<std::string> source_files;  ///< each a path, perhaps followed by `#` and the digest of the file
+  std::vector<tree_span> tree_spans;      ///< of both tables, in the order of their pointers
   std::optional<plan_fallback> fallback = {};
-  std::vector<fragment_use> fragments = {};  ///< each before those that lie inside of it
+  std::vector<fragment_use> fragments = {};  ///< each use precedes the uses inside it
 };
 
 }  // namespace rankd

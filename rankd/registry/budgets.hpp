@@ -20,11 +20,11 @@ namespace rankd {
 
 /// The limits of one request; `in_flight` limits all requests of a plan. An absent member means no limit.
 struct plan_budget {
-  std::optional<std::uint64_t> rows = {};                          ///< that all nodes together make
-  std::optional<std::uint64_t> bytes = {};                         ///< that all nodes together take for them
-  std::optional<std::chrono::milliseconds> max_deadline = {};      ///< a later one is taken for this
+  std::optional<std::uint64_t> rows = {};                      ///< the rows that all nodes together may create
+  std::optional<std::uint64_t> bytes = {};                     ///< the memory that all nodes together may use for them
+  std::optional<std::chrono::milliseconds> max_deadline = {};  ///< a later deadline is replaced by this one
   std::optional<std::chrono::milliseconds> default_deadline = {};  ///< for a request without a deadline
-  std::optional<std::size_t> in_flight = {};  ///< requests that a server runs, or lets wait, at a time
+  std::optional<std::size_t> in_flight = {};  ///< the number of requests that a server runs, or lets wait, at a time
 
   [[nodiscard]] auto operator==(const plan_budget&) const -> bool = default;
 };
@@ -32,7 +32,7 @@ struct plan_budget {
 /// The budgets of all plans of a project.
 class plan_budgets {
  public:
-  plan_budgets() = default;  ///< nothing is bounded
+  plan_budgets() = default;  ///< no limits
   /// Requires that the budgets in `of_plans` are complete: members that a plan does not set must already have the
   /// values of `of_all`.
   plan_budgets(plan_budget of_all, std::map<std::string, plan_budget, std::less<>> of_plans)

@@ -28,8 +28,8 @@ inline constexpr std::string_view user_unit = "user_id";
 /// arm.
 struct experiment_layer {
   std::string name;
-  std::string salt;                         ///< no two layers have the same, so that they divide independently
-  std::optional<std::uint32_t> unit_param;  ///< whose value is the unit; nothing: the user
+  std::string salt;                         ///< different for each layer, so that layers divide the units independently
+  std::optional<std::uint32_t> unit_param;  ///< the param whose value is the unit; nothing: the user
   std::uint32_t buckets = 10'000;
   std::string doc;
 };
@@ -54,9 +54,9 @@ struct experiment_filter {
 };
 
 enum class experiment_status : std::uint8_t {
-  draft,   ///< not yet
+  draft,   ///< not running yet
   active,  ///< from its start to its end
-  ended,   ///< not any more; its buckets are free
+  ended,   ///< not running any more; its buckets are free
 };
 
 auto to_string(experiment_status status) noexcept -> std::string_view;
@@ -70,7 +70,7 @@ struct experiment_entry {
   std::vector<experiment_arm> arms;
   std::optional<experiment_filter> filter;
   std::optional<std::chrono::sys_seconds> start;
-  std::optional<std::chrono::sys_seconds> end;  ///< the first moment at which it does not run any more
+  std::optional<std::chrono::sys_seconds> end;  ///< the first moment at which the experiment does not run any more
   std::string doc;
 
   [[nodiscard]] auto runs_at(std::chrono::sys_seconds time) const noexcept -> bool;

@@ -23,8 +23,8 @@ struct payload_rule;
 /// Threads: any, once made.
 class payload_rules {
  public:
-  static constexpr std::size_t max_depth = 32;         ///< schemas inside each other
-  static constexpr std::size_t max_diagnostics = 100;  ///< about one payload; the rest of it is then not looked at
+  static constexpr std::size_t max_depth = 32;         ///< the maximum nesting of schemas
+  static constexpr std::size_t max_diagnostics = 100;  ///< for one payload; the rest of the payload is then not checked
 
   /// Compiles a schema. Errors: bad_payload_schema for each error, with pointers below `pointer`.
   static auto compile(const nlohmann::json& schema, std::string_view pointer) -> braid::checked<payload_rules>;

@@ -24,24 +24,24 @@ inline constexpr std::string_view project_file = "rankd.toml";
 /// Settings for signing page cursors.
 struct cursor_settings {
   std::string key;                     ///< empty if there is no key: then no plan returns pages
-  std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
+  std::chrono::seconds max_age{3600};  ///< the maximum age of a cursor that is accepted
 };
 
 /// The limits of a server's row cache. They apply to all loops together.
 struct cache_settings {
-  std::uint64_t mib = 64;  ///< 0: nothing
+  std::uint64_t mib = 64;  ///< the memory; 0: no cache
   std::uint64_t entries = 65'536;
 };
 
 /// The limits of a server's cache for values from remote stores, and the maximum age of its values. The limits apply to
 /// all loops together.
 struct record_cache_settings {
-  std::uint64_t mib = 0;  ///< 0: nothing
+  std::uint64_t mib = 0;  ///< the memory; 0: no cache
   std::uint64_t entries = 1'000'000;
-  std::chrono::milliseconds age{1'000};            ///< if the server reports no changes
-  std::chrono::milliseconds absent_age{1'000};     ///< the same for what is absent
-  std::chrono::milliseconds tracked_age{600'000};  ///< if it does
-  bool tracking = true;                            ///< asks servers to report changes
+  std::chrono::milliseconds age{1'000};            ///< the maximum age if the server reports no changes
+  std::chrono::milliseconds absent_age{1'000};     ///< the same for absent values
+  std::chrono::milliseconds tracked_age{600'000};  ///< the maximum age if the server reports changes
+  bool tracking = true;                            ///< whether servers are asked to report changes
 };
 
 /// The environment variable that overrides the cursor key in rankd.toml.
@@ -59,13 +59,13 @@ struct project {
   std::filesystem::path plans;                   ///< folder of the compiled artifacts
   std::optional<std::filesystem::path> data;     ///< folder of NDJSON that fills an embedded store on first use
   std::filesystem::path models;                  ///< folder of the models that plans call; empty if there are none
-  std::vector<std::filesystem::path> operators;  ///< libraries of operators of the project's own
-  plan_budgets budgets;                          ///< what requests to its plans may take
-  cursor_settings cursors = {};                  ///< of the pages that plans give
+  std::vector<std::filesystem::path> operators;  ///< libraries of the project's own operators
+  plan_budgets budgets;                          ///< limits for requests to the plans
+  cursor_settings cursors = {};                  ///< for the pages of rankings
   cache_settings cache = {};
   record_cache_settings records = {};
-  std::vector<shadow_settings> shadows = {};  ///< plans that a server runs in the shadow of others
-  std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
+  std::vector<shadow_settings> shadows = {};  ///< plans that a server runs as shadows of other plans
+  std::vector<std::string> redacted;          ///< names whose values are hidden in the audit of a server
 
   /// Returns the nearest folder that contains rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;

@@ -34,7 +34,7 @@ struct key_entry {
   bool allow_read = true;
   bool allow_write = true;
   std::optional<std::uint32_t> replaced_by;
-  std::uint32_t dimensions = 0;  ///< of a vector; of any other type 0
+  std::uint32_t dimensions = 0;  ///< the dimensions of a vector; 0 for any other type
 
   auto operator==(const key_entry&) const -> bool = default;
 };
@@ -45,7 +45,7 @@ inline constexpr std::uint32_t max_dimensions = 4096;
 /// The part of a request that sets the value of a param.
 enum class param_source : std::uint8_t {
   overrides,  ///< `param_overrides`, in place of the default
-  context,    ///< `context`: what the request knows, such as a device
+  context,    ///< `context`: facts about the request, such as a device
 };
 
 auto to_string(param_source source) noexcept -> std::string_view;
@@ -65,7 +65,8 @@ struct param_entry {
   std::string doc;
   lifecycle status = lifecycle::active;
   bool allow_read = true;
-  bool allow_write = true;  ///< whether `param_overrides` may set it; of a context param false unless stated
+  /// Whether `param_overrides` may set the param. For a context param, it is false unless declared otherwise.
+  bool allow_write = true;
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must set it if its plan reads it; only for context params
@@ -81,7 +82,7 @@ struct static_resolver {
   std::string host;
   std::uint16_t port = 0;
   bool by_tls = false;
-  bool by_grpc = false;  ///< a server of models is called by gRPC, not by JSON over HTTP
+  bool by_grpc = false;  ///< whether a model server is called over gRPC instead of JSON over HTTP
 
   auto operator==(const static_resolver&) const -> bool = default;
 };
@@ -94,8 +95,8 @@ struct cluster_resolver {
 
     auto operator==(const node&) const -> bool = default;
   };
-  std::vector<node> nodes;     ///< some of them, which name the others
-  bool from_replicas = false;  ///< reads may be answered by replicas, which may be behind
+  std::vector<node> nodes;     ///< some nodes of the cluster, which name the others
+  bool from_replicas = false;  ///< whether replicas may answer reads, although they may be outdated
   bool by_tls = false;
 
   auto operator==(const cluster_resolver&) const -> bool = default;
@@ -103,7 +104,7 @@ struct cluster_resolver {
 
 /// A resolver for a store that is embedded in this process.
 struct embedded_resolver {
-  std::string path;  ///< directory of the store, relative to the project's root
+  std::string path;  ///< folder of the store, relative to the project's root
 
   auto operator==(const embedded_resolver&) const -> bool = default;
 };
@@ -123,9 +124,9 @@ auto to_string(vector_metric metric) noexcept -> std::string_view;
 /// A list of changed vectors in an embedded store: the ids are in a set, and the vectors in hashes. A server merges
 /// these vectors into a file.
 struct vector_changes_policy {
-  std::string endpoint_id;        ///< of the store
+  std::string endpoint_id;        ///< the endpoint of the store
   std::string set;                ///< the key of the set of ids
-  std::string key;                ///< of the hash with the vector of an id: a text that contains `{id}` once
+  std::string key;                ///< the key of the hash with the vector of an id: a text that contains `{id}` once
   std::string field;              ///< the field of the vector in the hash: the name of a key of type vector
   std::uint32_t merge_at = 1000;  ///< the number of ids in the set from which on a server merges; 0: never
 
@@ -138,10 +139,12 @@ struct endpoint_policy {
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds request_timeout{1000};
   std::uint32_t connections = 1;
-  vector_metric metric = vector_metric::dot;  ///< of kind vectors alone
-  std::uint32_t breaker_failures = 5;         ///< in a row, after which a server of kind http is left alone; 0: never
-  std::chrono::milliseconds breaker_rest{1000};       ///< for so long
-  std::optional<vector_changes_policy> changes = {};  ///< of kind vectors alone; nothing: servers do not merge
+  vector_metric metric = vector_metric::dot;  ///< only for the kind vectors
+  /// The number of failures in a row after which calls to a server of kind http are paused. 0 means that they never
+  /// pause.
+  std::uint32_t breaker_failures = 5;
+  std::chrono::milliseconds breaker_rest{1000};       ///< the length of that pause
+  std::optional<vector_changes_policy> changes = {};  ///< only for the kind vectors; nothing: servers do not merge
 
   auto operator==(const endpoint_policy&) const -> bool = default;
 };
@@ -184,7 +187,7 @@ struct capability_entry {
 /// not cover the doc. `status`, `allow_read`, `allow_write` and `replaced_by` are not covered either, because they are
 /// checked whenever a plan is loaded.
 struct entry_digest {
-  std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
+  std::string id;    ///< as in artifacts: a number in decimal digits, or the id of a capability or an endpoint
   std::string name;  ///< empty for a capability
   std::string sha256;
 };
@@ -194,7 +197,7 @@ struct entry_digest {
 struct registry_digest {
   std::string name;  ///< keys, params, capabilities, endpoints
   std::string sha256;
-  std::vector<entry_digest> entries = {};  ///< of each entry, in the order of the ids as texts
+  std::vector<entry_digest> entries = {};  ///< one for each entry, in the order of the ids as texts
 };
 
 /// All registries of one project in one environment. Immutable once loaded.
@@ -256,7 +259,7 @@ class registries {
   std::vector<endpoint_entry> endpoints_;
   std::vector<registry_digest> digests_;
   std::vector<std::uint32_t> keys_by_name_;    ///< positions in keys_, in the order of the names
-  std::vector<std::uint32_t> params_by_name_;  ///< the same of params_
+  std::vector<std::uint32_t> params_by_name_;  ///< positions in params_, in the order of the names
 };
 
 }  // namespace rankd

@@ -16,7 +16,7 @@ struct registry_change {
   /// The registries to use from now on. This is the earlier object if the changes do not affect plans and requests, for
   /// example if only a doc has changed.
   std::shared_ptr<const registries> next;
-  std::vector<std::string> until_restart;  ///< sentences: what was left out of them
+  std::vector<std::string> until_restart;  ///< sentences about changes that were not applied
 };
 
 /// Returns the registries `read`, but with the endpoints' resolvers and policies from `now`, because the server is

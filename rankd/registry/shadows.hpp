@@ -16,8 +16,8 @@ namespace rankd {
 struct shadow_settings {
   std::string plan;
   std::string candidate;
-  double share = 0.01;        ///< of the requests, from above 0 to 1, by a hash of their ids
-  std::size_t in_flight = 4;  ///< runs at a time, of all loops of a server together
+  double share = 0.01;        ///< the share of the requests, above 0 and up to 1, by a hash of their ids
+  std::size_t in_flight = 4;  ///< the number of runs at a time, for all loops of a server together
 
   friend auto operator==(const shadow_settings&, const shadow_settings&) -> bool = default;
 };

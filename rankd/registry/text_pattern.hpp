@@ -23,7 +23,7 @@ enum class letter_case : std::uint8_t { exact, ignored };
 class text_pattern {
  public:
   static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern
-  static constexpr std::int64_t max_memory = 256 * 1024;  ///< bytes of what is compiled from it
+  static constexpr std::int64_t max_memory = 256 * 1024;  ///< bytes of the compiled pattern
 
   /// Compiles a pattern. Errors: the message of RE2, or a message that the pattern is too long.
   static auto compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string>;

@@ -14,8 +14,8 @@ enum class aggregate_kind : std::uint8_t { count, sum, mean, min, max };
 
 struct aggregate_options {
   aggregate_kind kind = aggregate_kind::count;
-  std::uint32_t key_id = 0;                ///< a key of integers or floats; unused by a count
-  std::optional<std::uint32_t> group_key;  ///< without it all rows are one group
+  std::uint32_t key_id = 0;                ///< a key of integers or floats; not used for a count
+  std::optional<std::uint32_t> group_key;  ///< if it is not set, all rows are one group
 };
 
 /// Returns a column of floats with the aggregate of each active row's group. A group consists of the active rows with

@@ -59,7 +59,7 @@ class batch {
 
  private:
   const std::int64_t* numbers_ = nullptr;
-  const std::uint32_t* codes_ = nullptr;  ///< of texts
+  const std::uint32_t* codes_ = nullptr;  ///< the codes of text ids
   const dictionary* words_ = nullptr;     ///< for ids that are texts; null if ids are integers
   std::size_t size_ = 0;
   std::span<const keyed_column> columns_;

@@ -18,7 +18,8 @@ namespace rankd {
 struct string_values {
   std::span<const std::uint32_t> codes;
   const dictionary* words = nullptr;
-  std::uint32_t dimensions = 0;  ///< 0, unless these are vectors: then of each, little-endian float32 in its bytes
+  /// If the strings are vectors, the number of float32 (little-endian) in each string. Otherwise 0.
+  std::uint32_t dimensions = 0;
 
   [[nodiscard]] auto operator[](std::size_t row) const -> std::string_view { return (*words)[codes[row]]; }
 };
@@ -28,7 +29,7 @@ struct string_values {
 /// Threads: any, once constructed. Lifetime: the arena that contains the values outlives it.
 struct column {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, string_values> values;
-  bitmap validity;  ///< a clear bit is a null
+  bitmap validity;  ///< a null has a clear bit
 
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool { return !validity[row]; }

@@ -58,7 +58,8 @@ class dictionary_builder {
 
   braid::arena& memory_;
   std::pmr::vector<std::string_view> entries_;
-  std::pmr::vector<slot> slots_;  ///< open addressing, a power of two, at most three quarters full
+  /// A hash table with open addressing. Its size is a power of two, and at most three quarters of the slots are used.
+  std::pmr::vector<slot> slots_;
 };
 
 }  // namespace rankd

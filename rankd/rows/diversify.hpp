@@ -18,7 +18,7 @@ enum class overflow_rule : std::uint8_t { later, drop };
 struct window_options {
   std::uint32_t key_id = 0;
   std::size_t at_most = 1;  ///< at least 1
-  std::size_t window = 0;   ///< so many rows in succession; 0 means all
+  std::size_t window = 0;   ///< the number of consecutive rows; 0: all rows
   overflow_rule overflow = overflow_rule::later;
 };
 
@@ -32,7 +32,7 @@ auto limit_repeats(const row_set& rows, const window_options& options, braid::ar
 
 struct slot_options {
   std::size_t first = 1;  ///< the first slot, as a position from 1
-  std::size_t every = 1;  ///< from one slot to the next; at least 1
+  std::size_t every = 1;  ///< the distance between two slots; at least 1
   overflow_rule overflow = overflow_rule::later;
 };
 

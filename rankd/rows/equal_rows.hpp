@@ -34,8 +34,8 @@ inline constexpr std::uint32_t no_value = std::numeric_limits<std::uint32_t>::ma
 
 /// The numbers of the rows' values. Equal values have the same number.
 struct numbered_values {
-  std::span<const std::uint32_t> numbers;  ///< for each position of the rows
-  std::uint32_t count = 0;                 ///< every number but `no_value` is below it
+  std::span<const std::uint32_t> numbers;  ///< for each position of the rows, the number of its value
+  std::uint32_t count = 0;                 ///< all numbers except `no_value` are below it
 };
 
 /// Returns the number of the value at each position. Equal values, as defined for `distinct`, have the same number.
@@ -49,7 +49,7 @@ inline constexpr std::uint32_t no_partner = std::numeric_limits<std::uint32_t>::
 
 /// The error for two active rows of the right side that have the same value.
 struct repeated_value {
-  std::uint32_t row = 0;  ///< the second of them
+  std::uint32_t row = 0;  ///< the second of these rows
 };
 
 /// Returns the partner of each position of `left`: the active row of `right` with the same value under the key, as

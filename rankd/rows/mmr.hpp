@@ -12,11 +12,12 @@
 namespace rankd {
 
 struct mmr_options {
-  std::uint32_t relevance_key = 0;         ///< of floats or integers
-  std::uint32_t vector_key = 0;            ///< of vectors
-  double lambda = 0.5;                     ///< from 0, unlike alone, to 1, relevant alone
-  std::size_t count = 1;                   ///< so many rows at most
-  const braid::stop_flag* stop = nullptr;  ///< polled before each row; what was chosen by then is given
+  std::uint32_t relevance_key = 0;  ///< a key of floats or integers
+  std::uint32_t vector_key = 0;     ///< a key of vectors
+  double lambda = 0.5;              ///< from 0 (only dissimilarity counts) to 1 (only relevance counts)
+  std::size_t count = 1;            ///< the maximum number of rows
+  /// This flag is polled before each row. If it is set, the rows chosen so far are returned.
+  const braid::stop_flag* stop = nullptr;
 };
 
 /// Chooses rows one after another, and returns them in this order. Each choice is the remaining row with the greatest

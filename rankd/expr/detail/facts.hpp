@@ -12,10 +12,10 @@ namespace rankd::detail {
 struct facts {
   bool exact = false;           ///< always an int64 or null; strings are null
   bool text = false;            ///< always a string or null, if it is read as a string
-  std::uint32_t vector = 0;     ///< of a vector its dimensions; as a number it is null
+  std::uint32_t vector = 0;     ///< the dimensions of a vector; a vector that is read as a number is null
   bool uniform = false;         ///< the same for every row
-  bool known = false;           ///< constant, hence uniform: `value` is it
-  std::optional<number> value;  ///< empty for null
+  bool known = false;           ///< whether the value is constant, and then `value` is this value
+  std::optional<number> value;  ///< empty: null
 };
 
 /// Returns the facts of each node. Predicates have no facts. Requires a tree for which `check_names` returned no

@@ -181,10 +181,11 @@ class frame {
   bank<double> floats_;
   bank<std::int64_t> exacts_;
   bank<std::string_view> strings_;
-  braid::arena& memory_;                ///< for strings that are put together: such a program runs in one part
-  std::span<std::span<char>> buffers_;  ///< of `program::buffers`, as large as a block needed so far
+  braid::arena& memory_;  ///< for concatenated strings; a program that concatenates runs in one chunk
+  /// The memory of each buffer of `program::buffers`. It is as large as any block has needed so far.
+  std::span<std::span<char>> buffers_;
   std::span<std::uint64_t> truths_;
-  std::span<std::uint32_t> codes_;  ///< of strings, in the order of the rows
+  std::span<std::uint32_t> codes_;  ///< codes of strings, in the order of the rows
   double* results_;
 };
 

@@ -48,7 +48,7 @@ struct op_row {
   /// The arithmetic operation on doubles that computes the op. Empty if the evaluator has a special instruction for the
   /// op.
   std::optional<arithmetic> computes = {};
-  std::string_view capability = {};  ///< what a plan that uses it must require; empty: nothing
+  std::string_view capability = {};  ///< the capability that a plan must require to use the op; empty: none
 };
 
 /// The capabilities for ops that were added to the plan format later. A plan that uses such an op must require its

@@ -46,7 +46,7 @@ struct load_presence {
 /// Computes an arithmetic operation. The result is null if an operand is null.
 struct compute {
   arithmetic what;
-  std::array<value_slot, 3> in;  ///< as many as `count_operands` says
+  std::array<value_slot, 3> in;  ///< `count_operands` returns how many of these are used
   value_slot out;
 };
 
@@ -72,7 +72,7 @@ struct find_bucket {
 /// Concatenates strings. The result is null if a part is null, or if it would be longer than `max_joined`.
 struct join_texts {
   std::vector<value_slot> parts;
-  std::uint32_t buffer;  ///< of `program::buffers`: the results lie there
+  std::uint32_t buffer;  ///< the position in `program::buffers` of the memory for the results
   value_slot out;
 };
 
@@ -148,13 +148,13 @@ struct test_null {
 /// Tests whether the string of a key matches. The set of matching dictionary codes is computed before the first block.
 /// The result is false if the string is null.
 struct match_text {
-  std::uint32_t test;  ///< in `program::texts`
+  std::uint32_t test;  ///< a position in `program::texts`
   truth_slot out;
 };
 
 /// Tests whether the string of a param matches. The result is false if the string is null.
 struct match_param {
-  std::uint32_t param;  ///< the place among the values of params
+  std::uint32_t param;  ///< the position among the values of params
   text_matcher test;
   truth_slot out;
 };
@@ -162,7 +162,7 @@ struct match_param {
 /// Compares the strings of two keys. The result is false if a string is null.
 struct relate_columns {
   text_relation how;
-  std::uint32_t a;  ///< places in `program::keys`
+  std::uint32_t a;  ///< positions in `program::keys`
   std::uint32_t b;
   truth_slot out;
 };
@@ -219,7 +219,7 @@ enum class param_form : std::uint8_t { floating, exact, presence, text };
 
 /// A cell that is filled from a param at the beginning of an evaluation.
 struct param_cell {
-  std::uint32_t param;  ///< the place among the values of params
+  std::uint32_t param;  ///< the position among the values of params
   param_form form;
   /// The index of a cell among the cells of its type. The type depends on the form: int64 for `exact`, string for
   /// `text`, and double for every other form.
@@ -230,7 +230,7 @@ struct param_cell {
 struct param_pattern {
   std::uint32_t param;
   letter_case letters;
-  std::string pointer;  ///< of the pattern, for diagnostics
+  std::string pointer;  ///< pointer to the pattern, for diagnostics
 };
 
 /// A comparison of strings with the string of a param. No string matches if the param is null.
@@ -254,20 +254,20 @@ struct slot_counts {
 
 /// A program: the output of `compile` and the input of `evaluate`. Immutable.
 struct program {
-  std::vector<std::uint32_t> keys;  ///< what it reads, each once
+  std::vector<std::uint32_t> keys;  ///< the keys that the program reads, each once
   std::vector<text_test> texts;
   std::vector<constant_cell<double>> floats_known;
   std::vector<constant_cell<std::int64_t>> exacts_known;
   std::vector<constant_cell<std::string>> strings_known;
   std::vector<param_cell> params;
-  std::vector<instruction> once;  ///< results that no row changes, in cells
-  std::vector<instruction> each;  ///< run for each block
+  std::vector<instruction> once;  ///< instructions whose results are the same for all rows, and are stored in cells
+  std::vector<instruction> each;  ///< instructions that run for each block
   slot_counts floats;
   slot_counts exacts;
   slot_counts strings;
   std::uint32_t buffers = 0;
   std::uint32_t truths = 0;
-  std::size_t params_wanted = 0;  ///< the least length of the values of params
+  std::size_t params_wanted = 0;  ///< the minimum number of values of params
   value_slot value;               ///< the result of an expression
   truth_slot truth = 0;           ///< the result of a predicate
 };

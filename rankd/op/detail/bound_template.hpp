@@ -24,8 +24,9 @@ inline constexpr param_shape key_shape{.name = "key", .kind = param_kind::key_te
 struct row_keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  std::span<const std::string_view> asked;  ///< in the order in which rows name them first
-  std::span<const std::uint32_t> places;    ///< for each row, in order: a position in `asked`, or the constant `none`
+  std::span<const std::string_view> asked;  ///< the distinct keys, in the order in which the rows first need them
+  /// For each row, in order, the position of its key in `asked`, or the constant `none`.
+  std::span<const std::uint32_t> places;
 };
 
 /// A template whose holes are columns and params that plans may read. Immutable.
@@ -46,7 +47,7 @@ class bound_template {
  private:
   struct hole {
     template_hole::source_kind from = template_hole::source_kind::column;
-    std::uint32_t key_id = 0;  ///< of a column
+    std::uint32_t key_id = 0;  ///< the key of a column
     std::uint32_t param = 0;   ///< a position in registries::params
   };
 

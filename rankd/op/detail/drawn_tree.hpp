@@ -18,7 +18,7 @@ namespace rankd::detail {
 
 enum class split_kind : std::uint8_t {
   number,          ///< right if the value is at least the threshold
-  number_or_zero,  ///< the same, and zero goes the way of nulls
+  number_or_zero,  ///< the same, but zero goes in the direction of nulls
   category,        ///< right if the value is in the set, and at least the threshold
 };
 
@@ -29,11 +29,11 @@ struct drawn_node {
   std::int64_t left = -1;
   std::int64_t right = -1;
   double threshold = 0;
-  double value = 0;  ///< of a leaf
+  double value = 0;  ///< the value of a leaf
   split_kind kind = split_kind::number;
   bool null_left = false;
-  bool is_swapped = false;                     ///< `left` is the right child of the file, and the other way round
-  std::vector<std::uint32_t> categories = {};  ///< bits of the set, 32 in each word
+  bool is_swapped = false;  ///< whether `left` is the right child in the file, and `right` the left child
+  std::vector<std::uint32_t> categories = {};  ///< a bitmap of the set, 32 categories in each word
 };
 
 /// The names of a tree's lists in its file, for diagnostics. If the file lists leaves separately, the nodes from
@@ -48,9 +48,9 @@ struct drawn_lists {
 };
 
 struct drawn_tree {
-  std::string pointer;  ///< of the tree in its file
+  std::string pointer;  ///< JSON pointer to the tree in its file
   drawn_lists lists;
-  std::vector<drawn_node> nodes;  ///< the root first
+  std::vector<drawn_node> nodes;  ///< the root is the first node
 
   /// Returns the JSON pointer to the item that describes a node in one of the lists.
   [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
@@ -60,7 +60,7 @@ struct drawn_tree {
 struct drawing_rules {
   std::size_t features;
   std::uint32_t max_levels = max_tree_levels;
-  std::size_t unreached = 0;  ///< the number of nodes that no path leads to: they were pruned
+  std::size_t unreached = 0;  ///< the number of nodes to which no path leads, because they were pruned
 };
 
 /// Appends a tree to `out` and adds its leaves to the given output. Appends nothing if the tree has an error:

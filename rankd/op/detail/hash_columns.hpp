@@ -14,8 +14,8 @@ namespace rankd::detail {
 
 /// The columns that core::fetch_features and sources add to rows. Immutable.
 struct hash_columns {
-  std::string prefix;                         ///< of a hash's key; the id follows it
-  std::uint32_t by_key = registries::id_key;  ///< the column of integers that has the id
+  std::string prefix;                         ///< the prefix of a hash's key, which the id follows
+  std::uint32_t by_key = registries::id_key;  ///< the column of integers that contains the id
   std::vector<wanted_feature> wanted;
 
   /// Returns the rows with the added columns. Reads each hash once, all in one batch. Sends no request if no row has a

@@ -37,14 +37,14 @@ void split_by_category(std::vector<std::uint32_t> categories, drawn_node& out);
 
 /// The properties that are the same for all trees of a LightGBM file.
 struct lightgbm_header {
-  std::size_t outputs = 1;  ///< trees of each iteration
-  std::string objective;    ///< as in the file; empty for one of the trainer's own
-  bool averages = false;    ///< random forests: the mean of the iterations
+  std::size_t outputs = 1;  ///< the number of trees in each iteration
+  std::string objective;    ///< the objective in the file; empty if the trainer used its own objective
+  bool averages = false;    ///< random forests: whether the result is the mean of the iterations
   /// States whether the leaves of a random forest already contain scores, as in files of versions before 2.2.3. Empty
   /// if the file may be from a version before or after 2.2.3.
   std::optional<bool> leaves_are_scores = false;
   std::vector<std::string> features;
-  bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
+  bool recodes = false;  ///< whether the categories of rows differ from the numbers of categories in splits
 };
 
 /// Returns whether `pandas_categorical` renumbers categories. LightGBM uses the position of a value in these lists as

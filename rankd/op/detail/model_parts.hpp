@@ -26,7 +26,8 @@ static_assert(rows_of_block % rows_abreast == 0);
 struct model_weight {
   std::uint32_t key_id = 0;
   double weight = 0;
-  std::optional<double> when_null;  ///< replaces a null; without it the score of the row is null
+  /// The value that replaces a null. If it is not set, a null makes the score of the row null.
+  std::optional<double> when_null;
 };
 
 struct linear_model {
@@ -41,27 +42,29 @@ struct split_node {
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
   std::uint32_t left = 0;     ///< a position in tree_model::nodes
   std::uint32_t null_right = 0;
-  std::uint32_t rule = 0;  ///< 0, or of a split that compares otherwise, 1 + a position in tree_model::rules
+  /// The value is 0 if the split only compares with the threshold. Otherwise, it is 1 + a position in
+  /// tree_model::rules.
+  std::uint32_t rule = 0;
 };
 
 /// A split by a set of categories. A value goes right if it is at least the node's threshold and its integer part is in
 /// the set. A rule with an empty set is a numeric split that treats zero as null.
 struct split_rule {
   std::uint32_t first_word = 0;  ///< a position in tree_model::bits
-  std::uint32_t words = 0;       ///< of 32 categories each
+  std::uint32_t words = 0;       ///< the number of words, each for 32 categories
 };
 
 struct tree_shape {
   std::uint32_t root = 0;
-  std::uint32_t levels = 0;  ///< steps from the root to the deepest leaf
-  std::uint32_t output = 0;  ///< the sum that its leaves are added to
+  std::uint32_t levels = 0;  ///< the number of steps from the root to the deepest leaf
+  std::uint32_t output = 0;  ///< the output to whose sum the leaves are added
   bool has_rules = false;
 };
 
 struct tree_model {
   std::vector<std::uint32_t> key_ids;
-  std::vector<split_node> nodes;  ///< of all trees
-  std::vector<double> values;     ///< of the leaves, by node
+  std::vector<split_node> nodes;  ///< the nodes of all trees
+  std::vector<double> values;     ///< the values of the leaves, by node
   std::vector<tree_shape> trees;
   std::vector<split_rule> rules;
   std::vector<std::uint32_t> bits;

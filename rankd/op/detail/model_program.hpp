@@ -13,42 +13,42 @@ namespace rankd::detail {
 /// The operation of a step on the slots that it reads. A slot holds one number for each row of a block; NaN means null.
 enum class model_op : std::uint8_t {
   constant,  ///< `value`
-  add,       ///< from here on, of two slots
+  add,       ///< this operation and the next ones have two operands
   subtract,
   multiply,
   divide,
   power,
   minimum,
   maximum,
-  less,  ///< 1 or 0, as the next ones
+  less,  ///< this operation and the next ones result in 1 or 0
   at_most,
   equal,
   both,
   either,
-  negate,  ///< from here on, of one slot
+  negate,  ///< this operation and the next ones have one operand
   absolute,
   exponential,
   logarithm,
   root,
-  tangent,  ///< the hyperbolic one
+  tangent,  ///< the hyperbolic tangent
   logistic,
   positive,  ///< zero in place of a negative number
-  whole,     ///< without its fraction
-  same,      ///< unchanged, but rounded
+  whole,     ///< the number without its fraction
+  same,      ///< the operand, unchanged except for rounding
   is_nan,
-  no,        ///< 1 for zero, 0 for the rest
+  no,        ///< 1 if the operand is zero, otherwise 0
   replace,   ///< two operands: the second if the first is `value`; NaN equals NaN here
   select,    ///< three operands: the second if the first is not zero, the third if it is
-  sum,       ///< of any number of slots, starting from zero, in their order
-  weighted,  ///< the sum of products with the numbers from `extra` on, after which one is added
-  forest,    ///< trees of `extra`, which write a slot for each of their outputs
+  sum,       ///< the sum of any number of slots, added in their order, beginning with zero
+  weighted,  ///< the sum of products with the numbers from `extra` on, plus the number after these
+  forest,    ///< the trees with the index `extra`, which write one slot for each of their outputs
 };
 
 struct program_step {
   model_op kind = model_op::constant;
-  number_width width = number_width::doubles;  ///< each result is rounded to it
+  number_width width = number_width::doubles;  ///< the width to which each result is rounded
   std::uint32_t out = 0;
-  std::uint32_t first = 0;  ///< its operands: positions in program_model::operands
+  std::uint32_t first = 0;  ///< the first operand: a position in program_model::operands
   std::uint32_t count = 0;
   std::uint32_t extra = 0;
   double value = 0;
@@ -67,9 +67,9 @@ struct leaf_weight {
 /// nodes have no values.
 struct program_forest {
   tree_model trees;
-  std::vector<std::uint32_t> first_weight;  ///< by node, and one after the last
+  std::vector<std::uint32_t> first_weight;  ///< indexed by node, with one additional entry at the end
   std::vector<leaf_weight> weights;
-  std::vector<std::uint32_t> outs;  ///< the slots that it writes
+  std::vector<std::uint32_t> outs;  ///< the slots that the forest writes
   leaf_fold fold = leaf_fold::sum;
 };
 
@@ -83,7 +83,7 @@ struct program_key {
 struct program_model {
   std::vector<program_key> keys;
   std::vector<program_step> steps;
-  std::vector<std::uint32_t> operands;  ///< slots
+  std::vector<std::uint32_t> operands;  ///< the slots of the operands of all steps
   std::vector<double> numbers;          ///< weights
   std::vector<program_forest> forests;
   std::vector<std::uint32_t> outputs;  ///< the slots of the scores

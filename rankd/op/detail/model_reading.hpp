@@ -48,7 +48,7 @@ struct trained_model {
   score_rule rule;
   std::vector<std::string> features;
   std::string features_pointer;
-  std::string naming_hint;  ///< how to name features in training
+  std::string naming_hint;  ///< advice on how to name features in training
 };
 
 /// Converts the features that splits use to keys. Unused features need no keys. Reports the errors of

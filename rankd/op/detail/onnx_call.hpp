@@ -25,7 +25,7 @@ struct onnx_rows {
   onnx_type type = onnx_type::floats;
   std::uint32_t rank = 2;
   slot_list slots;
-  std::size_t tables = 0;  ///< 0 unless they are stacked
+  std::size_t tables = 0;  ///< the number of stacked tables; 0 if there are none
 };
 
 /// The values of an ONNX graph that have been defined so far, by name.
@@ -34,15 +34,16 @@ struct onnx_scope {
   const model_reading& with;
   program_builder& out;
   std::map<std::string_view, onnx_rows> rows = {};
-  std::map<std::string_view, onnx_numbers> numbers = {};     ///< constants, once they were decoded
-  std::map<std::string_view, std::string_view> shapes = {};  ///< by name of a shape: that of the rows whose shape it is
+  std::map<std::string_view, onnx_numbers> numbers = {};  ///< constants, once they were decoded
+  /// Maps the name of a shape to the name of the rows that have this shape.
+  std::map<std::string_view, std::string_view> shapes = {};
 };
 
 /// The operands of a node, widened to the same number of columns.
 struct onnx_operands {
-  onnx_type type = onnx_type::floats;  ///< of those that have rows
+  onnx_type type = onnx_type::floats;  ///< the type of the operands that have rows
   std::uint32_t rank = 2;
-  std::vector<slot_list> slots;  ///< by operand
+  std::vector<slot_list> slots;  ///< for each operand, its slots
 };
 
 auto width_of(onnx_type type) -> number_width;
@@ -140,7 +141,7 @@ struct onnx_operator {
   std::string_view domain;
   std::string_view name;
   onnx_maker make;
-  std::size_t output = 0;  ///< which of the node's outputs it is
+  std::size_t output = 0;  ///< which of the operator's outputs is used
 };
 
 /// The supported operators of each kind.

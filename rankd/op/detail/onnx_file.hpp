@@ -50,7 +50,7 @@ struct onnx_node {
   std::string_view domain = {};  ///< empty for ai.onnx
   std::vector<std::string_view> inputs = {};
   std::vector<std::string_view> outputs = {};
-  std::vector<std::pair<std::string_view, std::string_view>> attributes = {};  ///< name and bytes
+  std::vector<std::pair<std::string_view, std::string_view>> attributes = {};  ///< names and bytes
 };
 
 /// An input or an output of the graph.
@@ -58,7 +58,7 @@ struct onnx_value {
   std::string pointer;
   std::string_view name = {};
   onnx_type type = onnx_type::none;     ///< of a tensor
-  bool is_map = false;                  ///< a sequence of maps, which ZipMap makes
+  bool is_map = false;                  ///< whether it is a sequence of maps, which ZipMap produces
   std::vector<std::int64_t> dims = {};  ///< -1 if the file does not state it
 };
 

@@ -21,7 +21,7 @@ namespace rankd::detail {
 
 /// An input of a node with a library operator.
 struct own_input {
-  std::string_view name;             ///< of its option; empty: the rows that the operator is called on
+  std::string_view name;             ///< the name of the input's option; empty: the rows that the operator is called on
   std::optional<std::size_t> place;  ///< its position among the inputs of the node; nothing if the plan leaves it out
   row_set rows = {};
 };
@@ -66,7 +66,7 @@ class own_rows {
   std::span<const written_key> writes_;
   value_type ids_;
   bool makes_;
-  bool merges_;  ///< merges rows of its inputs
+  bool merges_;  ///< whether the operator merges rows of its inputs
   std::optional<rankd_made> made_;
   std::size_t count_ = 0;
   std::vector<rankd_written> written_;

@@ -56,9 +56,9 @@ class program_builder {
   std::vector<program_key> inputs_;
   std::uint32_t slots_ = 0;
   std::vector<bool> needed_;            ///< by slot
-  std::vector<std::size_t> last_uses_;  ///< by slot: the step after which it is free
-  std::vector<std::uint32_t> places_;   ///< by slot: its place in the end
-  std::vector<std::uint32_t> free_;     ///< places
+  std::vector<std::size_t> last_uses_;  ///< for each slot: the last step that reads it
+  std::vector<std::uint32_t> places_;   ///< for each slot: its final number
+  std::vector<std::uint32_t> free_;     ///< final numbers that can be used again
 };
 
 }  // namespace rankd::detail

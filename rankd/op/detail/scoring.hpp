@@ -95,10 +95,10 @@ inline constexpr std::size_t max_trees = 10'000;
 inline constexpr std::size_t max_model_nodes = 1'000'000;
 inline constexpr std::size_t max_model_keys = 10'000;
 inline constexpr std::size_t max_model_bytes = std::size_t{256} << 20U;   ///< of a file: 256 for each node
-inline constexpr std::size_t max_model_document = std::size_t{1} << 30U;  ///< bytes in memory of JSON while it is read
+inline constexpr std::size_t max_model_document = std::size_t{1} << 30U;  ///< bytes of memory for the parsed JSON
 inline constexpr std::size_t max_outputs = 1'000;
 inline constexpr std::uint32_t max_tree_levels = 64;
-inline constexpr std::uint32_t max_trained_levels = 1'000;  ///< trainers that grow leaf by leaf make deep ones
+inline constexpr std::uint32_t max_trained_levels = 1'000;  ///< trainers that grow trees leaf by leaf make deep trees
 
 /// Parses the text of a model file. Errors: see model_folder::find.
 auto parse_model(std::string_view text, std::string_view source_name, const registries& declared)

@@ -31,7 +31,7 @@ struct wanted_feature {
   std::string name;
   value_type type = value_type::floating;
   scalar otherwise;              ///< the value of a row without the feature
-  std::uint32_t dimensions = 0;  ///< of a vector
+  std::uint32_t dimensions = 0;  ///< the dimensions of a vector
 };
 
 /// For each row, the position of its hash among the requested hashes. A row without a hash has `none`.
@@ -39,8 +39,8 @@ struct asked_rows {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   const row_set& rows;
-  std::size_t asked = 0;                  ///< hashes that are asked for
-  std::span<const std::uint32_t> places;  ///< for each position of `rows`
+  std::size_t asked = 0;                  ///< the number of requested hashes
+  std::span<const std::uint32_t> places;  ///< for each position of `rows`, the position of its hash
 };
 
 /// The types and the shape of the option `keys`. This option lists the columns that are read from fields of hashes.

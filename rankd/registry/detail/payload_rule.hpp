@@ -41,7 +41,7 @@ inline auto exact(const nlohmann::json& number) -> exact_number {
 
 struct number_bound {
   exact_number value = 0;
-  std::string text;  ///< as the schema spells it
+  std::string text;  ///< the number as the schema writes it
 };
 
 struct size_bounds {
@@ -58,12 +58,12 @@ struct payload_rule {
   using child = std::unique_ptr<const payload_rule>;
 
   payload_types types = any_type;
-  std::optional<std::vector<std::string>> allowed;  ///< of `enum` or `const`: canonical JSON, sorted
+  std::optional<std::vector<std::string>> allowed;  ///< from `enum` or `const`: canonical JSON, sorted
   std::map<std::string, child, std::less<>> properties;
   std::vector<std::string> required;
-  bool closed = false;  ///< no properties but those above
-  child others;         ///< what other properties must be; null for anything
-  child items;          ///< null for anything
+  bool closed = false;  ///< whether no properties other than those above are allowed
+  child others;         ///< the rule for all other properties; null for anything
+  child items;          ///< the rule for items; null for anything
   size_bounds item_count;
   size_bounds length;
   std::optional<number_bound> minimum;

@@ -55,7 +55,7 @@ class used_once {
 
  private:
   std::string_view code_;
-  std::map<T, std::string> first_;  ///< value → pointer of the row
+  std::map<T, std::string> first_;  ///< maps a value to the pointer of its row
 };
 
 /// These functions read the fields `name` (an identifier), `doc` and `status` of a row.
