@@ -24,7 +24,7 @@ namespace rankd {
 /// Counts of reloads of the plans.
 struct reload_counts {
   std::uint64_t done = 0;
-  std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones continue to serve
+  std::uint64_t refused = 0;  ///< something was wrong, and the earlier plans continue to serve
 };
 
 /// Logs a line for each diagnostic about each plan that a reload has left out, and for each warning.

@@ -39,7 +39,7 @@ class vector_merger;
 
 /// Stores for plans that run as shadows.
 struct shadow_stores {
-  std::vector<std::unique_ptr<store>> own;  ///< only for these; destroyed when nothing runs any more
+  std::vector<std::unique_ptr<store>> own;  ///< stores that only shadows use; destroyed after the last task has ended
   std::vector<store*> all;                  ///< one for each of registries::endpoints, as in serve_context::stores
 };
 
@@ -52,28 +52,28 @@ struct serve_context {
   /// stores as served requests.
   std::function<braid::checked<shadow_stores>()> open_shadow_stores = {};
   const plan_source* plans = nullptr;
-  plan_changes* changes = nullptr;  ///< to these plans; null: they do not change
+  plan_changes* changes = nullptr;  ///< changes the plans; null: the plans do not change
   serve_log log = {};
   line_file* audit = nullptr;                ///< a line for each request to rank; null: no audit
   line_file* captures = nullptr;             ///< a line for rows that nodes of plans capture; null: no captures
-  arrow_file* arrow_captures = nullptr;      ///< the same as rows of a table; null: no table
+  arrow_file* arrow_captures = nullptr;      ///< rows of a table for rows that nodes of plans capture; null: no table
   line_file* exposures = nullptr;            ///< a line for each answer with candidates; null: no exposure log
   event_log* events = nullptr;               ///< the log of `/v1/events`; null: no events are accepted
-  const event_rules* rules = nullptr;        ///< of these; not null if there is a log
-  const counter_writer* counters = nullptr;  ///< to which the log writes; null: no such counters
+  const event_rules* rules = nullptr;        ///< the rules for these events; not null if there is a log
+  const counter_writer* counters = nullptr;  ///< writes counters for the log; null: no such counters
   /// The counters that are overlaid on the embedded stores in `stores`. Null if there are no such counters.
   const embedded_counters* embedded = nullptr;
   /// The writers of records, with the ids of their endpoints. If there are no writers, no records are accepted.
   std::vector<std::pair<std::string, record_writer*>> records = {};
-  const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
-  const vector_merger* merger = nullptr;     ///< of files of vectors; null: no server merges into them
-  redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
-  traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
+  const store_follower* follower = nullptr;  ///< switches the embedded stores; null: they do not change
+  const vector_merger* merger = nullptr;     ///< merges into files of vectors; null: this server does not merge
+  redaction redacted = {};            ///< values that are hidden in the audit, in these lines and in recorded traffic
+  traffic_writer* traffic = nullptr;  ///< records the requests that are ranked; null: no recording
   /// Files and folders of recorded traffic, on which the plan page compares plans.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: no drafts
-  const store_scrubber* scrubber = nullptr;  ///< of these stores; null: no scrubbing
-  span_exporter* spans = nullptr;            ///< of requests, for a collector; null: no spans
+  const store_scrubber* scrubber = nullptr;  ///< scrubs these stores; null: no scrubbing
+  span_exporter* spans = nullptr;            ///< sends spans of requests to a collector; null: no spans
   std::function<void()> on_end = {};         ///< Called once, when the last loop has ended. Threads: any.
 };
 

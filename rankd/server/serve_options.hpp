@@ -21,8 +21,8 @@
 namespace rankd {
 
 struct serve_options {
-  braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: a free one
-  unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
+  braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0 means a free port
+  unsigned loops = 1;    ///< each loop has its own thread; the system distributes connections over the loops
   unsigned workers = 1;  ///< worker threads of each loop
   /// If a loop or worker runs one task for this long, this is logged once, as `stalled`. Zero means the value of
   /// BRAID_STALL.
@@ -38,12 +38,13 @@ struct serve_options {
   /// callbacks. The timeout for bodies is shorter than the default, because bodies are small. The HTTP server records
   /// no activities, because the engine records them for each request.
   braid::http_server::options http = {.body_timeout = std::chrono::seconds(30), .activities = false};
-  std::size_t body_memory = 256U * 1024 * 1024;  ///< bytes of bodies in memory at a time, in all loops together
+  /// The maximum size of all bodies in memory at a time, in all loops together.
+  std::size_t body_memory = 256U * 1024 * 1024;
 
-  std::size_t max_in_flight = 256;  ///< requests that are ranked at a time, in all loops together
-  std::size_t queue = 4096;         ///< requests that wait for that, in all loops together
+  std::size_t max_in_flight = 256;  ///< the number of requests that run at a time, in all loops together
+  std::size_t queue = 4096;         ///< the number of requests that wait to run, in all loops together
   std::size_t max_batch = 100;      ///< requests in one call of `/v1/rank/batch`
-  std::size_t max_events = 1000;    ///< in one call of `/v1/events`
+  std::size_t max_events = 1000;    ///< events in one call of `/v1/events`
   /// The maximum number of concurrent requests of each client, if there are tokens. Without a value, only the server's
   /// limit applies. The limit of a plan is part of the plan's budget.
   std::optional<std::size_t> client_in_flight = {};
@@ -60,13 +61,13 @@ struct serve_options {
   /// The default deadline of a request, counted from the arrival of the request.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 
-  std::optional<braid::tls_context::identity> tls = {};  ///< connections are TLS, with this certificate and key
-  std::optional<token_list> tokens = {};                 ///< tokens of clients; nothing: no client needs one
+  std::optional<braid::tls_context::identity> tls = {};  ///< if set, connections use TLS with this certificate and key
+  std::optional<token_list> tokens = {};                 ///< the tokens of clients; not set: no client needs a token
   /// Host names for which a server without tokens answers, in addition to IP addresses and `localhost`. `*` means any
   /// host (see `own_hosts`).
   std::vector<std::string> allowed_hosts = {};
-  bool clients_change_plans = false;  ///< clients may also pin, roll back and reload
-  bool shows_page = false;            ///< `/ui` is the page of plans; only on loopback, unless there are tokens
+  bool clients_change_plans = false;  ///< whether clients may also pin, roll back and reload plans
+  bool shows_page = false;            ///< whether `/ui` is the page of plans; only on loopback, unless there are tokens
 };
 
 }  // namespace rankd

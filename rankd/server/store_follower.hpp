@@ -24,7 +24,7 @@ struct follow_counts {
   std::string endpoint_id;
   generation_state state;
   std::uint64_t changes = 0;
-  std::uint64_t refused = 0;  ///< attempts to open a generation that failed
+  std::uint64_t refused = 0;  ///< the number of failed attempts to open a generation
 };
 
 /// A thread that checks every few milliseconds whether a load has replaced the data of a store. It opens the new data
@@ -62,8 +62,8 @@ class store_follower {
   const std::vector<target> targets_;
   const serve_log log_;
 
-  std::mutex looking_;                   // held by one look from start to end
-  std::vector<std::string> complaints_;  // under it: of each store, the failure that was logged; empty: none
+  std::mutex looking_;                   // held by one check of all stores from start to end
+  std::vector<std::string> complaints_;  // for each store, the failure that was logged, or empty; guarded by `looking_`
   mutable std::mutex mutex_;             // guards the next members
   std::condition_variable changed_;
   std::vector<follow_counts> counts_;

@@ -68,11 +68,11 @@ class store_scrubber {
 
   std::vector<target> targets_;
   serve_log log_;
-  std::size_t next_ = 0;  // of the targets; used by the thread that steps
+  std::size_t next_ = 0;  // the next target; used by the thread that calls `step`
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<scrub_counts> counts_;  // this and the next members: under the mutex
+  std::vector<scrub_counts> counts_;  // the mutex guards this member and the next members
   bool ending_ = false;
   std::optional<braid::thread> thread_;
 };

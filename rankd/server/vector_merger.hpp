@@ -32,11 +32,12 @@ namespace rankd {
 /// The state of one file of vectors, and the number of merges into it.
 struct merge_counts {
   std::string endpoint_id;
-  std::uint64_t generation = 0;  ///< files that this process has served one after the other
+  std::uint64_t generation = 0;  ///< the number of files that this process has served one after the other
   std::uint64_t listed = 0;      ///< ids in the list of changes
   std::uint64_t merges = 0;
-  std::uint64_t failures = 0;  ///< attempts to merge, to open a merged file, or to shorten the list, that failed
-  braid::duration merging{};   ///< time spent in merges, failed ones included
+  /// The number of failed attempts to merge, to open a merged file, or to shorten the list.
+  std::uint64_t failures = 0;
+  braid::duration merging{};  ///< the time that merges took, including failed ones
 };
 
 /// A thread that keeps lists of changed vectors short. When a list (`vector_changes_policy`) has `merge_at` ids or
@@ -98,13 +99,13 @@ class vector_merger {
   struct place {
     target of;
     std::optional<vector_claims> claims = {};
-    std::vector<std::string> claimed = {};           ///< digests
+    std::vector<std::string> claimed = {};           ///< digests of the claimed versions
     std::string served = {};                         ///< the digest of the last file that was served
-    std::shared_ptr<const vector_file> opened = {};  ///< the file, while its list cannot be shortened yet
-    std::string complaint = {};                      ///< the failure that was logged; empty: none
-    braid::duration pause{};                         ///< before the last attempt; zero: the last one succeeded
-    braid::time_point not_before{};                  ///< of the next attempt
-    std::size_t index = 0;                           ///< in `counts_`
+    std::shared_ptr<const vector_file> opened = {};  ///< the new file, until its list was shortened
+    std::string complaint = {};                      ///< the failure that was logged, or empty
+    braid::duration pause{};         ///< the pause before the last attempt; zero if the last attempt succeeded
+    braid::time_point not_before{};  ///< the earliest time of the next attempt
+    std::size_t index = 0;           ///< the position in `counts_`
   };
 
   void run(braid::duration between);
@@ -129,7 +130,7 @@ class vector_merger {
   const std::function<void(merge_step)> on_step_;
   std::vector<place> places_;
 
-  braid::atomic<bool> is_cancelled_{false};  // true for good
+  braid::atomic<bool> is_cancelled_{false};  // never reset
   mutable std::mutex mutex_;                 // guards the next members
   std::condition_variable changed_;
   std::vector<merge_counts> counts_;

@@ -19,8 +19,8 @@
 namespace rankd {
 
 struct admission_options {
-  std::size_t max_under_way = 256;  ///< the adaptive limit allows a part of it
-  std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
+  std::size_t max_under_way = 256;  ///< the maximum of the adaptive limit
+  std::size_t queue = 4096;         ///< the number of requests that wait for their turn; further requests are refused
   /// The maximum time that a request may wait. A new request is refused if the first request in the queue has already
   /// waited this long. It is also refused if it would probably wait this long itself.
   braid::duration max_wait = std::chrono::milliseconds(50);
@@ -29,8 +29,8 @@ struct admission_options {
 /// The counts of a gate since its start, and the numbers of requests that are running and waiting now.
 struct admission_counts {
   std::uint64_t admitted = 0;
-  std::uint64_t refused = 0;  ///< there was no room to wait
-  std::uint64_t late = 0;     ///< their deadline passed while they waited
+  std::uint64_t refused = 0;  ///< requests for which the queue had no room
+  std::uint64_t late = 0;     ///< requests whose deadline passed while they waited
   std::size_t under_way = 0;
   std::size_t waiting = 0;
   std::size_t limit = 0;
@@ -82,8 +82,8 @@ class admission_gate {
   std::uint64_t late_ = 0;
 
   // The following members are measured while at least one request waits:
-  std::uint64_t admissions_ = 0;         // of requests that waited
-  std::uint64_t admissions_before_ = 0;  // at the start of this measurement
+  std::uint64_t admissions_ = 0;         // admissions of requests that waited
+  std::uint64_t admissions_before_ = 0;  // the value of `admissions_` at the start of this measurement
   braid::time_point measured_from_;      // when this measurement started
   bool measures_ = false;
   double time_per_admission_ = 0;  // nanoseconds; 0 while it is unknown
@@ -103,7 +103,7 @@ class [[nodiscard]] admission_gate::pass {
   explicit pass(admission_gate& of) noexcept : gate_(&of), beside_(of.under_way_) {}
 
   admission_gate* gate_;
-  std::size_t beside_;  // requests that ran when it was issued, including this one
+  std::size_t beside_;  // the number of requests that ran when the permit was issued, including this one
 };
 
 struct admission_gate::waiter : braid::list_hook {

@@ -61,9 +61,9 @@ class concurrency_limit {
 
   double max_limit_;
   double limit_;
-  double sum_ = 0;           // of the slowdowns in this window
+  double sum_ = 0;           // the sum of the slowdowns in this window
   std::size_t seen_ = 0;     // requests in this window
-  std::size_t busiest_ = 0;  // the maximum number of requests under way in this window
+  std::size_t busiest_ = 0;  // the maximum number of running requests in this window
 };
 
 }  // namespace rankd

@@ -37,7 +37,7 @@ class in_flight_shares {
   void leave(counts::iterator at) noexcept;
 
   mutable std::mutex mutex_;
-  counts counts_;  // only names with at least one place
+  counts counts_;  // only names with at least one running request
 };
 
 /// A counted request. When this object is destroyed, the request no longer counts.
@@ -54,7 +54,7 @@ class [[nodiscard]] in_flight_shares::pass {
   pass() = default;
   pass(in_flight_shares& of, counts::iterator at) noexcept : shares_(&of), entry_(at) {}
 
-  in_flight_shares* shares_ = nullptr;  // null: not counted
+  in_flight_shares* shares_ = nullptr;  // null: the request is not counted
   counts::iterator entry_;
 };
 

@@ -67,18 +67,18 @@ struct endpoint_context {
   shard_shares shares;
   admission_gate gate;
   serve_metrics metrics;
-  std::shared_ptr<const token_list> tokens;                   // null: every client may ask
+  std::shared_ptr<const token_list> tokens;                   // null: no client needs a token
   std::vector<std::unique_ptr<metered_store>> stores;         // one for each endpoint, null if no store is open
   std::vector<store*> store_pointers;                         // the same stores, in the form that the engine needs
-  std::map<std::string, unhindered_time, std::less<>> paces;  // by plan
-  std::size_t body_bytes = 0;                                 // of all bodies in memory
+  std::map<std::string, unhindered_time, std::less<>> paces;  // by plan name
+  std::size_t body_bytes = 0;                                 // the size of all bodies in memory
   std::string last_answer;                                    // its memory is reused by the next answer
   const error_answer overloaded;                              // the answer when the server is full, without an id
   std::vector<std::unique_ptr<request_sink>> sinks;           // in the order in which they receive a request
-  std::optional<engine> ranker;                               // used by the last tasks of the runtime, as is the server
-  std::unique_ptr<braid::http_server> server;                 // null before the loop listens
-  braid::runtime* runtime = nullptr;                          // null before it has started
-  braid::loop* loop = nullptr;                                // of the runtime, whose last tasks run as it is destroyed
+  std::optional<engine> ranker;                // the last tasks of the runtime use it, and also the server
+  std::unique_ptr<braid::http_server> server;  // null before the loop listens
+  braid::runtime* runtime = nullptr;           // null before the runtime has started
+  braid::loop* loop = nullptr;                 // the loop of the runtime; it exists while the runtime's last tasks run
 };
 
 /// Returns the field X-Request-Id of a request, or an empty text if the request has no such field.

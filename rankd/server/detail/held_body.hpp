@@ -45,8 +45,8 @@ class held_body {
 
   endpoint_context* context_;
   std::size_t size_ = 0;
-  std::string pieces_;     // pieces that came one by one
-  std::string_view text_;  // the pieces, or the memory of the connection
+  std::string pieces_;     // parts of the body that arrived one by one
+  std::string_view text_;  // refers to `pieces_`, or to the memory of the connection
 };
 
 }  // namespace rankd::detail

@@ -16,12 +16,12 @@ namespace rankd::detail {
 
 /// States which clients may use an endpoint.
 enum class access : std::uint8_t {
-  everyone,     ///< every client, also without a token
-  token,        ///< a client that the server knows, if it has tokens
-  head,         ///< the same; the handler checks it together with the rest of the head
+  everyone,     ///< every client, even without a token
+  token,        ///< a client with a valid token, if the server has tokens
+  head,         ///< the same, but the handler checks the token together with the rest of the head
   edit,         ///< a client with the right `edit`, if the server has tokens
   see_shadows,  ///< a client with the right `shadow`
-  see_traffic,  ///< the same right
+  see_traffic,  ///< a client with the right `shadow`
 };
 
 /// The maximum number of concurrent calls in all loops together. Routes with the same name share the limit.
@@ -36,9 +36,9 @@ struct route {
   braid::http_method method = braid::http_method::get;
   access needs = access::token;
   endpoint_handler* handler = nullptr;
-  bool (*is_served)(const serve_shared& shared) = nullptr;  ///< null: always
-  route_limit limit = {};                                   ///< without a name: no limit
-  std::string_view path = name_of(which);                   ///< with `{name}` for one segment
+  bool (*is_served)(const serve_shared& shared) = nullptr;  ///< null: every server serves the endpoint
+  route_limit limit = {};                                   ///< without a name, there is no limit
+  std::string_view path = name_of(which);                   ///< with `{name}` in place of one segment
 };
 
 /// Returns all endpoints, even those that this server does not serve.

@@ -45,12 +45,12 @@ struct serve_shared {
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
   in_flight_shares of_routes{};   // calls of endpoints that have a limit in the table of routes
-  in_flight_shares of_shadows{};  // runs of candidates
+  in_flight_shares of_shadows{};  // runs of candidate plans
   shadow_boards shadows{};
   std::unique_ptr<shadow_engine> owned_shadow_engine{};  // written once, before the pointer to it
-  braid::atomic<shadow_engine*> shared_shadow_engine{};  // written once, by a reload or the start; else null
-  std::vector<std::unique_ptr<shard>> shards;            // complete before the first of them serves
-  braid::atomic<bool> stopping{false};                   // written by the thread that stops the server: true for good
+  braid::atomic<shadow_engine*> shared_shadow_engine{};  // written once, by a reload or at the start; null before that
+  std::vector<std::unique_ptr<shard>> shards;            // complete before the first shard serves
+  braid::atomic<bool> stopping{false};                   // written by the thread that stops the server; never reset
 };
 
 /// Creates the engine for candidate plans and starts its thread. Errors: no_runtime; those of the stores.

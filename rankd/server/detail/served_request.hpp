@@ -77,26 +77,26 @@ struct served_request {
   /// Ends the request: releases its permits and passes it to the sinks. Does nothing if it has ended already.
   void end() noexcept;
 
-  endpoint_context* context;       // null: it has ended, or was moved from
+  endpoint_context* context;       // null: the request has ended, or the object was moved from
   std::optional<endpoint> which;   // nothing: a request of a batch
-  braid::http_exchange* exchange;  // null: a request of a batch
-  std::string* part = nullptr;     // its place in the answer to the batch
-  answer_form* form = nullptr;     // null: JSON
+  braid::http_exchange* exchange;  // null for a request of a batch
+  std::string* part = nullptr;     // the request's part of the answer to the batch
+  answer_form* form = nullptr;     // null: the answer is JSON
   request_record record;
   held_body body;
   std::optional<in_flight_shares::pass> client_place;
   std::optional<in_flight_shares::pass> plan_place;
-  request_stores stores;               // without a list: those of the engine, and its cache
-  std::unique_ptr<recorded_ask> kept;  // null: it is not recorded
-  std::unique_ptr<shadow_ask> shadow;  // null: no candidate runs for it
+  request_stores stores;               // if its list is null, the request uses the stores and the cache of the engine
+  std::unique_ptr<recorded_ask> kept;  // null: the traffic of the request is not recorded
+  std::unique_ptr<shadow_ask> shadow;  // null: no candidate plan runs for the request
 
   // The following members are set if the request ran:
   plan_handle plan;
-  const ranking* ranked = nullptr;    // null: it did not run to its end
-  std::string_view text;              // the bytes of its answer
-  std::chrono::milliseconds time{0};  // since 1970: when it came
+  const ranking* ranked = nullptr;    // null: the plan did not run to its end
+  std::string_view text;              // the bytes of the answer
+  std::chrono::milliseconds time{0};  // the time at which the request arrived, since 1970
   braid::time_point ran_until{};
-  bool others_wait = false;  // other requests waited to be admitted when it had run
+  bool others_wait = false;  // whether other requests waited to be admitted when this request had run
 
  private:
   [[nodiscard]] auto is_part() const noexcept -> bool { return exchange == nullptr; }

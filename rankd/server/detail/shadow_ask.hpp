@@ -13,7 +13,7 @@ namespace rankd::detail {
 struct shadow_ask {
   std::shared_ptr<shadow_board> board{};
   std::string text;     // the JSON of the request
-  std::string head_id;  // as in request_origin
+  std::string head_id;  // the same as in request_origin
   std::chrono::milliseconds time{0};
 };
 

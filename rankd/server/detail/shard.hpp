@@ -20,8 +20,8 @@ struct route;
 
 /// The client tokens and the certificate that one loop uses.
 struct shard_credentials {
-  std::shared_ptr<const token_list> tokens;  // null: every client may ask
-  std::optional<braid::tls_context> tls;     // nothing: no TLS
+  std::shared_ptr<const token_list> tokens;  // null: no client needs a token
+  std::optional<braid::tls_context> tls;     // not set: no TLS
 };
 
 /// States whether listeners of several loops may use the same port.
@@ -69,9 +69,9 @@ class shard {
       -> braid::task<braid::result<braid::socket_address>>;
   auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
 
-  own_hosts hosts_;  // used without tokens
+  own_hosts hosts_;  // used only if there are no tokens
   braid::http_router routes_;
-  endpoint_context context_;  // its server is touched on the loop only, once it exists
+  endpoint_context context_;  // once its server exists, only the loop uses the server
   std::unique_ptr<braid::runtime> runtime_;
 };
 

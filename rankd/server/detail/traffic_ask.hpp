@@ -13,12 +13,12 @@ namespace rankd::detail {
 
 /// Copies of the parts of a request that recorded traffic needs. They are made before the request runs.
 struct recorded_ask {
-  std::string text;     // the JSON of the request; the part that may be shown if it is redacted
-  std::string head_id;  // as in request_origin
+  std::string text;     // the JSON of the request, or the part that may be shown if the request is redacted
+  std::string head_id;  // the same as in request_origin
   std::string request_id;
   std::chrono::milliseconds time{0};
-  std::vector<std::string> redacted;     // names; values that depend on them are not recorded
-  std::shared_ptr<read_recorder> reads;  // null if it is redacted
+  std::vector<std::string> redacted;     // names of redacted values; data that depends on these values is not recorded
+  std::shared_ptr<read_recorder> reads;  // null if the request is redacted
   request_stores behind;                 // the stores that answer these reads
 };
 

@@ -14,11 +14,12 @@ namespace rankd {
 /// A client that has a token. Lifetime: the list outlives it.
 struct token_client {
   std::string_view name;         ///< the name of the token, or `client N` for the N-th
-  bool may_force = false;        ///< it may put its requests into arms of experiments
-  bool may_see_shadows = false;  ///< it may see the results of candidates that run as shadows of plans
+  bool may_force = false;        ///< whether the client may put its requests into arms of experiments
+  bool may_see_shadows = false;  ///< whether the client may see the results of candidate plans that run as shadows
   bool may_send_events = false;
-  bool may_write = false;  ///< it may change records of embedded stores
-  bool may_edit = false;   ///< it may try plans that are not served, write sources, and change which plans serve
+  bool may_write = false;  ///< whether the client may change records of embedded stores
+  /// Whether the client may try plans that are not served, write sources, and change which plans serve.
+  bool may_edit = false;
 };
 
 /// The tokens of clients. Threads: any.
@@ -40,7 +41,7 @@ class token_list {
  private:
   struct entry {
     std::string name;
-    std::string digest;  // of the token
+    std::string digest;  // digest of the token
     bool may_force = false;
     bool may_see_shadows = false;
     bool may_send_events = false;

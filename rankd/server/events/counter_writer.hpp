@@ -26,7 +26,7 @@ namespace rankd {
 
 struct counter_counts {
   std::uint64_t written = 0;
-  std::uint64_t lost = 0;  ///< the queue was full, or Redis failed or refused them
+  std::uint64_t lost = 0;  ///< steps for which the queue had no room, or that Redis has refused
 };
 
 /// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. A step is
@@ -36,7 +36,7 @@ struct counter_counts {
 /// Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
-  static constexpr std::size_t max_waiting = 100'000;  ///< steps
+  static constexpr std::size_t max_waiting = 100'000;  ///< the maximum number of queued steps
 
   /// Resolves the endpoints of the rules whose values are in Redis. Returns null if there are no such rules. All other
   /// rules are handled by `embedded_counters`. Blocks: on name resolution. Errors: those of `parse_redis_options`,
@@ -64,8 +64,8 @@ class counter_writer {
 
   const event_rules* rules_;
   const serve_log log_;
-  std::map<std::size_t, redis_address> servers_;  // by position of the endpoint
-  bool is_reported_ = false;                      // a failure of Redis is logged; used by the loop
+  std::map<std::size_t, redis_address> servers_;  // by the position of the endpoint
+  bool is_reported_ = false;                      // whether a failure of Redis was logged; used by the loop
 
   mutable std::mutex mutex_;  // guards all members below
   std::deque<rule_step> waiting_;

@@ -32,12 +32,13 @@ namespace rankd {
 inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
 
 struct embedded_counters_options {
-  std::filesystem::path folder;                              ///< of the log of events
-  std::size_t max_bytes = std::size_t{256} << 20U;           ///< for all values
-  std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once, as in the log
+  std::filesystem::path folder;                     ///< the folder of the event log
+  std::size_t max_bytes = std::size_t{256} << 20U;  ///< the maximum memory for all values
+  /// The time during which an event_id counts once, as in the log.
+  std::chrono::milliseconds window = std::chrono::hours(1);
   std::chrono::milliseconds between_snapshots = std::chrono::minutes(1);
-  counted_values::clock now = {};  ///< in place of the time of the system
-  serve_log log = {};              ///< receives what prevents exact counts
+  counted_values::clock now = {};  ///< replaces the system's clock
+  serve_log log = {};              ///< receives messages about everything that prevents exact counts
 };
 
 /// The values of rules whose endpoints are embedded stores. They depend only on the log. `add` receives events that are
@@ -77,8 +78,8 @@ class embedded_counters {
   void end();
 
   [[nodiscard]] auto counts() const -> counter_counts;
-  [[nodiscard]] auto hashes() const -> std::size_t;  ///< of all endpoints
-  [[nodiscard]] auto bytes() const -> std::size_t;   ///< of memory, of all endpoints
+  [[nodiscard]] auto hashes() const -> std::size_t;  ///< number of values of all endpoints
+  [[nodiscard]] auto bytes() const -> std::size_t;   ///< memory in bytes of all endpoints
   [[nodiscard]] auto snapshots_failed() const -> std::uint64_t { return snapshots_failed_.load(braid::relaxed); }
 
  private:
@@ -95,20 +96,20 @@ class embedded_counters {
   const event_rules* rules_;
   const registries* declared_;
   embedded_counters_options options_;
-  std::map<std::size_t, std::shared_ptr<counted_values>> hashes_;  // by position of the endpoint
+  std::map<std::size_t, std::shared_ptr<counted_values>> hashes_;  // by the position of the endpoint
 
   std::mutex counting_;  // held to change values and to copy all of them; guards the next two members
   event_position until_;
   std::chrono::milliseconds swept_{0};
 
-  std::mutex saving_;  // guards the writing of a snapshot, and the next members
+  std::mutex saving_;  // held to write a snapshot; guards the next members
   event_position saved_;
 
   // Written only while `counting_` or `saving_` is held. Metrics read these values without a lock.
   braid::atomic<std::uint64_t> written_{0};
   braid::atomic<std::uint64_t> lost_{0};
   braid::atomic<std::uint64_t> snapshots_failed_{0};
-  bool is_full_ = false;  // a full memory was reported; under `counting_`
+  bool is_full_ = false;  // whether it was reported that the memory is full; guarded by `counting_`
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -19,19 +19,20 @@
 
 namespace rankd {
 
-inline constexpr std::size_t max_event_id = 128;      ///< bytes
+inline constexpr std::size_t max_event_id = 128;      ///< in bytes
 inline constexpr std::size_t max_event_fields = 32;   ///< of one event
-inline constexpr std::size_t max_event_text = 1'024;  ///< bytes of a field that is a string
+inline constexpr std::size_t max_event_text = 1'024;  ///< bytes of a text in a field
 
 /// An event: an impression, a click, a purchase, or an event of a type that the project declares.
 struct event {
-  std::string event_id;  ///< made by the client; two events with the same id are the same event
+  std::string event_id;  ///< the client creates this id; two events with the same id are the same event
   std::string type;
-  std::chrono::milliseconds time{0};  ///< since 1970: when it happened; when it came if the client does not know
+  std::chrono::milliseconds time{
+      0};  ///< when the event happened, since 1970; when it arrived if the client does not know
   std::optional<row_id> user_id = {};
   std::optional<row_id> item_id = {};
-  std::string request_id = {};                              ///< of the answer that showed the item; or empty
-  std::vector<std::pair<std::string, scalar>> fields = {};  ///< by name
+  std::string request_id = {};                              ///< the request whose answer showed the item; or empty
+  std::vector<std::pair<std::string, scalar>> fields = {};  ///< the fields of the event, ordered by name
 };
 
 /// Parses `{"events": [{"event_id": "e1", "type": "click", …}, …]}`. An event without a time gets `now`.
@@ -60,11 +61,11 @@ struct logged_event {
 struct rule_step {
   std::size_t rule = 0;  ///< a position in event_rules::all
   std::string key;
-  scalar by = {};                         ///< of a counter: int64 or double
-  std::string text = {};                  ///< of other rules: the value, element or member
-  double score = 0;                       ///< of a sorted set: the score of the member
-  std::chrono::milliseconds at{0};        ///< when it happened, but not after it was received
-  std::chrono::milliseconds received{0};  ///< the start of the value's time to live
+  scalar by = {};                         ///< for a counter: the amount, as int64 or double
+  std::string text = {};                  ///< for other rules: the value, element or member
+  double score = 0;                       ///< for a sorted set: the score of the member
+  std::chrono::milliseconds at{0};        ///< when the event happened, but not after it was received
+  std::chrono::milliseconds received{0};  ///< the time at which the value's time to live begins
 };
 
 /// Returns the changes that an event causes. A rule causes no change if the event lacks its key or its value, or if a

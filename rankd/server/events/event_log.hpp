@@ -28,7 +28,7 @@ namespace rankd {
 
 /// A position in a log: a file, and a number of bytes in this file.
 struct event_position {
-  unsigned file = 0;  ///< its number; 0 is before the first one
+  unsigned file = 0;  ///< the number of the file; 0 stands for the position before the first file
   std::uint64_t bytes = 0;
 
   auto operator<=>(const event_position&) const = default;
@@ -36,10 +36,11 @@ struct event_position {
 
 struct event_log_options {
   std::filesystem::path folder;
-  std::uint64_t max_bytes = std::uint64_t{64} << 20U;        ///< of one file, before the next file begins
-  std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
-  std::size_t max_ids = std::size_t{1} << 20U;               ///< remembered for that; the oldest go first
-  std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
+  std::uint64_t max_bytes = std::uint64_t{64} << 20U;  ///< the maximum size of a file, after which the next file begins
+  std::chrono::milliseconds window = std::chrono::hours(1);  ///< the time during which an event_id counts once
+  /// The maximum number of ids that are remembered for this purpose. The oldest ids are forgotten first.
+  std::size_t max_ids = std::size_t{1} << 20U;
+  std::size_t max_waiting = std::size_t{16} << 20U;  ///< bytes that wait to be written
   /// Receives the changes that written events cause by rules, and the position after these events in the log. There may
   /// be no changes. Called by the writing thread, before the events are reported as written.
   std::function<void(std::vector<rule_step>, event_position)> on_written = {};
@@ -54,14 +55,14 @@ struct event_log_options {
 /// The result of a call that sends events.
 struct event_outcome {
   enum class result_kind : std::uint8_t {
-    written,  ///< they are on the disk
-    full,     ///< too much waits for the disk; nothing was accepted
-    failed,   ///< the disk did not write them, or may not have
+    written,  ///< the events are on the disk
+    full,     ///< too many events wait for the disk; nothing was accepted
+    failed,   ///< the disk did not write the events, or may not have written them
   };
 
   result_kind result = result_kind::written;
   std::size_t accepted = 0;
-  std::size_t duplicates = 0;  ///< events that are there already, or occur in the call twice
+  std::size_t duplicates = 0;  ///< events that are already in the log, or that occur twice in the call
 };
 
 struct event_counts {
@@ -71,7 +72,7 @@ struct event_counts {
   std::uint64_t failed = 0;   ///< events that the disk did not write
   std::uint64_t syncs = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t forgotten = 0;  ///< ids that were forgotten before their time, because there were too many
+  std::uint64_t forgotten = 0;  ///< ids that were forgotten too early, because there were too many
 };
 
 /// A log of events in a folder of files `events-000001.ndjson`, … A line is an event with its checksum. Events are
@@ -147,14 +148,16 @@ class event_log {
 
   event_log_options options_;
   braid::descriptor lock_;
-  braid::descriptor file_;  // this and the next members: used by the writing thread
+  braid::descriptor file_;  // only the writing thread uses this member and the next members
   std::uint64_t size_ = 0;  // bytes that are known to be on the disk
   unsigned number_ = 0;
-  bool is_misplaced_ = false;  // the file or the lock was deleted or moved
-  bool is_broken_ = false;     // the file may end with events that were not reported, or its sync has failed
+  bool is_misplaced_ = false;  // whether the file or the lock was deleted or moved
+  // Whether the file may end with events that were not reported, or whether its sync has failed.
+  bool is_broken_ = false;
 
-  std::unordered_set<std::string> ids_;                                 // this and the next: under the mutex of the log
-  std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;  // of these ids, the oldest first
+  std::unordered_set<std::string> ids_;  // the mutex of the log guards this member and the next
+  // The ids in `ids_` with their times, oldest first.
+  std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;
   bool is_open_ = false;
   append_log<event_log> log_{*this, {.thread = "events"}};
 };

@@ -41,19 +41,19 @@ enum class rule_action : std::uint8_t { add, remove };
 /// A rule: how events of a type change the value under a key. The key is made from fields of the event.
 struct event_rule {
   rule_kind kind = rule_kind::counter;
-  std::string name = {};                  ///< of a counter or field: the field of the hash
-  std::string event;                      ///< the type
-  std::size_t endpoint = 0;               ///< a position in registries::endpoints
-  key_template key;                       ///< holes are `user_id`, `item_id`, and fields of the event
-  std::int64_t window_s = 0;              ///< the value ends this long after the first event; 0: it stays
-  std::int64_t idle_s = 0;                ///< the value ends this long after the last event; 0: it stays
-  std::string by = {};                    ///< of a counter: the field whose number is added; empty: adds one
-  std::int64_t half_life_s = 0;           ///< of a counter: the value is halved after this time; 0: it does not decay
-  std::string value = {};                 ///< what is written: `item_id`, `user_id`, `time_ms`, or a field of the event
-  std::string score = {};                 ///< of a sorted set: a field of the event; empty: the time of the event
-  rule_action action = rule_action::add;  ///< of a set or sorted set
-  std::size_t max_items = 0;              ///< of a list, set or sorted set
-  std::int64_t max_age_s = 0;             ///< of a sorted set by time: older members are removed; 0: they stay
+  std::string name = {};         ///< for a counter or field: the field of the hash
+  std::string event;             ///< the type of the events
+  std::size_t endpoint = 0;      ///< a position in registries::endpoints
+  key_template key;              ///< its holes are `user_id`, `item_id`, and fields of the event
+  std::int64_t window_s = 0;     ///< the value expires this long after the first event; 0: never
+  std::int64_t idle_s = 0;       ///< the value expires this long after the last event; 0: never
+  std::string by = {};           ///< for a counter: the field whose number is added; empty: 1 is added
+  std::int64_t half_life_s = 0;  ///< for a counter: the value is halved after this time; 0: it does not decay
+  std::string value = {};        ///< the value to write: `item_id`, `user_id`, `time_ms`, or a field of the event
+  std::string score = {};        ///< for a sorted set: a field of the event; empty: the time of the event
+  rule_action action = rule_action::add;  ///< for a set or sorted set
+  std::size_t max_items = 0;              ///< for a list, set or sorted set
+  std::int64_t max_age_s = 0;             ///< for a sorted set by time: older members are removed; 0: never
 
   /// Returns the name of the field that stores the time of a decaying counter's value, in milliseconds since 1970.
   [[nodiscard]] auto time_field() const -> std::string { return name + "_at"; }

@@ -16,8 +16,8 @@ namespace rankd {
 /// A kind of rules. `change` applies a step to a value in memory. `send` appends Redis commands with the same effect.
 struct step_kind {
   rule_kind kind = rule_kind::counter;
-  std::string_view table;                 ///< its name in events.toml
-  record_kind holds = record_kind::hash;  ///< the kind of value that it changes
+  std::string_view table;                 ///< the name of the table in events.toml
+  record_kind holds = record_kind::hash;  ///< the kind of value that the step changes
   /// Applies the step. Returns false and changes nothing if Redis would refuse the step.
   auto (*change)(counted_value& value, const event_rules& rules, const rule_step& step) -> bool = nullptr;
   /// Appends commands and returns how many were appended. If Redis refuses the step, it refuses the first of these

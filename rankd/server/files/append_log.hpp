@@ -17,8 +17,8 @@ namespace rankd {
 
 /// The numbers of entries that a log has written and lost.
 struct append_counts {
-  std::uint64_t written = 0;  ///< the system has accepted them
-  std::uint64_t lost = 0;     ///< the queue was full, or the system did not accept them
+  std::uint64_t written = 0;  ///< entries that the system has accepted
+  std::uint64_t lost = 0;     ///< entries for which the queue had no room, or that the system did not accept
 };
 
 /// States whether the encoder reopens its file after a batch.
@@ -157,7 +157,7 @@ void append_log<Encoder>::write_until_end() {
     }
     try {
       encoder_->write(taken, then);
-    } catch (...) {  // the thread goes on: what comes later may have memory
+    } catch (...) {  // the thread continues, because there may be memory for the next entries
       encoder_->lose(taken);
     }
     taken.clear();

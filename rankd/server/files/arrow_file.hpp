@@ -28,7 +28,8 @@ class arrow_file {
   struct options {
     file_series::options series = {};
     std::size_t batch_bytes = std::size_t{1} << 20U;  ///< a batch of this many bytes is written at once
-    std::chrono::milliseconds max_delay{1000};        ///< or at the latest this long after its first rows came
+    std::chrono::milliseconds max_delay{
+        1000};  ///< a smaller batch is written at the latest this long after its first rows arrived
   };
 
   /// The maximum number of bytes that wait to be written.
@@ -78,11 +79,11 @@ class arrow_file {
   [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
 
   options options_;
-  file_series files_;               // this and the next members: used by the writing thread
+  file_series files_;               // only the writing thread uses this member and the next members
   std::vector<captured_key> keys_;  // columns of all rows so far
   std::vector<captured_key> keys_of_file_;
-  bool is_ended_ = false;    // a new file is wanted
-  std::size_t settled_ = 0;  // row sets of the batch that are counted
+  bool is_ended_ = false;    // whether the next batch must begin a new file
+  std::size_t settled_ = 0;  // the number of row sets of the batch that have been counted
   reopening reopening_;
   append_log<arrow_file> log_;
 };

@@ -26,8 +26,8 @@ inline constexpr std::string_view arrow_end{"\xff\xff\xff\xff\0\0\0\0", 8};
 /// States how rows fit into existing columns.
 enum class column_fit : std::uint8_t {
   same,   ///< there is a column for each of the rows' columns
-  wider,  ///< some columns are missing, or accept only text; rows so far fit into the new `keys`
-  other,  ///< the type of a column changes, so that rows so far do not fit
+  wider,  ///< some columns are missing, or must also accept text; earlier rows fit into the new `keys`
+  other,  ///< the type of a column changes, so earlier rows do not fit
 };
 
 /// Adds, widens or replaces columns so that the given rows fit into the columns. The columns stay sorted by key id.

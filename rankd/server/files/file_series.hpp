@@ -20,7 +20,8 @@ class file_series {
   struct options {
     std::filesystem::path folder = {};
     std::string name = {};
-    std::uint64_t max_bytes = std::uint64_t{64} << 20U;  ///< of one file; a longer entry has its own file
+    std::uint64_t max_bytes = std::uint64_t{64}
+                              << 20U;  ///< the maximum size of a file; a longer entry has its own file
     std::string suffix = ".ndjson";
   };
 

@@ -75,11 +75,11 @@ class line_file {
   void open_anew(reopening::attempt kind);
 
   std::filesystem::path path_;  // empty for standard error, and for a series
-  braid::descriptor file_;      // used by the writing thread, as is the series, which replaces it
+  braid::descriptor file_;      // used by the writing thread; the series replaces it
   std::optional<file_series> series_;
-  std::chrono::steady_clock::time_point next_try_;   // of the writing thread, while a reopening is pending
-  std::size_t settled_ = 0;                          // bytes of the batch that are counted; of the writing thread
-  std::chrono::milliseconds retry_ = default_retry;  // under the mutex of the log
+  std::chrono::steady_clock::time_point next_try_;  // used by the writing thread while a reopening is pending
+  std::size_t settled_ = 0;  // the number of bytes of the batch that have been counted; used by the writing thread
+  std::chrono::milliseconds retry_ = default_retry;  // guarded by the mutex of the log
   reopening reopening_;
   append_log<line_file> log_{*this, {.thread = "lines"}};
 };

@@ -39,7 +39,7 @@ class reopening {
       }
       if (report) report(error);
     } catch (const std::bad_alloc&) {
-      return;  // the metrics have it
+      return;  // the metrics count the failure
     }
   }
 

@@ -15,9 +15,10 @@ namespace rankd {
 
 /// The results of the batches that were sent to an endpoint.
 struct endpoint_metrics {
-  part_histogram times;      ///< of batches that were answered, errors included
+  part_histogram times;      ///< of the batches that were answered, including errors
   std::uint64_t errors = 0;  ///< answers that were errors
-  std::uint64_t late = 0;  ///< batches that no task waited for any more: their request had ended, or its time was over
+  /// The number of batches for which no task waited any more, because the request had ended or its time was over.
+  std::uint64_t late = 0;
   std::size_t in_flight = 0;
 
   void add(const endpoint_metrics& other) noexcept;
@@ -44,8 +45,8 @@ class metered_store final : public store_layer {
       -> braid::task<store_result<store_answer>>;
 
   mutable std::mutex mutex_;
-  endpoint_metrics seen_;                    // under the mutex, without batches in flight
-  braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks
+  endpoint_metrics seen_;                    // guarded by the mutex; does not include batches in flight
+  braid::atomic<std::size_t> in_flight_{0};  // written by the tasks that ask questions
 };
 
 }  // namespace rankd

@@ -78,7 +78,7 @@ class serve_metrics {
   struct plan_nodes_seen {
     std::string digest;
     std::map<std::string, std::size_t, std::less<>> names;  // the index of each node in `counts`
-    std::vector<std::size_t> places;                        // the same, by number of the node
+    std::vector<std::size_t> places;  // the index of each node in `counts`, by the number of the node
     std::vector<node_counts> counts;
   };
   struct plan_metrics {
@@ -120,13 +120,13 @@ class serve_metrics {
   mutable std::mutex mutex_;
   std::array<answer_counts, endpoints> answers_{};
   std::array<request_histogram, endpoints> times_{};
-  std::uint64_t in_batches_ = 0;  // requests
+  std::uint64_t in_batches_ = 0;  // requests in batches
   std::map<std::string, plan_metrics, std::less<>> plans_;
-  std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan
+  std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan name
   std::map<std::string, std::map<std::string, std::uint64_t>> arms_;  // by experiment and arm
   std::map<std::array<std::string, 3>, std::uint64_t> fallbacks_;     // by plan, node (empty: the plan) and code
   admission_counts gate_;
-  std::size_t unread_ = 0;  // connections
+  std::size_t unread_ = 0;  // connections whose reading is paused
 };
 
 /// Writes metrics of this process, with the names that Prometheus defines for them.

@@ -16,8 +16,8 @@ namespace rankd {
 /// The change in one line of a call: a new record, or the deletion of a key or of fields.
 struct record_change {
   std::string key;
-  std::vector<std::byte> bytes;     ///< of a record; empty if it deletes
-  std::vector<std::string> fields;  ///< to delete, sorted; empty: the key
+  std::vector<std::byte> bytes;     ///< the bytes of the record; empty if the line deletes something
+  std::vector<std::string> fields;  ///< the fields to delete, sorted; empty: the whole key is deleted
   std::uint32_t line = 0;
 };
 

@@ -25,25 +25,25 @@ struct record_outcome {
   enum class result_kind : std::uint8_t {
     written,
     repeated,  ///< a call with this id was written before
-    refused,   ///< a line is wrong
+    refused,   ///< a line is invalid
     reused,    ///< a call with this id was written before, with other records
     failed,    ///< the store could not be written
-    unserved,  ///< it was written, and this process cannot answer from it
+    unserved,  ///< the changes were written, but this process cannot answer from them
   };
 
   result_kind result = result_kind::written;
-  braid::diagnostics problems = {};  ///< why it was refused, or failed; empty if there was no memory
-  std::uint64_t generation = 0;      ///< that has the changes
-  std::uint64_t records = 0;         ///< lines that set a record
-  std::uint64_t deletions = 0;       ///< lines that delete
+  braid::diagnostics problems = {};  ///< why the call was refused or has failed; empty if there was no memory
+  std::uint64_t generation = 0;      ///< the generation that contains the changes
+  std::uint64_t records = 0;         ///< the number of lines that set a record
+  std::uint64_t deletions = 0;       ///< the number of lines that delete something
 };
 
 /// Counts of calls by their outcome.
 struct record_counts {
-  std::uint64_t written = 0;   ///< calls
-  std::uint64_t repeated = 0;  ///< the same
-  std::uint64_t refused = 0;   ///< the same, also if an id was reused
-  std::uint64_t failed = 0;    ///< the same, also if a call was written and is not served
+  std::uint64_t written = 0;   ///< written calls
+  std::uint64_t repeated = 0;  ///< repeated calls
+  std::uint64_t refused = 0;   ///< refused calls, including those that reused an id
+  std::uint64_t failed = 0;    ///< failed calls, including those that were written but are not served
 };
 
 /// Applies the changes of calls to an embedded store. Either all changes of a call are made, or none of them. Writing a
@@ -56,9 +56,10 @@ class record_writer {
  public:
   using clock = std::function<std::chrono::milliseconds()>;
 
-  static constexpr std::size_t max_ids = 10'000;  ///< that are remembered
+  static constexpr std::size_t max_ids = 10'000;  ///< the maximum number of ids that are remembered
   static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
-  static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
+  /// The maximum length of an id, which consists of printable ASCII without blanks.
+  static constexpr std::size_t max_id = 128;
 
   /// Constructs a writer. Before a call is answered, `serve_now` is called if the store does not yet answer from the
   /// generation of that call. `now` returns the time since 1970. If `now` is empty, the system's time is used.

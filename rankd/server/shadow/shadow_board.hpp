@@ -30,9 +30,9 @@ enum class shadow_verdict : std::uint8_t {
   candidates,
   error,
   starved,      ///< the candidate ran out of time before it had an answer, because its thread gets only idle time
-  skipped,      ///< not run: requests waited to be admitted, or the server is about to stop
-  busy,         ///< not run: the limit of running candidates was reached
-  unavailable,  ///< not run: the candidate cannot run, or not for this request
+  skipped,      ///< the candidate did not run, because requests waited to be admitted, or the server is about to stop
+  busy,         ///< the candidate did not run, because the limit of running candidates was reached
+  unavailable,  ///< the candidate did not run, because it cannot run at all, or not for this request
 };
 inline constexpr std::size_t shadow_verdicts = 9;
 
@@ -41,15 +41,15 @@ inline constexpr std::size_t shadow_verdicts = 9;
 
 /// A comparison of a served answer with the candidate's answer.
 struct shadow_run {
-  std::string request_id;  ///< empty if it must not be shown
+  std::string request_id;  ///< empty if the id must not be shown
   answer_verdict verdict;
-  std::string code;        ///< of the served answer: `ok`, or the code of the error
-  std::string other_code;  ///< of the candidate's answer
+  std::string code;        ///< for the served answer: `ok`, or the code of the error
+  std::string other_code;  ///< the same for the candidate's answer
   std::size_t candidates = 0;
   std::size_t other_candidates = 0;
-  std::size_t moved = 0;             ///< ids that moved, in all
-  std::vector<moved_id> moves = {};  ///< the first of these, without reasons
-  braid::duration extra{};           ///< how much longer the candidate took; zero if it did not
+  std::size_t moved = 0;             ///< the total number of ids that moved
+  std::vector<moved_id> moves = {};  ///< the first of these ids, without reasons
+  braid::duration extra{};           ///< how much longer the candidate took; zero if it did not take longer
 };
 
 /// The verdicts about one candidate, for all loops of a server.
@@ -103,18 +103,18 @@ class shadow_board {
 
   const std::string plan_;
   const std::string candidate_;
-  braid::atomic<double> share_;          // this and the next member: written by reloads, one at a time
-  braid::atomic<std::size_t> max_runs_;  // independent values, so a request may see a change of one before the other
+  braid::atomic<double> share_;          // this member and the next are written by reloads, one at a time
+  braid::atomic<std::size_t> max_runs_;  // independent of `share_`, so a request may see a change of only one of them
   mutable std::mutex mutex_;
   std::array<std::uint64_t, shadow_verdicts> counts_{};
   histogram_of<overlap_bounds> overlaps_;
   request_histogram extra_;
 
-  std::string digest_;  // this and the next members: of the versions that ran last
+  std::string digest_;  // this member and the next members belong to the versions that ran last
   std::string other_digest_;
   std::uint64_t runs_ = 0;
-  std::uint64_t compared_ = 0;  // runs of these, with two answers
-  double overlap_ = 0;          // sums
+  std::uint64_t compared_ = 0;  // the number of runs of these versions with two answers
+  double overlap_ = 0;          // the sum of their overlaps
   double rbo_ = 0;
   std::vector<shadow_run> worst_;  // the worst first
 };

@@ -33,9 +33,10 @@ class shadow_boards {
   auto replace(const std::vector<shadow_settings>& next) -> bool;
 
  private:
-  mutable std::mutex lock_;  // held to look a name up, to copy or to exchange the pointer
+  mutable std::mutex lock_;  // held to look up a name, and to copy or exchange the pointer
   std::shared_ptr<const list> now_ = std::make_shared<const list>();
-  braid::atomic<std::size_t> count_{0};  // of `now_`, written by `replace`: a hint for requests, which then lock
+  braid::atomic<std::size_t> count_{
+      0};  // the size of `now_`, written by `replace`: if it is not 0, requests lock the mutex
 };
 
 }  // namespace rankd

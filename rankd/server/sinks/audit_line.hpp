@@ -39,17 +39,17 @@ class redaction {
  private:
   explicit redaction(std::vector<std::string> names) noexcept : names_(std::move(names)) {}
 
-  std::vector<std::string> names_;  // a few
+  std::vector<std::string> names_;  // only a few names
 };
 
 /// A request that can be sent again. Redacted values are missing.
 struct audited_request {
-  std::string json;                   ///< the object to send; empty if the request could not be read
-  std::size_t rest = 0;               ///< where `json` continues after request_id, user_id and plan
-  bool names_keys = false;            ///< the request has `output_keys`
-  std::vector<std::string> redacted;  ///< names whose values the request has and `json` does not
-  std::string engine_request_id;      ///< distinguishes its bytes from those of other requests
-  std::size_t candidates = 0;         ///< rows of the request, which are not in `json`
+  std::string json;                   ///< the JSON object to send; empty if the request could not be parsed
+  std::size_t rest = 0;               ///< the position in `json` after request_id, user_id and plan
+  bool names_keys = false;            ///< whether the request has `output_keys`
+  std::vector<std::string> redacted;  ///< names whose values are in the request but not in `json`
+  std::string engine_request_id;      ///< distinguishes the bytes of the request from those of other requests
+  std::size_t candidates = 0;         ///< the number of candidates in the request, which are not in `json`
   bool has_candidates = false;
 };
 
@@ -60,11 +60,11 @@ struct audited_request {
 /// One request to rank and its result.
 struct request_record {
   std::chrono::system_clock::time_point time;
-  braid::time_point begun{};                  ///< the same moment by the loop's clock; not in the line
-  std::string request_id;                     ///< empty if it could not be read
+  braid::time_point begun{};                  ///< the same moment by the loop's clock; not written to the line
+  std::string request_id;                     ///< empty if the id could not be read
   std::optional<braid::trace_context> trace;  ///< the span of the request, if it is part of a trace
-  std::string client;                         ///< the owner of the token, if there are tokens
-  std::optional<row_id> user_id;              ///< nothing if it could not be read
+  std::string client;                         ///< the name of the token, if there are tokens
+  std::optional<row_id> user_id;              ///< not set if the user could not be read
   std::string plan;
   std::string plan_digest;
   braid::http_status status{};      ///< 0 if the client was not answered
@@ -72,14 +72,14 @@ struct request_record {
   braid::duration took{};
   std::size_t candidates = 0;
   audited_request asked{};
-  std::string experiments{};     ///< the members of the line about its arms, or empty
+  std::string experiments{};     ///< the members of the line about the arms of the request, or empty
   std::string degraded{};        ///< the member about fallbacks that were used, or empty
-  bool is_degraded = false;      ///< a fallback was used; the line has `degraded`
-  bool is_known = false;         ///< its client may ask this server; not in the line
-  bool may_force = false;        ///< the client may name arms of experiments; not in the line
-  bool may_send_events = false;  ///< the client may send events; not in the line
-  bool may_write = false;        ///< the client may change records; not in the line
-  bool is_shed = false;          ///< refused because there were too many; not in the line
+  bool is_degraded = false;      ///< whether a fallback was used; if so, the line has `degraded`
+  bool is_known = false;         ///< whether the client may send requests to this server; not written to the line
+  bool may_force = false;        ///< whether the client may choose arms of experiments; not written to the line
+  bool may_send_events = false;  ///< whether the client may send events; not written to the line
+  bool may_write = false;        ///< whether the client may change records; not written to the line
+  bool is_shed = false;  ///< whether it was refused because there were too many requests; not written to the line
 };
 
 /// Returns the record as one line of JSON. Empty members are left out.

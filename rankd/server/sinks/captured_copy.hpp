@@ -20,7 +20,7 @@ struct captured_key {
   std::uint32_t key_id = 0;
   std::string name;
   type holds = type::integer;
-  std::uint32_t dimensions = 0;  ///< of a vector
+  std::uint32_t dimensions = 0;  ///< the dimensions of a vector
 
   auto operator==(const captured_key&) const -> bool = default;
 };
@@ -29,8 +29,8 @@ struct captured_key {
 struct captured_column {
   captured_key key;
   std::string values;  ///< 8 bytes for a number, 1 for a bool, 4 for each number of a vector, or the text itself
-  std::vector<std::uint32_t> ends;  ///< of each text, in `values`
-  std::vector<bool> present;        ///< empty: all
+  std::vector<std::uint32_t> ends;  ///< the end of each text in `values`
+  std::vector<bool> present;        ///< whether each value is present; empty: all values are
 };
 
 /// The data for a `capture_line`, copied so that it does not depend on the request.
@@ -41,7 +41,7 @@ struct captured_copy {
   std::string plan_digest;
   std::string node;
   std::string side;
-  std::string source;  ///< this and the texts below may be empty, which means absent
+  std::string source;  ///< empty means absent, also for the texts below
   std::string state;
   std::string code;
   std::string used;

@@ -15,9 +15,9 @@ namespace rankd {
 /// The request to which the rows of a line belong.
 struct line_origin {
   const request_record& record;
-  std::chrono::milliseconds time{0};  ///< since 1970: when it came
+  std::chrono::milliseconds time{0};  ///< the time at which the request arrived, since 1970
   std::string_view plan;              ///< the plan that produced the rows
-  std::string_view digest;            ///< of that plan
+  std::string_view digest;            ///< the digest of that plan
   const redaction& hidden;
 };
 

@@ -32,7 +32,8 @@ class compiler_answer {
   [[nodiscard]] auto line() const -> std::string;
 
  private:
-  std::vector<std::pair<std::string, std::string>> members_;  ///< names without quotes, and values, as written
+  /// The members: names without quotes, and values as they are written.
+  std::vector<std::pair<std::string, std::string>> members_;
 };
 
 /// Returns diagnostics as the compiler writes them. They have no position in the source.

@@ -28,9 +28,11 @@ class compiler_process {
   struct settings {
     std::string program;            ///< a path, or a name that is searched in PATH
     std::filesystem::path project;  ///< the folder with rankd.toml
-    std::string engine = {};        ///< the rankd that checks its plans; empty: it searches for one
-    braid::duration max_wait = std::chrono::minutes(1);  ///< for an answer; a process that takes longer is killed
-    std::size_t max_answer = std::size_t{64} << 20U;     ///< bytes; a process that writes more is killed
+    std::string engine = {};        ///< the rankd that checks the plans; empty: dslc searches for one
+    /// The maximum time for an answer. A process that takes longer is killed.
+    braid::duration max_wait = std::chrono::minutes(1);
+    std::size_t max_answer = std::size_t{64}
+                             << 20U;  ///< the maximum size of an answer; a process that writes more is killed
   };
 
   explicit compiler_process(settings settings);
@@ -67,10 +69,10 @@ class compiler_process {
   settings settings_;
   std::mutex mutex_;                         // held by one question from start to end
   mutable std::mutex closing_;               // locked last
-  bool is_closed_ = false;                   // under closing_; never reset
-  bool is_outdated_ = false;                 // under closing_: the process must end before the next question
-  std::unique_ptr<braid::runtime> runtime_;  // set once, under closing_; null before the first question
-  std::unique_ptr<running> running_;         // used on its loop; null if there is no process
+  bool is_closed_ = false;                   // guarded by closing_; never reset
+  bool is_outdated_ = false;                 // guarded by closing_; the process must end before the next question
+  std::unique_ptr<braid::runtime> runtime_;  // set once, guarded by closing_; null before the first question
+  std::unique_ptr<running> running_;         // used on the loop of `runtime_`; null if there is no process
 };
 
 }  // namespace rankd

@@ -23,7 +23,7 @@ struct option_change {
   std::string text;
   std::size_t from = 0;
   std::size_t to = 0;
-  std::string kind;  ///< its notation, as the compiler reports it for each option
+  std::string kind;  ///< the notation of the value, as the compiler reports it for each option
   std::string value;
 };
 
@@ -33,7 +33,8 @@ struct option_change {
 /// Lifetime: everything that `bind` uses outlives it.
 class draft_plans {
  public:
-  static constexpr std::size_t max_drafts = 32;  ///< the plans with the lowest names lose theirs first
+  /// The maximum number of drafts. If there are more, drafts are dropped in the order of the names of their plans.
+  static constexpr std::size_t max_drafts = 32;
 
   struct settings {
     compiler_process::settings compiler = {};
@@ -81,8 +82,8 @@ class draft_plans {
 
  private:
   struct draft {
-    std::uint64_t number = 0;  // of its question
-    plan_handle plan;          // null if its text was wrong
+    std::uint64_t number = 0;  // the number of the question that created the draft
+    plan_handle plan;          // null if the text was invalid
   };
 
   auto next_number() -> std::uint64_t;
@@ -91,10 +92,10 @@ class draft_plans {
   settings settings_;
   compiler_process compiler_;
   mutable std::mutex mutex_;
-  std::uint64_t asked_ = 0;                           // under it: the number of the last question
-  std::uint64_t forgotten_ = 0;                       // under it: drafts up to this one are outdated
-  std::map<std::string, draft, std::less<>> drafts_;  // under it
-  std::shared_ptr<const std::string> script_;         // under it; from the current compiler
+  std::uint64_t asked_ = 0;                           // the number of the last question; guarded by the mutex
+  std::uint64_t forgotten_ = 0;                       // drafts up to this number are outdated; guarded by the mutex
+  std::map<std::string, draft, std::less<>> drafts_;  // guarded by the mutex
+  std::shared_ptr<const std::string> script_;         // the script of the current compiler; guarded by the mutex
 };
 
 }  // namespace rankd

@@ -56,7 +56,7 @@ class fixed_plans final : public plan_source {
   [[nodiscard]] auto list() const -> std::vector<known_plan> override { return plans_; }
 
  private:
-  std::vector<known_plan> plans_;  // by name
+  std::vector<known_plan> plans_;  // ordered by name
 };
 
 /// The plans that a library serves. Lifetime: the library outlives it.

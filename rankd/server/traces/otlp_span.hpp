@@ -17,7 +17,7 @@ namespace rankd {
 
 /// A span that has ended.
 struct otlp_span {
-  enum class kind : std::uint8_t { internal = 1, server = 2 };  ///< by OTLP's numbers
+  enum class kind : std::uint8_t { internal = 1, server = 2 };  ///< the numbers are those of OTLP
   using value = std::variant<std::string, std::int64_t, bool>;
 
   braid::trace_context context;
@@ -26,7 +26,7 @@ struct otlp_span {
   std::chrono::system_clock::time_point begin{};
   braid::duration took{};
   std::vector<std::pair<std::string_view, value>> attributes = {};  ///< names are literals
-  std::string error = {};  ///< why it failed; empty: it did not, or not through a fault of the server
+  std::string error = {};  ///< the reason of a failure; empty if the request did not fail, or not because of the server
 };
 
 /// Returns an ExportTraceServiceRequest in the JSON format of OTLP over HTTP. The ids of traces and spans are written

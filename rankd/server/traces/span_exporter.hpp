@@ -25,13 +25,14 @@
 namespace rankd {
 
 struct span_export_options {
-  std::string url;             ///< of the collector; without a path: `/v1/traces`
-  double share = 1;            ///< of the traces that begin here
-  std::size_t queue = 16'384;  ///< spans that wait; when it is full, the spans of whole requests are dropped
-  std::size_t batch = 512;     ///< spans in one call, or the spans of one request
-  braid::duration interval = std::chrono::milliseconds(200);  ///< between two checks of the queue
-  braid::duration timeout = std::chrono::seconds(5);          ///< of a call
-  unsigned attempts = 4;                                      ///< to deliver a batch
+  std::string url;   ///< the URL of the collector; without a path, `/v1/traces` is used
+  double share = 1;  ///< the share of the traces that begin in this server
+  /// The maximum number of queued spans. If the queue is full, the spans of whole requests are dropped.
+  std::size_t queue = 16'384;
+  std::size_t batch = 512;  ///< the maximum number of spans in one call, unless one request has more
+  braid::duration interval = std::chrono::milliseconds(200);  ///< the time between two checks of the queue
+  braid::duration timeout = std::chrono::seconds(5);          ///< the timeout of a call
+  unsigned attempts = 4;                                      ///< the number of attempts to deliver a batch
   /// The pause before the second attempt. It is doubled before each further attempt.
   braid::duration retry_after = std::chrono::seconds(1);
   braid::duration last_words = std::chrono::seconds(2);  ///< time for the waiting spans when the exporter ends
@@ -42,9 +43,9 @@ struct span_export_options {
 /// Counts of spans by their outcome. Each span is counted in exactly one member.
 struct span_counts {
   std::uint64_t exported = 0;
-  std::uint64_t dropped = 0;  ///< because the queue was full, or they got no memory
-  std::uint64_t failed = 0;   ///< the collector did not take them
-  std::uint64_t queued = 0;   ///< or being sent
+  std::uint64_t dropped = 0;  ///< spans that were dropped because the queue was full, or because memory ran out
+  std::uint64_t failed = 0;   ///< spans that the collector has not accepted
+  std::uint64_t queued = 0;   ///< spans that are queued or being sent
 };
 
 /// Returns the full URL of a collector. `text` is the URL in an option. Errors: errc::bad_url for an invalid URL.
@@ -92,7 +93,7 @@ class span_exporter {
   const span_export_options options_;
   const serve_log log_;
   const std::shared_ptr<lookups> lookups_;
-  bool is_reported_ = false;  // a failure of the collector is logged; used by the loop
+  bool is_reported_ = false;  // whether a failure of the collector was logged; used by the loop
 
   mutable std::mutex mutex_;  // guards the members below
   std::deque<spans> waiting_;

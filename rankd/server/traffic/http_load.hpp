@@ -15,7 +15,7 @@ namespace rankd {
 
 /// A remote server that receives requests over HTTP.
 struct http_load_address {
-  std::string url;         ///< `http://host:port`, or https; without a path
+  std::string url;         ///< `http://host:port` or `https://host:port`, without a path
   std::string token = {};  ///< empty: no token
 };
 
@@ -48,13 +48,15 @@ struct open_load_options {
 struct open_load_result {
   std::chrono::nanoseconds total{};
   std::uint64_t due = 0;
-  std::uint64_t unsent = 0;                         ///< no connection was free
-  std::uint64_t without_hint = 0;                   ///< refusals without Retry-After
-  std::vector<std::chrono::nanoseconds> good{};     ///< answers of 200, from the time when they were due
-  std::vector<std::chrono::nanoseconds> refused{};  ///< answers of 503, from the time when they were due
+  std::uint64_t unsent = 0;        ///< requests that were not sent, because no connection was free
+  std::uint64_t without_hint = 0;  ///< refusals without Retry-After
+  /// The times until answers with status 200, measured from the time when the requests were due.
+  std::vector<std::chrono::nanoseconds> good{};
+  /// The times until answers with status 503, measured from the time when the requests were due.
+  std::vector<std::chrono::nanoseconds> refused{};
   /// The times until answers with status 503, measured from the moment at which a connection was free for the request.
   std::vector<std::chrono::nanoseconds> refusals{};
-  std::vector<std::chrono::nanoseconds> lateness{};  ///< how late the client sent requests
+  std::vector<std::chrono::nanoseconds> lateness{};  ///< the delays with which the client sent requests
 
   /// Returns the number of answers with a status other than 200 and 503, and of requests without an answer.
   [[nodiscard]] auto failed() const noexcept -> std::uint64_t;

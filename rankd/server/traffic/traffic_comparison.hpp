@@ -35,29 +35,30 @@ struct compared_answer {
 
 /// A request whose answers differ.
 struct changed_request {
-  std::uint64_t place = 0;   ///< among all requests that were read, from 0
-  std::uint64_t number = 0;  ///< in its record
+  std::uint64_t place = 0;   ///< the position among all requests that were read, from 0
+  std::uint64_t number = 0;  ///< the number in its record
   std::string record;        ///< the name of the record
   std::string request_id;
   answer_verdict verdict;
   compared_answer before;
   compared_answer after;
-  std::size_t moved = 0;             ///< ids that moved, in all
-  std::vector<moved_id> moves = {};  ///< the explained ones among these
+  std::size_t moved = 0;             ///< the total number of ids that moved
+  std::vector<moved_id> moves = {};  ///< the ids among these that are explained
 };
 
 /// The sum of the differences over all requests.
 struct traffic_differences {
-  std::uint64_t requests = 0;                             ///< to the plan that is compared
-  std::uint64_t others = 0;                               ///< to other plans
-  std::uint64_t redacted = 0;                             ///< only partly recorded
-  std::uint64_t unusable = 0;                             ///< cannot be read
-  std::uint64_t not_recorded = 0;                         ///< a plan reads what is not in the record
-  std::string first_not_recorded = {};                    ///< the first such read
-  std::uint64_t live_batches = 0;                         ///< sent to live stores
-  std::array<std::uint64_t, answer_changes> by_change{};  ///< for the other requests
-  std::uint64_t answered = 0;                 ///< of these, those that both plans answered: an error has no overlap
-  double overlap = 0;                         ///< the sum over all requests that both answered
+  std::uint64_t requests = 0;           ///< requests to the compared plan
+  std::uint64_t others = 0;             ///< requests to other plans
+  std::uint64_t redacted = 0;           ///< requests that are only partly recorded
+  std::uint64_t unusable = 0;           ///< requests that cannot be read
+  std::uint64_t not_recorded = 0;       ///< requests for which a plan reads data that is not in the record
+  std::string first_not_recorded = {};  ///< the first such read
+  std::uint64_t live_batches = 0;       ///< batches that were sent to live stores
+  std::array<std::uint64_t, answer_changes> by_change{};  ///< the numbers of the remaining requests, by their change
+  /// The number of requests that both plans have answered. Only these have an overlap, because an error has none.
+  std::uint64_t answered = 0;
+  double overlap = 0;                         ///< the sum over all requests that both plans have answered
   double rbo = 0;                             ///< the same
   std::vector<changed_request> changed = {};  ///< the most changed requests, first by `rbo`
 
@@ -81,7 +82,7 @@ class traffic_comparison {
     std::shared_ptr<const bound_plan> after;
     std::string recorded_plan;     ///< the plan whose requests are run
     store_list live = nullptr;     ///< stores for reads that are not in the record; null: there are none
-    std::size_t depth = 10;        ///< of `overlap_at`
+    std::size_t depth = 10;        ///< the depth of `overlap_at`
     std::size_t max_changed = 20;  ///< requests that are listed and explained
     unsigned workers = 0;          ///< threads; 0: as many as the machine grants
   };
@@ -136,21 +137,21 @@ class traffic_comparison {
   move_explainer explainer_;
   std::string record_;
   bool has_project_ = false;
-  std::map<std::uint32_t, std::string> names_;  // of the plans of this record, by number
-  std::uint64_t next_number_ = 0;               // of this record
-  std::uint64_t taken_ = 0;                     // of this record
-  std::uint64_t lost_ = 0;                      // in earlier records
+  std::map<std::uint32_t, std::string> names_;  // the names of the plans of this record, by number
+  std::uint64_t next_number_ = 0;               // the next expected number in this record
+  std::uint64_t taken_ = 0;                     // the number of requests that were read from this record
+  std::uint64_t lost_ = 0;                      // the number of lost requests in earlier records
   std::uint64_t next_place_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> plans_;
   std::vector<question> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::vector<question> running_;
-  std::vector<outcome> outcomes_;          // of these questions
+  std::vector<outcome> outcomes_;          // the outcomes of these questions
   braid::atomic<std::size_t> begun_{0};    // questions that were begun; written by the loops of the runners
-  std::vector<braid::future<void>> ends_;  // of the runners
+  std::vector<braid::future<void>> ends_;  // the ends of the runners
   std::vector<kept> kept_;                 // the most changed requests, in order
   traffic_differences found_;
-  std::vector<std::unique_ptr<runner>> runners_;  // destroyed first: what they run uses all of the above
+  std::vector<std::unique_ptr<runner>> runners_;  // destroyed first, because the runners use all members above
 };
 
 }  // namespace rankd

@@ -38,39 +38,40 @@ struct recorded_text {
 
 /// The project to which all recorded plans were bound.
 struct recorded_project {
-  std::string version;  ///< of the program that recorded
+  std::string version;  ///< the version of the program that recorded the traffic
   std::string environment;
-  std::vector<recorded_text> registry;  ///< files of the folder of registries
-  std::vector<recorded_text> digests;   ///< of the registries, by their names
-  std::chrono::seconds cursor_age{0};   ///< of the pages of plans; 0: plans have no pages
+  std::vector<recorded_text> registry;  ///< the files in the folder of registries
+  std::vector<recorded_text> digests;   ///< the digests of the registries, by the names of the registries
+  std::chrono::seconds cursor_age{0};   ///< the maximum age of page cursors; 0: plans have no pages
 };
 
 /// One version of a plan, with all files from which it was made.
 struct recorded_plan {
-  std::uint32_t number = 0;  ///< in the file, from 1 on
+  std::uint32_t number = 0;  ///< the number in the file, from 1
   std::string name;
   std::string digest;
   std::string artifact;
   std::vector<recorded_text> models;
-  std::optional<std::uint64_t> max_rows;         ///< of its budget
-  std::optional<std::uint64_t> max_bytes;        ///< the same
+  std::optional<std::uint64_t> max_rows;         ///< the limit in the plan's budget
+  std::optional<std::uint64_t> max_bytes;        ///< the limit in the plan's budget
   std::string experiments;                       ///< experiments.toml; empty: no experiment runs for the plan
-  std::chrono::seconds experiments_at{0};        ///< since 1970: when they were looked up
-  std::optional<std::uint32_t> substitute = {};  ///< its substitute
+  std::chrono::seconds experiments_at{0};        ///< the time for which the experiments were looked up, since 1970
+  std::optional<std::uint32_t> substitute = {};  ///< the number of the plan's fallback plan
 };
 
 /// One request that was ranked. Lifetime: the bytes to which its texts refer outlive it.
 struct recorded_request {
-  std::uint64_t number = 0;  ///< from 0 on, including lost requests
-  std::uint32_t plan = 0;    ///< a number of `recorded_plan`
+  std::uint64_t number = 0;  ///< from 0, including lost requests
+  std::uint32_t plan = 0;    ///< the number of the `recorded_plan`
   std::chrono::milliseconds time{0};
-  std::string_view head_id;  ///< X-Request-Id, or that and its place in a batch; empty if it came without
+  /// The X-Request-Id, followed by the position if the request is from a batch. Empty if the request had no such field.
+  std::string_view head_id;
   std::string_view request_id;
-  std::string_view text;  ///< the bytes of the request; the part that may be shown if it is redacted
+  std::string_view text;  ///< the bytes of the request, or the part that may be shown if it is redacted
   std::string_view code;  ///< `ok`, or the code of the error
-  bool is_timed = false;  ///< the answer says that time ran out
-  std::vector<std::string_view> redacted = {};  ///< names; if there are any, reads and answer are empty
-  std::string_view reads;                       ///< as `read_recorder` returns them
+  bool is_timed = false;  ///< whether the answer says that time ran out
+  std::vector<std::string_view> redacted = {};  ///< redacted names; if there are any, `reads` and `answer` are empty
+  std::string_view reads;                       ///< in the format that `read_recorder` returns
   std::string_view answer;                      ///< one line of JSON, without an explanation
 };
 
@@ -99,9 +100,9 @@ class traffic_reader {
   };
   /// The way in which a file ends.
   enum class end : std::uint8_t {
-    whole,    ///< after a frame
-    torn,     ///< within a frame: the program was killed, or still writes
-    damaged,  ///< at a frame whose checksum is wrong
+    whole,    ///< the file ends after a frame
+    torn,     ///< the file ends within a frame: the program was killed, or is still writing
+    damaged,  ///< the file ends at a frame with a wrong checksum
   };
   /// A function that fills the beginning of a buffer and returns the number of filled bytes. It returns 0 at the end.
   using source = std::function<std::size_t(std::span<char> buffer)>;
@@ -124,7 +125,7 @@ class traffic_reader {
   auto fill(std::size_t bytes) -> bool;
 
   source source_;
-  std::string bytes_;  // of the frame
+  std::string bytes_;  // the bytes of the current frame
   std::uint64_t position_ = 0;
   end end_ = end::whole;
 };

@@ -29,7 +29,7 @@ struct traffic_findings {
   std::string plan;  ///< the plan whose requests were run
   std::size_t depth = 0;
   std::vector<read_record> records;
-  std::uint64_t lost = 0;  ///< requests, when they were recorded
+  std::uint64_t lost = 0;  ///< requests that were lost when the traffic was recorded
   traffic_differences found;
 };
 

@@ -24,20 +24,20 @@ namespace rankd {
 
 /// The result of running a request again.
 enum class replay_result : std::uint8_t {
-  equal,      ///< the same bytes
-  different,  ///< other bytes
-  missing,    ///< other bytes, and a read was not in the record; or not run, because of that
-  timed,      ///< not run: time had run out, and a replay has other times
-  redacted,   ///< not run: part of the request is not recorded
-  unusable,   ///< not run: the record has no such plan, or the request cannot be read
+  equal,      ///< the answer has the same bytes
+  different,  ///< the answer has other bytes
+  missing,    ///< the answer has other bytes, or the request did not run, because a read is not in the record
+  timed,      ///< the request did not run, because its time had run out, and a replay takes a different time
+  redacted,   ///< the request did not run, because it is only partly recorded
+  unusable,   ///< the request did not run, because the record does not have its plan, or it cannot be read
 };
 
 struct replayed_request {
-  std::uint64_t number = 0;  ///< in the record, from 0 on
+  std::uint64_t number = 0;  ///< the number in the record, from 0
   std::string request_id;
   std::string plan;
   replay_result result = replay_result::unusable;
-  std::string recorded;  ///< the answer then, and now; empty if the request was not run
+  std::string recorded;  ///< the recorded answer, and the new answer; empty if the request did not run
   std::string replayed;
   std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
 };
@@ -48,10 +48,10 @@ struct replayed_request {
 class traffic_replay {
  public:
   struct settings {
-    std::vector<std::filesystem::path> plans;  ///< files of plans that replace the recorded ones
-    std::string request_id;                    ///< runs that request only; empty: all
-    std::filesystem::path vectors = {};        ///< the root of the project with the files of vectors; empty: none
-    unsigned workers = 0;                      ///< threads that run requests; 0: as many as the machine grants
+    std::vector<std::filesystem::path> plans;  ///< files of plans that replace the recorded plans
+    std::string request_id;                    ///< runs only this request; empty: all requests
+    std::filesystem::path vectors = {};  ///< the root folder of the project with the files of vectors; empty: none
+    unsigned workers = 0;                ///< threads that run requests; 0: as many as the machine grants
   };
 
   explicit traffic_replay(settings settings) : settings_(std::move(settings)) {}
@@ -99,7 +99,7 @@ class traffic_replay {
 
   settings settings_;
   std::unique_ptr<recorded_world> world_;
-  std::map<std::uint32_t, left_out_plan> left_out_;  // by their numbers
+  std::map<std::uint32_t, left_out_plan> left_out_;  // by the numbers of the plans
   std::shared_ptr<const page_cursors> cursors_;
   std::vector<std::unique_ptr<lane>> lanes_;
   std::uint64_t next_number_ = 0;

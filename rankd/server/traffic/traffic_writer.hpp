@@ -27,24 +27,24 @@ namespace rankd {
 
 /// The reason why a request that should be recorded is not in the file.
 enum class traffic_loss : std::uint8_t {
-  queue,  ///< too much waits for the disk
+  queue,  ///< too many bytes wait for the disk
   write,  ///< the system refused to write, or the request is too large for a frame
-  limit,  ///< the file is as large as it may be
-  plan,   ///< the files of its plan have changed since it was made
+  limit,  ///< the file has reached its maximum size
+  plan,   ///< the files of the plan have changed since the plan was bound
 };
 inline constexpr std::array<std::string_view, 4> traffic_loss_names{"queue", "write", "limit", "plan"};
 
 struct traffic_counts {
   std::uint64_t recorded = 0;  ///< requests that are in the file
-  std::uint64_t bytes = 0;     ///< of the file
+  std::uint64_t bytes = 0;     ///< the size of the file
   std::array<std::uint64_t, traffic_loss_names.size()> lost{};
 
   [[nodiscard]] auto all_lost() const noexcept -> std::uint64_t;
 };
 
 struct traffic_options {
-  double share = 1;                                   ///< of the requests, evenly spread
-  std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
+  double share = 1;  ///< the share of the requests that are recorded, evenly distributed
+  std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< the maximum size of the file
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
   /// Returns the image of a plan, with all files from which the plan was made. The numbers in the image are not set.
   /// Called by the writing thread.
@@ -90,8 +90,8 @@ class traffic_writer {
   using counts_type = traffic_counts;
   struct item {
     plan_handle plan;
-    std::uint32_t number = 0;  // of the plan
-    std::size_t size = 0;      // of the frame
+    std::uint32_t number = 0;  // the number of the plan
+    std::size_t size = 0;      // the size of the frame
   };
   /// Consecutive frames, with their plans and sizes.
   struct batch {
@@ -109,9 +109,9 @@ class traffic_writer {
   /// The progress of writing the image of a plan.
   struct image {
     bool is_written = false;
-    bool is_reported = false;   // a missing image was reported
-    traffic_loss why{};         // why the last try did not write it
-    braid::time_point again{};  // when the next try is
+    bool is_reported = false;   // whether a missing image was reported
+    traffic_loss why{};         // why the last attempt has failed
+    braid::time_point again{};  // when the next attempt is made
   };
 
   traffic_writer(braid::descriptor file, traffic_options options);
@@ -126,14 +126,15 @@ class traffic_writer {
   void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss loss);
 
   traffic_options options_;
-  braid::descriptor file_;                 // this and the next members: used by the writing thread
-  std::uint64_t size_ = 0;                 // of the head and the whole frames
-  std::map<std::uint32_t, image> images_;  // by number of the plan
-  bool is_broken_ = false;                 // part of a frame is at the end and cannot be removed
+  braid::descriptor file_;                 // only the writing thread uses this member and the next members
+  std::uint64_t size_ = 0;                 // the size of the header and of all complete frames
+  std::map<std::uint32_t, image> images_;  // by the number of the plan
+  bool is_broken_ = false;                 // whether the file ends with a partial frame that cannot be removed
 
-  braid::atomic<bool> is_full_{false};                      // the file; written by the writing thread
-  braid::atomic<std::uint64_t> seen_{0};                    // requests, recorded or not; written by the loops
-  std::map<const bound_plan*, known_plan_number> numbers_;  // this and the next members: under the mutex of the log
+  braid::atomic<bool> is_full_{false};    // whether the file is full; written by the writing thread
+  braid::atomic<std::uint64_t> seen_{0};  // the number of requests, recorded or not; written by the loops
+  // The mutex of the log guards this member and the members below.
+  std::map<const bound_plan*, known_plan_number> numbers_;
   std::uint32_t last_plan_ = 0;
   std::uint64_t next_request_ = 0;
   append_log<traffic_writer> log_;
