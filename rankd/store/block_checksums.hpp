@@ -29,7 +29,7 @@ struct block_damage {
 /// The progress of one step of a scrub.
 struct scrub_step {
   std::uint64_t bytes = 0;
-  bool ends_round = false;  ///< everything was read since the pass began
+  bool ends_round = false;  ///< whether the scrub has read everything since the pass began
 };
 
 /// The CRC-32C of each block of a file. One, two or three flipped bits in a block always change its checksum, and so

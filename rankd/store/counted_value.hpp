@@ -19,7 +19,7 @@ namespace rankd {
 struct counted_hash {
   static constexpr record_kind kind = record_kind::hash;
 
-  std::vector<std::pair<std::string, std::string>> fields;  ///< by name, ascending
+  std::vector<std::pair<std::string, std::string>> fields;  ///< the fields, in ascending order of their names
 
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const std::string*;
   void set(std::string_view name, std::string value);
@@ -43,7 +43,7 @@ struct counted_list {
 struct counted_set {
   static constexpr record_kind kind = record_kind::set;
 
-  std::vector<std::string> members;  ///< ascending
+  std::vector<std::string> members;  ///< in ascending order
 
   /// Adds a member. Returns false and adds nothing if the set already has `max_items` other members.
   auto add(std::string_view member, std::size_t max_items) -> bool;
@@ -64,7 +64,7 @@ struct counted_sorted_set {
   };
 
   std::vector<item> items;
-  std::vector<std::uint32_t> by_text;  ///< positions in `items`, in the order of their texts
+  std::vector<std::uint32_t> by_text;  ///< positions in `items`, ordered by the texts of the items
 
   /// Returns the position of a member, or nothing if the member is absent. Cost: a binary search.
   [[nodiscard]] auto find(std::string_view member) const noexcept -> std::optional<std::size_t>;
@@ -85,7 +85,7 @@ struct counted_sorted_set {
 
 /// The value of a key, and the time at which the value expires. It has the same functions for reading as `record_view`.
 struct counted_value {
-  std::chrono::milliseconds ends{0};  ///< since 1970; zero: it stays
+  std::chrono::milliseconds ends{0};  ///< the time of expiry since 1970; zero: the value does not expire
   std::variant<counted_hash, counted_list, counted_set, counted_sorted_set> data = {};
 
   [[nodiscard]] auto kind() const noexcept -> record_kind;

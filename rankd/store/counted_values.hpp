@@ -38,8 +38,8 @@ class counted_values {
 
   enum class outcome : std::uint8_t {
     done,
-    refused,  ///< by the change
-    full,     ///< there is no room for another value, or for a longer list or set
+    refused,  ///< `change` has returned false
+    full,     ///< there is no memory for another value, or for a longer list or set
   };
 
   /// Calls `change` with the value of a key, or with an empty hash if the value is absent or has expired by `now`. If

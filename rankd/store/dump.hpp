@@ -15,13 +15,14 @@ namespace rankd {
 
 struct dump_progress {
   std::uint64_t records_done = 0;
-  std::uint64_t records_total = 0;  ///< of the whole store, whatever the prefix
+  std::uint64_t records_total = 0;  ///< the number of records of the whole store, regardless of the prefix
 };
 
 struct dump_options {
-  std::string_view prefix = {};                                  ///< only keys that begin with it
-  std::filesystem::path output = {};                             ///< destination of the sink, for diagnostics
-  std::function<void(const dump_progress&)> progress = nullptr;  ///< for each piece that is written, and at the end
+  std::string_view prefix = {};       ///< only records whose keys begin with the prefix are written
+  std::filesystem::path output = {};  ///< the destination of the sink, for diagnostics
+  /// This function is called for each piece that is written, and at the end.
+  std::function<void(const dump_progress&)> progress = nullptr;
 };
 
 /// Receives the output piece by piece. Each piece consists of complete lines.

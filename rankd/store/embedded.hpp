@@ -75,11 +75,11 @@ class embedded_store {
   /// The file and its checksums, for the scrub.
   struct guard {
     braid::descriptor file;
-    std::optional<block_checksums> sums;    ///< nothing in a store of format 1
+    std::optional<block_checksums> sums;    ///< not set in a store of format 1
     std::chrono::milliseconds made{0};      ///< when the file was written
-    std::uint64_t next_block = 0;           ///< of the scrub
-    block_damage found;                     ///< written by the scrub, once
-    braid::atomic<bool> is_damaged{false};  // written by the scrub: true for good, `found` is there
+    std::uint64_t next_block = 0;           ///< the block at which the scrub continues
+    block_damage found;                     ///< written once, by the scrub
+    braid::atomic<bool> is_damaged{false};  // written by the scrub and never reset; if it is true, `found` is set
   };
 
   embedded_store(environment_ptr environment, std::uint32_t database, store_manifest manifest) noexcept
@@ -139,7 +139,7 @@ class embedded_store::cursor {
   cursor(MDB_cursor* handle, std::string_view first) : handle_(handle), first_(first) {}
 
   std::unique_ptr<MDB_cursor, close_cursor> handle_;
-  std::string first_;  ///< the first key; empty once begun, or to begin at the very first
+  std::string first_;  ///< the first key; empty after the first step, or to begin at the first key of the store
 };
 
 }  // namespace rankd

@@ -10,9 +10,9 @@ namespace rankd {
 
 /// The errors of a store. Errors of the operating system keep their own codes.
 enum class store_errc : std::uint8_t {
-  wrong_type = 1,  ///< a list was asked of a hash, or a field of a list
-  corrupt,         ///< the file holds something that is not a record
-  full,            ///< a load needs a larger map
+  wrong_type = 1,  ///< for example, a list was requested from a hash
+  corrupt,         ///< the file contains something that is not a record
+  full,            ///< a load needs a larger memory map
 };
 
 /// Returns the category of `store_errc`. The messages of this category are sentences.
@@ -32,7 +32,9 @@ namespace rankd {
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
-  store_error(std::error_code error, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
+  store_error(
+      std::error_code error,
+      std::string_view server_text = {}) noexcept  // implicit, because an error code alone is also a store_error
       : std::error_code(error), server_text_(server_text) {}
 
   /// Returns the message as it was received. Lifetime: the arena of the batch outlives the result.

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 5> fault_codes{"store_timeout", "s
 
 /// A planted fault: every batch that reads a key with the prefix `key_prefix` fails.
 struct planted_fault {
-  std::string key_prefix;  ///< empty: any batch
+  std::string key_prefix;  ///< empty: every batch fails
   std::size_t code = 0;    ///< a position in `fault_codes`
 };
 

@@ -20,7 +20,7 @@ struct store_manifest {
   static constexpr std::string_view file_name = "rankd-store";
 
   std::uint64_t generation = 0;
-  std::uint64_t data_bytes = 0;  ///< size of the data file; a file of another size is never mapped
+  std::uint64_t data_bytes = 0;  ///< the size of the data file; a file of another size is never mapped
   /// The digest of the data file's block checksums. Not set in a store of format 1, which has no checksums.
   std::optional<std::uint32_t> checksums = std::nullopt;
 
@@ -80,9 +80,9 @@ class manifest_use {
 
 /// States whether the servers that read a store have switched to the generation of a load.
 enum class store_readers : std::uint8_t {
-  none,     ///< no server reads it
-  changed,  ///< all of them answer from the new generation
-  behind,   ///< one of them has not changed to it in time
+  none,     ///< no server reads the store
+  changed,  ///< all servers answer from the new generation
+  behind,   ///< a server has not switched to the new generation in time
 };
 
 /// The manifest that a load is about to replace. After the load has replaced it, the load waits until no server claims

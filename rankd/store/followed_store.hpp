@@ -20,7 +20,7 @@ namespace rankd {
 struct generation_state {
   std::uint64_t generation = 0;
   std::uint64_t records = 0;
-  std::chrono::milliseconds made{0};  ///< since 1970: when its manifest was written
+  std::chrono::milliseconds made{0};  ///< the time at which the manifest was written, since 1970
 
   auto operator==(const generation_state&) const -> bool = default;
 };
@@ -79,7 +79,7 @@ class followed_store final : public store {
   const std::string endpoint_id_;
 
   std::mutex refreshing_;               // held by one refresh from start to end
-  std::optional<manifest_use> in_use_;  // under it; nothing before the first refresh
+  std::optional<manifest_use> in_use_;  // guarded by `refreshing_`; not set before the first refresh
   mutable std::mutex mutex_;            // guards `current_`
   std::shared_ptr<generation_store> current_;
   braid::atomic<std::uint64_t> version_{1};  // written by a refresh, after `current_`

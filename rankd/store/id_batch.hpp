@@ -34,7 +34,8 @@ using hash_batch = std::span<const std::span<const hash_field>>;
 struct id_batch {
   std::span<const std::span<const std::int64_t>> lists;
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
-  std::span<const std::uint32_t> malformed_of = {};  ///< the same for each list; empty if the store does not tell
+  /// The number of such elements in each list. Empty if the store does not count them by list.
+  std::span<const std::uint32_t> malformed_of = {};
 };
 
 /// Parses an element or member of a store as an id: decimal digits with an optional minus sign, within the range of

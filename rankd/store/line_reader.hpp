@@ -23,8 +23,8 @@ struct text_line {
 
 /// A position between two lines of a file.
 struct line_position {
-  std::uint64_t bytes = 0;  ///< before it
-  std::uint64_t lines = 0;  ///< before it
+  std::uint64_t bytes = 0;  ///< the number of bytes before the position
+  std::uint64_t lines = 0;  ///< the number of lines before the position
 
   auto operator==(const line_position&) const -> bool = default;
 };
@@ -72,9 +72,9 @@ class line_reader {
   int descriptor_;
   bool at_end_ = false;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0;     ///< first byte that belongs to no line yet
-  std::size_t end_ = 0;       ///< end of what was read
-  std::size_t searched_ = 0;  ///< bytes after begin_ that are known to hold no line end
+  std::size_t begin_ = 0;     ///< the first byte that does not belong to a returned line
+  std::size_t end_ = 0;       ///< the end of the bytes that were read
+  std::size_t searched_ = 0;  ///< the number of bytes after begin_ that are known to contain no line end
   line_position done_;
 };
 

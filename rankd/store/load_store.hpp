@@ -25,8 +25,8 @@ class embedded_store;
 
 /// States what a load does with keys that are in the store but not in the files.
 enum class load_mode : std::uint8_t {
-  merge,    ///< they stay; a key that the files name takes the value given there
-  replace,  ///< they are deleted
+  merge,    ///< these keys stay; a key in the files gets the value from the files
+  replace,  ///< these keys are deleted
 };
 
 /// The steps of a load, in order.
@@ -34,7 +34,7 @@ enum class load_stage : std::uint8_t { reading, merging, syncing, switching, cle
 
 struct load_progress {
   load_stage stage = load_stage::reading;
-  std::uint64_t bytes_done = 0;  ///< of all files; returns to the last save if the load needs more room
+  std::uint64_t bytes_done = 0;  ///< for all files together; returns to the last save if the load needs more memory
   std::uint64_t bytes_total = 0;
 };
 
@@ -43,12 +43,14 @@ using record_viewer = std::function<void(std::string_view key, const record_view
 
 struct load_options {
   load_mode mode = load_mode::merge;
-  lock_wait wait = lock_wait::give_up;                           ///< what to do while another load runs
-  std::size_t first_map_bytes = 0;                               ///< room to begin with; 0 for a guess from the files
-  std::size_t save_bytes = std::size_t{32} << 20U;               ///< what an interruption may cost; kept in memory
-  std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
+  lock_wait wait = lock_wait::give_up;  ///< what to do if another load is running
+  std::size_t first_map_bytes = 0;      ///< the initial size of the map; 0: estimated from the files
+  std::size_t save_bytes =
+      std::size_t{32}
+      << 20U;  ///< the load saves its progress after this many bytes, which are kept in memory until then
+  std::function<void(const load_progress&)> progress = nullptr;  ///< called at each step, and for each MiB that is read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
-  record_viewer seen = nullptr;  ///< not called for records that an interrupted load had read
+  record_viewer seen = nullptr;  ///< not called for records that an interrupted load has already read
   /// Called after the last record. If it returns diagnostics, the load changes nothing. A load with this function never
   /// continues an interrupted load, because the function must be called for all records.
   std::function<braid::diagnostics()> refused = nullptr;
@@ -58,12 +60,12 @@ struct load_options {
 };
 
 struct load_report {
-  std::uint64_t records = 0;     ///< made from the files
-  std::uint64_t kept = 0;        ///< taken over from the store as it was
-  std::uint64_t deleted = 0;     ///< keys, and fields of other keys, that were in the store as it was
-  std::uint64_t generation = 0;  ///< of the store as it is now
-  std::uint64_t resumed_at = 0;  ///< bytes of the files that an earlier load, which was interrupted, had read
-  store_readers readers = store_readers::none;  ///< the servers that read the store
+  std::uint64_t records = 0;     ///< records that were made from the files
+  std::uint64_t kept = 0;        ///< records that were taken over from the old store
+  std::uint64_t deleted = 0;     ///< deleted keys, and deleted fields of other keys, that were in the old store
+  std::uint64_t generation = 0;  ///< the generation of the new store
+  std::uint64_t resumed_at = 0;  ///< the number of bytes of the files that an earlier, interrupted load had read
+  store_readers readers = store_readers::none;  ///< whether the servers that read the store have switched
 };
 
 /// After this number of diagnostics about data, a load stops reading.
@@ -83,9 +85,10 @@ auto load_store(const std::filesystem::path& folder, std::span<const std::filesy
 
 /// Changes to the records of a store, prepared in memory. A key must not be in both maps.
 struct store_changes {
-  std::map<std::string, std::vector<std::byte>, std::less<>> records;    ///< bytes of `record_builder`
-  std::map<std::string, std::vector<std::string>, std::less<>> deleted;  ///< sorted fields of a hash; empty: the key
-  std::vector<std::string> history;                                      ///< replaces the history of the store
+  std::map<std::string, std::vector<std::byte>, std::less<>> records;  ///< the bytes are those of `record_builder`
+  /// The fields to delete from each hash, sorted. If there are none, the whole key is deleted.
+  std::map<std::string, std::vector<std::string>, std::less<>> deleted;
+  std::vector<std::string> history;  ///< the new history of the store
 
   [[nodiscard]] auto is_empty() const noexcept -> bool { return records.empty() && deleted.empty(); }
 };

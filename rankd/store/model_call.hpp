@@ -24,7 +24,7 @@ struct model_input {
 /// score is NaN.
 struct score_batch {
   std::span<const double> values;
-  std::size_t scores = 1;  ///< of each row
+  std::size_t scores = 1;  ///< the number of scores for each row
 
   [[nodiscard]] auto rows() const noexcept -> std::size_t { return values.size() / scores; }
   [[nodiscard]] auto at(std::size_t row, std::size_t score) const noexcept -> double {
@@ -39,13 +39,16 @@ struct model_call {
   std::string_view model;
   std::string_view version = {};  ///< empty: the server chooses
   std::span<const model_input> inputs;
-  std::string_view tensor = {};  ///< the name of one tensor that has all inputs, which are floats; empty: one for each
+  /// The name of one tensor that contains all inputs, which are then floats. If it is empty, there is one tensor for
+  /// each input.
+  std::string_view tensor = {};
   float_width floats = float_width::bits_64;
-  std::span<const std::string_view> outputs =
-      {};                  ///< the tensors of the answer, one for each score; empty: its only one
-  std::size_t scores = 1;  ///< wanted of each row
+  /// The tensors of the answer that contain the scores, one for each score. If there are none, the only tensor of the
+  /// answer is used.
+  std::span<const std::string_view> outputs = {};
+  std::size_t scores = 1;  ///< the number of scores that are requested for each row
   std::size_t rows = 0;
-  std::size_t rows_per_call = 1000;  ///< the most rows in one call
+  std::size_t rows_per_call = 1000;  ///< the maximum number of rows in one call
 };
 
 }  // namespace rankd

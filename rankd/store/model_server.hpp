@@ -25,14 +25,15 @@ namespace rankd {
 struct model_server_options {
   std::string endpoint_id;  ///< for messages
   std::string origin;       ///< `http://host:port`, or `https://…`
-  std::string token = {};   ///< sent as `Authorization: Bearer …`, unless it is empty
+  std::string token = {};   ///< sent as `Authorization: Bearer …` if it is not empty
   std::optional<braid::tls_context> tls = {};
-  bool by_grpc = false;  ///< calls the methods of gRPC, over HTTP/2, in place of JSON
+  bool by_grpc = false;  ///< whether calls use gRPC over HTTP/2 instead of JSON
   braid::duration connect_timeout = std::chrono::seconds(1);
-  braid::duration request_timeout = std::chrono::seconds(1);  ///< from the call to the last byte of its answer
-  std::size_t connections = 1;                                ///< of each loop; calls wait for one
-  std::size_t max_in_flight = 64;                             ///< calls of each loop; see `ask`
-  detail::circuit_breaker::options breaker = {};              ///< of each loop
+  /// The maximum time from the beginning of the call to the last byte of its answer.
+  braid::duration request_timeout = std::chrono::seconds(1);
+  std::size_t connections = 1;     ///< the number of connections of each loop; calls wait for a free connection
+  std::size_t max_in_flight = 64;  ///< the maximum number of concurrent calls of each loop; see `ask`
+  detail::circuit_breaker::options breaker = {};  ///< one breaker for each loop
   server_messages words = server_messages::hidden;
 };
 
@@ -70,8 +71,8 @@ class model_server final : public store {
                          std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;
-  braid::blocking_pool lookups_;  // of names
-  braid::blocking_pool parsing_;  // of long answers
+  braid::blocking_pool lookups_;  // looks up names
+  braid::blocking_pool parsing_;  // parses long answers
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
 

@@ -14,13 +14,13 @@ namespace rankd {
 
 /// The part of a key's value that is read.
 enum class read_kind : std::uint8_t {
-  list,        ///< elements, from the first on
-  sorted_set,  ///< members with their scores, by score
-  set,         ///< members, in ascending order of their ids
+  list,        ///< elements of a list, from the first one on
+  sorted_set,  ///< members of a sorted set with their scores, ordered by score
+  set,         ///< members of a set, in ascending order of their ids
   fields,      ///< named fields of a hash
-  members,     ///< whether some texts are members of a set
-  scores,      ///< the scores that some texts have in a sorted set
-  strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
+  members,     ///< whether the given texts are members of a set
+  scores,      ///< the scores of the given texts in a sorted set
+  strings,     ///< the text of a string; a value of another kind counts as absent, as for MGET of Redis
 };
 
 /// The form in which elements and members are read. It determines which elements count as malformed, and the order of a
@@ -41,9 +41,9 @@ struct score_range {
 /// An element, a member, or the result for one requested field or key.
 struct stored_item {
   bool is_there = false;
-  std::int64_t id = 0;    ///< of an element or member that is read as an integer
-  double score = 0;       ///< of a member of a sorted set; may be infinite
-  std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
+  std::int64_t id = 0;    ///< the id, if an element or member is read as an integer
+  double score = 0;       ///< the score of a member of a sorted set; may be infinite
+  std::string_view text;  ///< the text of a field or string, or of an element or member that is read as a text
 };
 
 /// The values of each key, in order. For lists and sets, these are the elements or members that are valid ids. An
@@ -51,8 +51,9 @@ struct stored_item {
 /// strings returns one item for each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
-  std::uint64_t malformed = 0;                       ///< elements and members that are not ids and were left out
-  std::span<const std::uint32_t> malformed_of = {};  ///< the same for each key; empty if the store does not tell
+  std::uint64_t malformed = 0;  ///< elements and members that are not ids and were left out
+  /// The number of such elements and members for each key. Empty if the store does not count them by key.
+  std::span<const std::uint32_t> malformed_of = {};
 };
 
 /// Reads values under named keys. Keys have 1 to `max_key` bytes.
@@ -62,13 +63,14 @@ struct named_read {
 
   read_kind kind = read_kind::list;
   std::span<const std::string_view> keys;
-  std::uint32_t offset = 0;  ///< of a list or sorted set: elements to skip
-  std::uint32_t count = 0;   ///< of a list, set or sorted set: the most elements to read
+  std::uint32_t offset = 0;  ///< for a list or sorted set: the number of elements to skip
+  std::uint32_t count = 0;   ///< for a list, set or sorted set: the maximum number of elements
   score_order order = score_order::ascending;
-  id_form ids = id_form::integers;                ///< of a list, set or sorted set
-  std::optional<score_range> range = {};          ///< of a sorted set: only members with a score in it
-  std::span<const std::string_view> fields = {};  ///< what `fields` reads of each key, at least one
-  std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
+  id_form ids = id_form::integers;                ///< for a list, set or sorted set
+  std::optional<score_range> range = {};          ///< for a sorted set: only members whose score is in the range
+  std::span<const std::string_view> fields = {};  ///< for `fields`: the fields to read for each key, at least one
+  /// For the kinds `members` and `scores`, the texts for each key.
+  std::span<const std::span<const std::string_view>> members = {};
   read_hedge hedge = {};
 };
 

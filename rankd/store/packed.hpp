@@ -21,7 +21,7 @@ class packed_writer {
   explicit packed_writer(std::string& into) noexcept : text_(&into) {}
 
   void number(std::uint64_t value) {
-    if (value < 0x80) return text_->push_back(static_cast<char>(value));  // most are, and are a byte
+    if (value < 0x80) return text_->push_back(static_cast<char>(value));  // most numbers are small, and need one byte
     std::array<char, max_number> room;  // NOLINT(*-member-init): as much of it as the value takes is written
     text_->append(room.data(), put(room.data(), value));
   }

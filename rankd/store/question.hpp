@@ -35,7 +35,7 @@ struct list_read {
   using answer = id_batch;
 
   key_batch keys;
-  std::uint32_t first = 0;  ///< the most elements of each list
+  std::uint32_t first = 0;  ///< the maximum number of elements of each list
 };
 
 /// A question about keys that consist of a prefix and an id.

@@ -9,12 +9,12 @@ namespace rankd {
 
 enum class read_attempt : std::uint8_t {
   first,
-  second,  ///< sent another way than the first, by a store that knows one
+  second,  ///< sent in another way than the first attempt, if the store has another way
 };
 
 /// The delay after which a read is sent a second time, and the number of the attempt.
 struct read_hedge {
-  braid::duration after{};  ///< the delay after the first attempt, unless there is an answer; zero: never
+  braid::duration after{};  ///< the delay after which the second attempt is sent if there is no answer; zero: never
   read_attempt attempt = read_attempt::first;
 };
 

@@ -49,7 +49,7 @@ class read_recorder {
     std::size_t begin = 0;
     std::size_t answer = 0;
     std::size_t end = 0;
-    bool has_other = false;  // answer to this question, in another piece
+    bool has_other = false;  // whether this question has a different answer in another piece
   };
   struct asking {
     std::uint64_t number = 0;
@@ -59,14 +59,14 @@ class read_recorder {
   void keep(std::size_t begin, std::size_t answer, std::uint64_t number);
   [[nodiscard]] auto in_order() -> std::string;
 
-  store_list kept_;                               // null if others keep the stores
+  store_list kept_;                               // null if others keep the stores alive
   std::vector<std::unique_ptr<client>> clients_;  // null if there is no store
   std::vector<store*> pointers_;
   std::string bytes_;
   std::vector<piece> pieces_;    // the batches in `bytes_`, in the order of their answers
-  std::vector<asking> askings_;  // that were answered
+  std::vector<asking> askings_;  // questions that were answered
   std::uint64_t asked_ = 0;
-  bool has_changed_ = false;  // an answer
+  bool has_changed_ = false;  // whether an answer has changed
   bool is_open_ = true;
   bool is_cut_ = false;
 };

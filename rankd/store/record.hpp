@@ -21,10 +21,10 @@ enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, so
 /// share a row.
 struct record_form {
   record_kind kind;
-  std::string_view head;      ///< the member of a line that holds the key
-  std::string_view body;      ///< the member that holds the value
+  std::string_view head;      ///< the name of the member that contains the key
+  std::string_view body;      ///< the name of the member that contains the value
   std::string_view brackets;  ///< the two characters around the value, or nothing
-  std::string_view command;   ///< of Redis: adds elements of the value to a key
+  std::string_view command;   ///< the Redis command that adds elements of the value to a key
 };
 inline constexpr std::array record_forms{
     record_form{.kind = record_kind::hash, .head = "hash", .body = "fields", .brackets = "{}", .command = "HSET"},
@@ -43,7 +43,7 @@ constexpr auto find_record_form(record_kind kind) noexcept -> const record_form&
 
 /// The position in the data files from which a record was loaded.
 struct record_origin {
-  std::uint32_t file = 0;  ///< position in the list of files of that load
+  std::uint32_t file = 0;  ///< the position in the list of files of the load
   std::uint32_t line = 0;  ///< counted from 1
 
   auto operator==(const record_origin&) const -> bool = default;
@@ -107,7 +107,7 @@ class record_view {
   std::size_t count_ = 0;
   record_origin origin_;
   std::span<const std::byte> bytes_;
-  const std::byte* table_ = nullptr;  ///< ids, or the end of each piece of text
+  const std::byte* table_ = nullptr;  ///< the ids, or the end of each text
   std::string_view text_;
 };
 

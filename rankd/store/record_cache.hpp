@@ -25,12 +25,12 @@ class record_cache;
 
 /// The limits of the caches of an engine, and the maximum age of cached values.
 struct record_cache_options {
-  std::size_t bytes = 0;                          ///< of keys and values, of all endpoints together; 0: nothing is kept
-  std::size_t entries = 1'000'000;                ///< the most keys
-  braid::duration age = std::chrono::seconds(1);  ///< of values whose changes no server reports
-  braid::duration absent_age = std::chrono::seconds(1);      ///< the same for absent keys and fields
-  braid::duration tracked_age = std::chrono::minutes(10);    ///< of values whose changes are reported
-  bool tracking = true;                                      ///< asks servers to report changes
+  std::size_t bytes = 0;  ///< the maximum size of keys and values, for all endpoints together; 0: nothing is cached
+  std::size_t entries = 1'000'000;                       ///< the maximum number of keys
+  braid::duration age = std::chrono::seconds(1);         ///< the maximum age of values whose changes no server reports
+  braid::duration absent_age = std::chrono::seconds(1);  ///< the same for absent keys and fields
+  braid::duration tracked_age = std::chrono::minutes(10);  ///< the maximum age of values whose changes a server reports
+  bool tracking = true;                                    ///< whether servers are asked to report changes
   const braid::clock_source* clock = &braid::steady_time();  ///< outlives the cache
 };
 
@@ -38,14 +38,14 @@ struct record_cache_options {
 struct record_cache_counts {
   std::uint64_t hits = 0;     ///< keys whose values were found
   std::uint64_t misses = 0;   ///< keys that were read
-  std::uint64_t joined = 0;   ///< keys that another read was reading
+  std::uint64_t joined = 0;   ///< keys that another read was already reading
   std::uint64_t evicted = 0;  ///< keys that were dropped for lack of space
   std::uint64_t changed = 0;  ///< keys that were dropped because they have changed
-  std::uint64_t emptied = 0;  ///< how often all keys were dropped because reports may have been lost
-  std::uint64_t bytes = 0;    ///< held now
-  std::uint64_t entries = 0;  ///< keys held now
-  std::uint64_t caches = 0;   ///< of loops
-  std::uint64_t tracked = 0;  ///< of these, caches that changes are reported to
+  std::uint64_t emptied = 0;  ///< how often the whole cache was emptied, because reports may have been lost
+  std::uint64_t bytes = 0;    ///< bytes in the cache now
+  std::uint64_t entries = 0;  ///< keys in the cache now
+  std::uint64_t caches = 0;   ///< the number of caches, one for each loop
+  std::uint64_t tracked = 0;  ///< of these, the caches to which changes are reported
 
   void add(const record_cache_counts& other) noexcept;
 };
@@ -59,19 +59,19 @@ struct record_read {
   friend class record_cache;
 
   braid::time_point begun;
-  const void* head = nullptr;  // of the cache
+  const void* head = nullptr;  // the kind of question in the cache
 };
 
 /// The part of an answer that the cache contains, and the keys that are missing.
 struct record_lookup {
   /// A key whose value is not cached.
   struct missing_key {
-    std::uint32_t position = 0;   ///< in the question
-    std::uint32_t index = 0;      ///< in the question of `read`
-    record_read* read = nullptr;  ///< reads the same value now; null if no read does
+    std::uint32_t position = 0;   ///< the position in the question
+    std::uint32_t index = 0;      ///< the position in the question of `read`
+    record_read* read = nullptr;  ///< a running read of the same value; null if there is none
   };
 
-  store_answer answer;  ///< of all keys; missing values are empty
+  store_answer answer;  ///< the values of all keys; missing values are empty
   std::span<const missing_key> missing;
   std::size_t hits = 0;
   braid::duration oldest{};  ///< the age of the oldest value in the answer
@@ -155,9 +155,9 @@ class record_cache final : public braid::redis_tracker {
 
   record_cache_options options_;
   head_map heads_;
-  std::size_t max_heads_ = 64;  // unused ones are removed when there are more
+  std::size_t max_heads_ = 64;  // if there are more, unused heads are removed
   text_map<record> records_;
-  braid::intrusive_list<record> in_order_;  // of being kept, or of their second chance
+  braid::intrusive_list<record> in_order_;  // in the order in which records were stored, or got their second chance
   text_map<std::vector<expected>> expected_;
   std::string scratch_;
   std::string head_text_;

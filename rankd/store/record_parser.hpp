@@ -19,9 +19,10 @@ namespace rankd {
 /// The content of a line: a new record, or the deletion of a key or of fields.
 struct parsed_record {
   std::string_view key;
-  std::span<const std::byte> bytes;  ///< of the record; empty if the line deletes
+  std::span<const std::byte> bytes;  ///< the bytes of the record; empty if the line deletes something
   record_origin origin = {};
-  std::span<const std::string_view> fields = {};  ///< of a hash, to delete; empty: a line that deletes means the key
+  /// The fields to delete from a hash. If there are none, a line that deletes refers to the whole key.
+  std::span<const std::string_view> fields = {};
 
   [[nodiscard]] auto deletes() const noexcept -> bool { return bytes.empty(); }
 };

@@ -19,11 +19,12 @@ namespace rankd {
 inline constexpr std::string_view redis_load_key = "rankd:load";
 
 struct redis_load_options {
-  std::size_t piece_bytes = std::size_t{256} << 10U;             ///< the approximate size of one transaction
-  std::function<void(const load_progress&)> progress = nullptr;  ///< for each MiB read, and for each transaction
-  vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
-  record_viewer seen = nullptr;                                  ///< before anything is sent
-  std::function<braid::diagnostics()> refused = nullptr;         ///< called after the last record: see load_options
+  std::size_t piece_bytes = std::size_t{256} << 10U;  ///< the approximate size of one transaction
+  /// This function is called for each MiB that is read, and for each transaction.
+  std::function<void(const load_progress&)> progress = nullptr;
+  vector_lengths vectors = {};                            ///< vectors of other lengths are refused
+  record_viewer seen = nullptr;                           ///< called before anything is sent
+  std::function<braid::diagnostics()> refused = nullptr;  ///< called after the last record: see load_options
 };
 
 /// Sets each key of `files` to the value in the files, in transactions of many keys. Keys that are not in the files

@@ -23,7 +23,8 @@ struct redis_address : braid::redis_options {
   /// Returns the options for a cluster. Requires that this is the address of a cluster.
   [[nodiscard]] auto as_cluster() const -> braid::redis_cluster::options;
 
-  std::vector<braid::redis_cluster::options::node> nodes;  ///< of a cluster, whose host and port are unused then
+  /// The nodes of a cluster, for which host and port are not used.
+  std::vector<braid::redis_cluster::options::node> nodes;
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 

@@ -22,7 +22,7 @@ namespace rankd {
 
 struct redis_store_options {
   std::string endpoint_id;  ///< for messages
-  redis_address server;     ///< `parse_redis_options`
+  redis_address server;     ///< see `parse_redis_options`
   /// The number of connections from each loop to a server, at least one. In a cluster, there is one connection to each
   /// node.
   std::size_t connections = 1;
@@ -77,7 +77,7 @@ class redis_store final : public store {
 
   redis_store_options options_;
   detail::per_loop<loop_connections> loops_;
-  detail::per_loop<loop_connections> seconds_;  // for reads that are asked a second time
+  detail::per_loop<loop_connections> seconds_;  // for reads that are sent a second time
 };
 
 }  // namespace rankd

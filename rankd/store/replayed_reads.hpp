@@ -50,18 +50,18 @@ class replayed_reads {
   class client;
   struct batch {
     std::uint64_t endpoint = 0;
-    std::string_view question;  ///< its head and its keys
+    std::string_view question;  ///< the head and the keys of the question
     std::string_view head;
-    std::size_t count = 0;  ///< of keys
-    std::string_view keys;  ///< one after the other
+    std::size_t count = 0;  ///< the number of keys
+    std::string_view keys;  ///< the keys, one after the other
     bool is_answered = false;
     std::uint64_t malformed = 0;
-    std::string_view found;  ///< values of all keys, one after the other
+    std::string_view found;  ///< the values of all keys, one after the other
     store_failure failure;
     bool is_used = false;
-    std::string made;  ///< holds the data that `found` refers to, if it was assembled
+    std::string made;  ///< contains the data that `found` refers to, if the answer was assembled
   };
-  using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head, a key
+  using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head and a key
 
   /// The first elements of a list, as recorded.
   struct list_part {
@@ -81,8 +81,8 @@ class replayed_reads {
   std::string bytes_;
   const registries* declared_;
   std::vector<batch> batches_;
-  std::map<place, std::string_view> by_key_;       // values; filled when it is first needed
-  std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
+  std::map<place, std::string_view> by_key_;       // the values of keys; filled when it is first needed
+  std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled together with `by_key_`
   std::vector<std::unique_ptr<batch>> made_;       // assembled batches
   std::vector<std::unique_ptr<client>> clients_;   // null if an endpoint is a file of vectors
   std::vector<store*> pointers_;

@@ -31,11 +31,11 @@ struct read_counts {
   std::uint64_t asked = 0;
   std::uint64_t shared = 0;
   std::uint64_t hedged = 0;    ///< reads that were sent a second time
-  std::uint64_t won = 0;       ///< of these, the reads whose second answer came first
-  std::uint64_t unhedged = 0;  ///< reads that were due for it, with no `hedge_budget` left
-  std::uint64_t kept = 0;      ///< keys whose values a `record_cache` had
-  std::uint64_t missed = 0;    ///< keys whose values it did not have
-  braid::duration oldest{};    ///< the age of the oldest value that it had; of one request
+  std::uint64_t won = 0;       ///< of these, the reads for which the second answer came first
+  std::uint64_t unhedged = 0;  ///< reads that were due to be sent a second time, but the `hedge_budget` was used up
+  std::uint64_t kept = 0;      ///< keys whose values were in a `record_cache`
+  std::uint64_t missed = 0;    ///< keys whose values were not in it
+  braid::duration oldest{};    ///< the age of the oldest value from the cache; only for one request
 
   void add(const read_counts& other) noexcept {
     asked += other.asked;
@@ -85,11 +85,11 @@ class shared_reads {
   struct waiting;
   struct endpoint_counts {
     braid::atomic<std::uint64_t> asked{0};     // written by the loop
-    braid::atomic<std::uint64_t> shared{0};    // the same
-    braid::atomic<std::uint64_t> hedged{0};    // the same
-    braid::atomic<std::uint64_t> won{0};       // the same
-    braid::atomic<std::uint64_t> unhedged{0};  // the same
-    hedge_budget budget;                       // of the loop
+    braid::atomic<std::uint64_t> shared{0};    // written by the loop
+    braid::atomic<std::uint64_t> hedged{0};    // written by the loop
+    braid::atomic<std::uint64_t> won{0};       // written by the loop
+    braid::atomic<std::uint64_t> unhedged{0};  // written by the loop
+    hedge_budget budget;                       // the budget of the loop
   };
 
   /// A question as bytes, with its hash, which is computed once.
@@ -118,8 +118,8 @@ class shared_reads {
 
   /// The cache of an endpoint. Before the first question is sent to the store, the store is asked to report changes.
   struct kept_records {
-    std::unique_ptr<record_cache> cache;  // null: nothing is kept
-    bool has_asked = false;               // the store
+    std::unique_ptr<record_cache> cache;  // null: nothing is cached
+    bool has_asked = false;               // whether the store was asked to report changes
   };
 
   std::vector<store*> inner_;
@@ -128,7 +128,7 @@ class shared_reads {
   std::unordered_map<question, std::shared_ptr<flight>, hash_of, std::equal_to<>,
                      braid::detail::job_allocator<std::pair<const question, std::shared_ptr<flight>>>>
       under_way_;
-  std::string question_;  // its memory is reused for the next
+  std::string question_;  // its memory is reused for the next question
   std::string scratch_;
 };
 
@@ -164,8 +164,8 @@ class request_reads {
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
               braid::detail::job_allocator<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>>>
       known_;
-  braid::arena memory_;         // of the clients
-  std::span<client*> clients_;  // of stores that are not asked directly
+  braid::arena memory_;         // the memory of the clients
+  std::span<client*> clients_;  // for stores that are not asked directly
   std::vector<store*> pointers_;
 };
 
@@ -176,9 +176,9 @@ struct request_stores {
   explicit request_stores(std::shared_ptr<request_reads> given)
       : list(request_reads::list(given)), reads(std::move(given)) {}
 
-  store_list list;                             ///< null: the stores of the engine
-  std::shared_ptr<const request_reads> reads;  ///< counts the questions to them; null if nothing does
-  pinned_stores from = {};                     ///< those of the engine, for parts of the request that others share
+  store_list list;                             ///< null: the stores of the engine are used
+  std::shared_ptr<const request_reads> reads;  ///< counts the questions to these stores; null if they are not counted
+  pinned_stores from = {};                     ///< the engine's stores, for parts that other requests share
 };
 
 }  // namespace rankd

@@ -23,9 +23,9 @@ class vector_file;
 /// A table of vectors of the same length, stored one after the other, each with its id.
 struct vector_table {
   std::uint32_t dimensions = 0;
-  std::vector<std::int64_t> ids;        ///< if ids are strings, the positions of the rows
+  std::vector<std::int64_t> ids;        ///< the ids of the rows; if ids are strings, the positions of the rows
   std::vector<std::string> texts = {};  ///< the ids of the rows if ids are strings; empty if they are integers
-  std::vector<float> numbers;           ///< `dimensions` for each id
+  std::vector<float> numbers;           ///< `dimensions` numbers for each id
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ids.size(); }
   [[nodiscard]] auto at(std::size_t row) const noexcept -> std::span<const float> {
@@ -64,7 +64,7 @@ auto apply_changes(const vector_file& base, vector_changes changes) -> vector_ta
 
 struct vector_lists {
   std::uint32_t count = 0;  ///< 0: the vectors are not in lists
-  std::uint64_t seed = 1;   ///< another seed makes other lists
+  std::uint64_t seed = 1;   ///< another seed produces other lists
 };
 
 /// The index of a file: a number of lists, which may be 0, or a graph.

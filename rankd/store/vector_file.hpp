@@ -25,8 +25,9 @@ namespace rankd {
 
 /// One of the vectors found by a search: its id and its score.
 struct neighbour {
-  double score = 0;     ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
-  std::int64_t id = 0;  ///< if ids are strings, the position of the id among all ids: vector_file::text returns the id
+  double score = 0;  ///< greater means nearer: a dot product, a cosine, or the negative squared distance
+  /// The id. If ids are strings, this is the position of the id among all ids, and vector_file::text returns the id.
+  std::int64_t id = 0;
 
   auto operator==(const neighbour&) const -> bool = default;
 };
@@ -82,14 +83,15 @@ struct nearest_options {
   /// lists, until it has compared as many allowed vectors as the requested number of lists contains on average. So the
   /// search is exact if there are not more allowed vectors than that.
   const vector_filter* allowed = nullptr;
-  bool is_shared = false;                  ///< whether workers of the pool may take parts of a large file
-  const braid::stop_flag* stop = nullptr;  ///< polled between parts; a stopped search returns its results so far
+  bool is_shared = false;  ///< whether workers of the pool may take parts of a large file
+  /// This flag is polled between parts. A search that is stopped returns its results so far.
+  const braid::stop_flag* stop = nullptr;
 };
 
 /// The nearest vectors, nearest first. If scores are equal, the lower id is first.
 struct nearest_found {
   std::vector<neighbour> all;
-  std::uint64_t looked_at = 0;  ///< vectors
+  std::uint64_t looked_at = 0;  ///< the number of vectors that were compared
 };
 
 /// Computes the score of each vector for a query, with the same bits as a search of a file that contains the vectors.
@@ -162,7 +164,7 @@ class vector_file {
 
  private:
   struct list_entry {
-    std::uint64_t first = 0;  ///< a slot, a multiple of vector_block
+    std::uint64_t first = 0;  ///< the first slot, a multiple of vector_block
     std::uint64_t count = 0;
   };
   class search;
@@ -187,15 +189,17 @@ class vector_file {
   std::span<const std::byte> bytes_;
   bool is_mapped_ = false;
   std::span<const list_entry> lists_;
-  const float* centroids_ = nullptr;  ///< in blocks
+  const float* centroids_ = nullptr;  ///< stored in blocks
   std::span<const std::int64_t> ids_;
-  std::span<const double> squares_;           ///< the dot product of each vector with itself
-  const float* values_ = nullptr;             ///< in blocks, or as rows
-  std::span<const std::uint32_t> links_;      ///< of the graph, in the order of graph_layers; empty without a graph
-  std::span<const std::uint64_t> text_ends_;  ///< for each id; empty if ids are integers
-  const char* texts_ = nullptr;               ///< of the ids, one after the other
+  std::span<const double> squares_;  ///< the dot product of each vector with itself
+  const float* values_ = nullptr;    ///< stored in blocks, or as rows
+  /// The links of the graph, in the order of graph_layers. Empty if there is no graph.
+  std::span<const std::uint32_t> links_;
+  std::span<const std::uint64_t> text_ends_;  ///< the end of each id's text; empty if ids are integers
+  const char* texts_ = nullptr;               ///< the texts of the ids, one after the other
   std::vector<double> centroid_squares_;
-  std::vector<std::uint32_t> slots_by_id_;  ///< in the order of the ids; empty if the slots have this order
+  /// The slots in the order of their ids. Empty if the slots already have this order.
+  std::vector<std::uint32_t> slots_by_id_;
 };
 
 }  // namespace rankd

@@ -25,8 +25,8 @@ auto merge_vectors(const vector_file& base, vector_changes changes, const vector
 /// An id in a list of changed vectors.
 struct listed_vector {
   row_id id;
-  std::string member;  ///< the id as the set has it
-  std::string vector;  ///< as bytes; empty if the vector is deleted
+  std::string member;  ///< the id as it is written in the set
+  std::string vector;  ///< the vector as bytes; empty if the vector is deleted
 };
 
 /// Returns the number of ids in a list. Errors: those of the store; store_errc::wrong_type if the value of the list's

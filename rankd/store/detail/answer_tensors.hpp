@@ -25,11 +25,11 @@ struct tensor_in_answer {
   std::optional<std::string> name;
   std::string datatype;
   std::vector<std::uint64_t> shape;
-  bool has_shape = false;  ///< `shape` is an array of integers
-  bool has_data = false;   ///< `data` is an array
+  bool has_shape = false;  ///< whether `shape` is an array of integers
+  bool has_data = false;   ///< whether `data` is an array
   std::vector<double> values;
-  std::size_t count = 0;                   ///< of all values, including discarded ones
-  std::optional<std::size_t> first_wrong;  ///< position of the first value that is not a number
+  std::size_t count = 0;                   ///< the number of all values, including discarded ones
+  std::optional<std::size_t> first_wrong;  ///< the position of the first value that is not a number
 
   /// Adds a value. Pass nothing for a value that is not a finite number, and NaN for a missing value. Stores at most
   /// `max_values` values.
@@ -38,8 +38,8 @@ struct tensor_in_answer {
 
 /// Limits on the parts of an answer that are stored.
 struct tensor_limits {
-  std::size_t columns = 1;  ///< of a tensor
-  std::size_t values = 0;   ///< of a tensor
+  std::size_t columns = 1;  ///< the maximum number of columns of a tensor
+  std::size_t values = 0;   ///< the maximum number of values of a tensor
   std::size_t tensors = 0;
 };
 
@@ -51,8 +51,8 @@ auto asked_tensors(const model_call& call) -> std::vector<std::string_view>;
 
 /// The tensors of an answer.
 struct answer_tensors {
-  std::span<const tensor_in_answer> tensors;  ///< the first ones
-  std::size_t count = 0;                      ///< of all, including those that were not kept
+  std::span<const tensor_in_answer> tensors;  ///< the first tensors of the answer
+  std::size_t count = 0;                      ///< the number of all tensors, including those that were not stored
 };
 
 /// Writes the scores of an answer in the order of `score_batch`. Returns a description of an error in the answer, or

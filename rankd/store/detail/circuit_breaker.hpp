@@ -14,15 +14,15 @@ namespace rankd::detail {
 class circuit_breaker {
  public:
   struct options {
-    std::uint32_t failures = 5;  ///< 0: never rests
+    std::uint32_t failures = 5;  ///< 0: calls are never paused
     braid::duration rest = std::chrono::seconds(1);
   };
 
   /// The kind of call that is allowed at a moment.
   enum class pass : std::uint8_t {
-    none,   ///< no call
-    usual,  ///< a call
-    trial,  ///< the call that tests whether the server is well again
+    none,   ///< no call is allowed
+    usual,  ///< a normal call is allowed
+    trial,  ///< a call is allowed that tests whether the server has recovered
   };
 
   explicit circuit_breaker(options options) noexcept : options_(options) {}

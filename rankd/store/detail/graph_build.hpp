@@ -10,8 +10,8 @@
 namespace rankd::detail {
 
 struct built_graph {
-  std::vector<std::uint32_t> rows;   ///< the row of the table that each node stands for
-  std::vector<std::uint32_t> links;  ///< in the order of graph_layers, as a file stores them
+  std::vector<std::uint32_t> rows;   ///< for each node, its row in the table
+  std::vector<std::uint32_t> links;  ///< in the order of graph_layers, and as they are stored in a file
 };
 
 /// Builds a graph over the vectors of a table. The same table and settings produce the same graph on every machine,

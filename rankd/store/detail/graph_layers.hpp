@@ -46,7 +46,7 @@ class graph_layers {
   [[nodiscard]] constexpr auto all_links() const noexcept -> std::uint64_t { return all_links_; }
 
  private:
-  static constexpr std::size_t max_layers = 33;  // of 2^32 nodes, with an m of 2
+  static constexpr std::size_t max_layers = 33;  // enough for 2^32 nodes if m is 2
 
   std::uint32_t m_;
   std::size_t layers_ = 0;

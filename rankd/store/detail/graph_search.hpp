@@ -98,8 +98,8 @@ class graph_search {
   [[nodiscard]] auto find(std::size_t layer, const scored_node& entry, std::size_t width) -> std::vector<scored_node> {
     const auto is_nearer = [this](const scored_node& a, const scored_node& b) { return is_first(a, b); };
     const auto is_farther = [this](const scored_node& a, const scored_node& b) { return is_first(b, a); };
-    std::vector<scored_node> left{entry};  // a heap with the nearest on top
-    std::vector<scored_node> found;        // a heap with the farthest on top
+    std::vector<scored_node> left{entry};  // a heap with the nearest node on top
+    std::vector<scored_node> found;        // a heap with the farthest node on top
     if (query_.accepts(entry.node)) found.push_back(entry);
     visited_.clear();
     visited_.insert(entry.node);

@@ -27,7 +27,8 @@ inline auto error_of(int status) noexcept -> std::error_code {
 }
 
 inline auto value_of(std::string_view text) noexcept -> MDB_val {
-  return {text.size(), const_cast<char*>(text.data())};  // LMDB's struct serves reading and writing
+  return {text.size(),
+          const_cast<char*>(text.data())};  // LMDB uses the same struct for reading and writing, so it is not const
 }
 
 inline auto text_of(const MDB_val& value) noexcept -> std::string_view {

@@ -16,11 +16,11 @@ namespace rankd::detail {
 
 /// A position in a load. All data before this position is saved in the file.
 struct load_mark {
-  std::string made_from;      ///< of `load_sources`
-  std::uint32_t file = 0;     ///< position in the list of files; the number of files if all are read
-  line_position line;         ///< in that file
-  std::uint64_t records = 0;  ///< made from the files
-  std::uint64_t kept = 0;     ///< taken over from the old store
+  std::string made_from;      ///< digest of the load's inputs: see `load_sources`
+  std::uint32_t file = 0;     ///< the position in the list of files; the number of files if all files have been read
+  line_position line;         ///< the position in that file
+  std::uint64_t records = 0;  ///< the number of records that were made from the files
+  std::uint64_t kept = 0;     ///< the number of records that were taken over from the old store
   std::string merged_to;      ///< the last key of the old store that was examined; empty if no key was
 };
 

@@ -35,7 +35,7 @@ class row_block {
   }
 
  private:
-  static constexpr std::size_t line = 16;  // floats of a cache line
+  static constexpr std::size_t line = 16;  // the number of floats in a cache line
 
   const float* rows_;
   std::size_t dimensions_;

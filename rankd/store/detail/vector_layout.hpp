@@ -24,26 +24,26 @@ inline constexpr std::size_t vector_parts = 7;
 /// are the same as those of files from earlier releases.
 inline constexpr std::uint32_t version_of_numbers = 1;
 inline constexpr std::uint32_t version_of_texts = 2;
-inline constexpr std::uint32_t version_of_graphs = 3;  // ids are strings if there are texts
+inline constexpr std::uint32_t version_of_graphs = 3;  // the ids are strings if there are texts
 
 struct vector_header {
   std::array<char, 8> magic{};
   std::uint32_t version = 0;
   std::uint32_t dimensions = 0;
-  std::uint64_t count = 0;                   ///< of vectors
-  std::uint64_t slots = 0;                   ///< of vectors and of the padding in the last block of each list
-  std::uint32_t lists = 0;                   ///< 0: they are not in lists, and the table has one row for all of them
-  std::uint32_t block = 0;                   ///< vector_block, or 1 in a file with a graph
-  std::uint64_t seed = 0;                    ///< that the lists or the graph were made with
+  std::uint64_t count = 0;  ///< the number of vectors
+  std::uint64_t slots = 0;  ///< the number of vectors and of padding slots in the last block of each list
+  std::uint32_t lists = 0;  ///< 0: the vectors are not in lists, and the table of lists has one row for all vectors
+  std::uint32_t block = 0;  ///< vector_block, or 1 in a file with a graph
+  std::uint64_t seed = 0;   ///< the seed with which the lists or the graph were built
   std::array<std::uint32_t, 5> checksums{};  ///< CRC-32C of each part before the texts
-  std::uint32_t checksum = 0;                ///< of this header, with 0 in this place
+  std::uint32_t checksum = 0;                ///< checksum of this header, computed with 0 in this field
   std::uint32_t texts_checksum = 0;          ///< CRC-32C of the texts; 0 if ids are integers
   std::uint32_t zero = 0;
-  std::uint64_t text_bytes = 0;             ///< of the part with the texts; 0 if ids are integers
-  std::uint32_t m = 0;                      ///< of the graph; 0 if there is no graph, as in the next three fields
-  std::uint32_t ef_construction = 0;        ///< of the graph
-  std::uint32_t metric = 0;                 ///< that the graph was made for, a vector_metric
-  std::uint32_t links_checksum = 0;         ///< CRC-32C of the links of the graph
+  std::uint64_t text_bytes = 0;       ///< the size of the part with the texts; 0 if ids are integers
+  std::uint32_t m = 0;                ///< the parameter m of the graph; 0 without a graph, like the next three fields
+  std::uint32_t ef_construction = 0;  ///< the width of the searches that built the graph
+  std::uint32_t metric = 0;           ///< the vector_metric for which the graph was built
+  std::uint32_t links_checksum = 0;   ///< CRC-32C of the links of the graph
   std::array<std::uint32_t, 6> reserved{};  ///< zeros
 
   [[nodiscard]] constexpr auto has_graph() const noexcept -> bool { return version == version_of_graphs; }
