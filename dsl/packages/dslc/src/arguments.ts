@@ -3,10 +3,10 @@ import { parseArgs } from "node:util";
 
 import { defaultLimits, maxLimits } from "./compile.js";
 
-/** Arguments that are wrong. */
+/** The error for invalid command-line arguments. */
 export class UsageError extends Error {}
 
-/** Each command with its files, and what it does. */
+/** Each command with its files, and a description. */
 const commands: readonly (readonly [name: string, files: string, about: string])[] = [
   ["build", "[FILE…]", "compile plans and tests; without files all of the project"],
   ["check", "[FILE…]", "compile plans, write nothing; FILE may also be an artifact (.json)"],
@@ -21,7 +21,7 @@ const commands: readonly (readonly [name: string, files: string, about: string])
 
 const compiling = "build check watch test diff publish outdated serve";
 
-/** Each option with its value, the commands that have it, and what it does. */
+/** Each option with its value, the commands that have it, and a description. */
 const options: readonly (readonly [name: string, value: string, of: string, about: string])[] = [
   ["out", "DIR", "build watch", "where artifacts go; default: the project's folder of plans"],
   ["out", "FILE", "bindings", "write the tokens and methods as one module, and nothing else"],
@@ -61,7 +61,7 @@ const statuses: Readonly<Record<string, string>> = {
   "": "0 success, 1 a plan is wrong or a test fails, 2 wrong usage, 3 nothing was checked: there is no rankd",
 };
 
-/** The text of --help, of one command if there is a command with that name. */
+/** The text of --help. If a command with the given name exists, the help is about this command. */
 export function helpFor(name = ""): string {
   const line = (left: string, right: string): string => `  ${left.padEnd(20)}${right}\n`;
   const known = commands.find(([each]) => each === name);
@@ -84,7 +84,7 @@ type Values = Partial<
   Record<"out" | "project" | "root" | "only" | "engine", string> & Record<"verify" | "json", boolean>
 >;
 
-/** What the command line says. */
+/** The parsed command line. */
 export type Arguments = ReturnType<typeof parseArguments>;
 
 /** Parses the arguments of a command. Throws a UsageError. */

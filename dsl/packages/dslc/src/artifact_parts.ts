@@ -3,18 +3,18 @@
 import type { Place } from "./diagnostic.js";
 import { ExactInteger, type Json, sha256 } from "./json.js";
 
-/** Written into artifacts; changes when the same plan would produce other bytes. */
+/** The version that is written into artifacts. It changes when the same plan would produce different bytes. */
 export const builtBy = "dslc 1";
 
-/** The fields of an object of an artifact. */
+/** The fields of a JSON object in an artifact. */
 export type JsonFields = { readonly [field: string]: Json };
 
-/** The places of the parts of one artifact. */
+/** The source positions of the parts of one artifact. */
 export class Places {
-  /** Pointer into the artifact → the place of its text. */
+  /** Maps a pointer into the artifact to the position of its source text. */
   readonly byPointer = new Map<string, Place>();
 
-  /** `find` returns the place of a span number from the sandbox; `sources` are texts by their paths as in places. */
+  /** `find` returns the position for a span number from the sandbox. `sources` are the source texts by their paths. */
   constructor(
     private readonly find: (span: unknown) => Place | undefined,
     private readonly sources: ReadonlyMap<string, string>,
@@ -25,7 +25,9 @@ export class Places {
     return [...this.sources].map(([shown, text]) => `${shown}#sha256=${sha256(text)}`);
   }
 
-  /** Stores the place of a part. Returns the field `name` for the artifact; no field if the place is not known. */
+  /**
+   * Stores the position of a part. Returns the field `name` for the artifact, or no field if the position is not known.
+   */
   add(pointer: string, span: unknown, name = "source_span"): JsonFields {
     const place = this.find(span);
     if (place === undefined) return {};
@@ -35,12 +37,12 @@ export class Places {
     return { [name]: { file: Math.max(0, file), line, column, end_line: endLine, end_column: endColumn } };
   }
 
-  /** Stores the places of the fields of a part; the field `""` is the part itself. */
+  /** Stores the positions of the fields of a part. The field `""` stands for the part itself. */
   addFields(pointer: string, spans: Readonly<Record<string, number>> = {}): void {
     for (const [field, span] of Object.entries(spans)) this.add(field === "" ? pointer : `${pointer}/${field}`, span);
   }
 
-  /** The place of the text for a pointer, or for the closest part above it. */
+  /** Returns the source position for a pointer, or for the closest enclosing part. */
   above(pointer: string): Place | undefined {
     for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
       const place = this.byPointer.get(at);
@@ -49,11 +51,11 @@ export class Places {
   }
 }
 
-/** A field that only some artifacts have: an empty array or object is left out. */
+/** A field that only some artifacts have. An empty array or object is left out. */
 export const unlessEmpty = (name: string, value: JsonFields | readonly Json[]): JsonFields =>
   Object.keys(value).length === 0 ? {} : { [name]: value };
 
-/** A value that came out of the sandbox; integers that no number holds come as `{ $int }`. */
+/** Converts a value from the sandbox. Integers that do not fit into a number are written as `{ $int }` there. */
 export function fromSandbox(value: unknown): Json {
   if (Array.isArray(value)) return value.map(fromSandbox);
   if (typeof value !== "object" || value === null) return value as Json;
@@ -62,12 +64,12 @@ export function fromSandbox(value: unknown): Json {
   return fieldsFromSandbox(value);
 }
 
-/** The same of an object, all of whose names are names of fields. */
+/** Converts an object in the same way. All its names must be names of fields. */
 export function fieldsFromSandbox(value: object): JsonFields {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, fromSandbox(field)]));
 }
 
-/** A tree without its spans, each of which is told with the path of its part. */
+/** Returns a tree without its spans. Each span is reported with the path of its part. */
 export function plainTree(tree: unknown, tell: (path: string, span: unknown) => void, path = ""): Json {
   const out = Object.create(null) as Record<string, Json>;
   for (const [name, field] of Object.entries(tree as Record<string, unknown>)) {

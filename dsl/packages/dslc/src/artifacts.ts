@@ -7,7 +7,7 @@ import { artifactNameOf } from "./plan_names.js";
 import { writeIndex } from "./folder.js";
 import { readText, replaceFile } from "./write.js";
 
-/** The artifacts of plans and tests that compiled, with the files that they belong into. */
+/** The artifacts of plans and tests that compiled, with the paths of their files. */
 export function artifactsOf(compiled: readonly Compiled[], folder: string): { file: string; artifact: string }[] {
   return compiled.flatMap(({ file, artifact }) =>
     artifact === undefined ? [] : [{ file: join(folder, artifactNameOf(file)), artifact }],
@@ -15,8 +15,8 @@ export function artifactsOf(compiled: readonly Compiled[], folder: string): { fi
 }
 
 /**
- * Writes artifacts that differ from their files. `all`: the folder must have only these, and an index. An existing index
- * is updated.
+ * Writes the artifacts that differ from their files. With `all`, the folder must contain only these artifacts and gets
+ * an index. An existing index is always updated.
  */
 export function writeArtifacts(compiled: readonly Compiled[], folder: string, which: "some" | "all" = "some"): void {
   for (const { file, artifact } of artifactsOf(compiled, folder))

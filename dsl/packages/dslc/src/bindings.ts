@@ -5,15 +5,15 @@ import type { Entry, Op, OpParam, Registries } from "./registries.js";
 const asksOtherThan = (op: Op, kind: string): boolean =>
   op.params.some((param) => param.kind === "endpoint_ref" && !(param.endpoint_kinds ?? []).includes(kind));
 
-/** Whether a node of it may be run again. */
+/** Whether a node of this operator may be retried. */
 const readsStore = (op: Op): boolean => asksOtherThan(op, "vectors");
 
-/** Whether what a node of it reads may be asked a second time. */
+/** Whether the reads of a node of this operator may be sent a second time. */
 const mayHedge = (op: Op): boolean => readsStore(op) && asksOtherThan(op, "http");
 
 const string = (text: string): string => JSON.stringify(text);
 
-/** A sentence as a doc comment; what would end the comment is taken apart. */
+/** Returns a sentence as a doc comment. Text that would end the comment is changed. */
 function doc(sentences: readonly string[], indent: string): string {
   const text = sentences
     .filter((each) => each !== "")
@@ -66,13 +66,13 @@ function endpoints(declared: Registries): string {
 
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** How a param is called in options: a reference is called by what it refers to. */
+/** The name of a param in the options of a method. A reference has the name of what it refers to. */
 function optionOf(param: OpParam): string {
   const refers = param.kind === "expr_id" || param.kind === "pred_id";
   return camel(refers ? param.name.replace(/_id$/, "") : param.name);
 }
 
-/** `core::busy_cpu` → "BusyCpu"; of other namespaces with the namespace in front. */
+/** Returns "BusyCpu" for `core::busy_cpu`. Other namespaces are put before the name. */
 const typeName = (op: Op): string => camel(`_${op.name.replace("core::", "").replace("::", "_")}`);
 
 const isWhole = (param: OpParam): boolean => param.kind === "int" && param.min !== undefined && param.min >= 0;
@@ -128,10 +128,10 @@ function condition(param: OpParam): string {
   return `Only where ${param.when} is ${(param.when_values ?? []).join(" or ")}${param.required ? ", and then required" : ""}.`;
 }
 
-/** Whether options may leave it out, as far as types can tell. */
+/** Whether options may omit the param, as far as types can express that. */
 const isOptional = (param: OpParam): boolean => !param.required || param.when !== undefined;
 
-/** `<Fanout extends number>` for the params whose literals are looked at. */
+/** Type parameters such as `<Fanout extends number>`, for the params whose literals are checked. */
 function generics(op: Op, form: "declare" | "use"): string {
   const written = writesTexts(op) ? op.params.filter((param) => param.use === "write") : [];
   const names = [
@@ -143,12 +143,12 @@ function generics(op: Op, form: "declare" | "use"): string {
   return names.length === 0 ? "" : `<${names.join(", ")}>`;
 }
 
-/** Whether an expression of the operator has the type of its key: numbers, or strings. */
+/** Whether an expression of the operator has the type of its key: numbers or strings. */
 const writesTexts = (op: Op): boolean =>
   op.params.some((param) => param.kind === "expr_id") &&
   op.params.some((param) => param.use === "write" && (param.key_types ?? []).includes("string"));
 
-/** The name of a type for the key that such an operator writes. */
+/** The name of the type for the key that such an operator writes. */
 const writtenName = "OutKey";
 
 function typeOf(op: Op, param: OpParam): string {
@@ -179,7 +179,7 @@ function method(op: Op, indent: string): string {
   );
 }
 
-/** The operator whose methods are written by hand. */
+/** The operator whose methods are not generated. */
 const chooseOp = "core::choose";
 const choices = `  /** The rows of \`then\` where the condition holds, otherwise those of \`otherwise\`. It is decided when a request is read, so it has params only; the nodes that only the other side needs do not run. */
   choose(
@@ -241,13 +241,13 @@ function table(declared: Registries): string {
   return `/** The operators as data. */\nexport const operators: readonly OperatorInfo[] = [\n${items.join("")}];\n`;
 }
 
-/** What the body may use of tokens.ts. */
+/** The names from tokens.ts that the generated text may use. */
 const tokenNames = (
   "type BoundParam, type EndpointToken, endpointToken, type Expr, type ExprFor, type KeyToken, keyToken, " +
   "type ParamToken, paramToken, type Payload, type Predicate, type Truth, type ValueType, type Whole"
 ).split(", ");
 
-/** The module of tokens and methods for the declarations of a project. The same registries produce the same text. */
+/** Returns the module of tokens and methods for a project's declarations. The same registries produce the same text. */
 export function bindings(declared: Registries): string {
   for (const op of declared.ops)
     if (op.inputs > 1 && op.name !== chooseOp)

@@ -10,7 +10,7 @@ import { loadProject } from "./project.js";
 // The worker does not check artifacts. The page sends each artifact to its server for the check, and maps the errors to
 // positions in the source.
 
-/** What the page sends: a project and its files by absolute path, or a text in place of a file. */
+/** A message from the page: a project with its files by absolute path, or a text that replaces a file. */
 type Message =
   | ({ readonly number: number } & BrowserProject)
   | { readonly number: number; readonly file: string; readonly text: string };
@@ -29,7 +29,7 @@ for (const name of ["indexedDB", "caches", "BroadcastChannel", "importScripts", 
 let compiler: Compiler | undefined;
 let root = "";
 
-/** TypeScript asks its system for little more than the place of its own declarations. */
+/** TypeScript uses little more of its system than the location of its own declarations. */
 function system(standard: string): object {
   return {
     args: [],

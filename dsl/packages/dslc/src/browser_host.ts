@@ -3,7 +3,7 @@
 
 const files = new Map<string, string>();
 
-/** From now on these are all files that there are, by absolute path. */
+/** Sets all files that exist from now on, by absolute path. */
 export function mount(given: Readonly<Record<string, string>>): void {
   files.clear();
   for (const [path, text] of Object.entries(given)) files.set(path, text);
@@ -11,7 +11,7 @@ export function mount(given: Readonly<Record<string, string>>): void {
 
 const encoder = new TextEncoder();
 
-/** As much of Node's as is used. */
+/** The parts of Node's interface that the compiler uses. */
 export const Buffer = {
   from: (text: string): Uint8Array => encoder.encode(text),
   byteLength: (text: string): number => encoder.encode(text).length,
@@ -22,18 +22,18 @@ export const Buffer = {
   },
 };
 
-/** `node:fs` of the files that were given. */
+/** Replaces `node:fs`. It contains the given files. */
 export const fs = {
   existsSync: (path: string): boolean =>
     files.has(path) || [...files.keys()].some((each) => each.startsWith(`${path}/`)),
-  /** All of them are texts. */
+  /** All files are texts. */
   readFileSync(path: string): string {
     const text = files.get(path);
     if (text === undefined)
       throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
     return text;
   },
-  /** There are no links. */
+  /** There are no symbolic links. */
   realpathSync: (path: string): string => path,
 };
 
@@ -49,7 +49,7 @@ function resolve(...parts: readonly string[]): string {
 
 const dirname = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/";
 
-/** `node:path`, of absolute paths. */
+/** Replaces `node:path` for absolute paths. */
 export const path = {
   sep: "/",
   resolve,
@@ -68,7 +68,7 @@ export const path = {
   },
 };
 
-/** `node:url`. */
+/** Replaces `node:url`. */
 export const url = { fileURLToPath: (of: URL | string): string => decodeURIComponent(new URL(of).pathname) };
 
 const roundConstants = new Uint32Array(64);
@@ -107,7 +107,7 @@ function addBlock(state: Uint32Array, view: DataView, at: number): void {
   for (const [at2, word] of [a, b, c, d, e, f, g, h].entries()) state[at2] = state[at2]! + word;
 }
 
-/** The SHA-256 of bytes in hexadecimal digits; at once, which the one of browsers is not. */
+/** Returns the SHA-256 of bytes in hexadecimal digits. It is synchronous, unlike the function of browsers. */
 export function sha256(bytes: Uint8Array): string {
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
   padded.set(bytes);
@@ -119,12 +119,12 @@ export function sha256(bytes: Uint8Array): string {
   return [...state].map((word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-/** `node:crypto`, of which the compiler uses the SHA-256 of one text. */
+/** Replaces `node:crypto`. The compiler uses only the SHA-256 of a text. */
 export const crypto = {
   createHash: () => ({ update: (text: string) => ({ digest: () => sha256(encoder.encode(text)) }) }),
 };
 
-/** `process`, of which the compiler asks how much it has computed. */
+/** Replaces `process`. The compiler uses it to measure the CPU time. */
 export const process = {
   env: {},
   argv: [],

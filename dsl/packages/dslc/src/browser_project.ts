@@ -11,16 +11,16 @@ import { ProjectError } from "./project_error.js";
 
 const maxBytes = 16 << 20;
 
-/** The project that a worker receives, see browser.ts. */
+/** The project that a worker receives: see browser.ts. */
 export interface BrowserProject {
   readonly root: string;
   /** The folder of TypeScript's declarations. */
   readonly standard: string;
-  /** By absolute path. */
+  /** The files, by absolute path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The declarations of the language that plans are written in, each file with those that it refers to. */
+/** Returns the declaration files of the language in which plans are written, including all files that they refer to. */
 function standardFiles(): string[] {
   const found = [join(standardFolder, "lib.es2022.d.ts")];
   for (const file of found)
@@ -31,7 +31,7 @@ function standardFiles(): string[] {
   return found;
 }
 
-/** All of them as they are now. */
+/** Returns all files in their current state. */
 export function browserProject(project: Project): BrowserProject {
   const indexes = filesBelow(project.root, "index.json").filter((file) => basename(join(file, "..")) === "fragments");
   const library = readdirSync(libraryFolder).map((name) => join(libraryFolder, name));

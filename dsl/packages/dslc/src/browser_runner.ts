@@ -12,7 +12,7 @@ const variant = {
   importModuleLoader: () => Promise.resolve(loader),
 } as unknown as QuickJSSyncVariant;
 
-/** Set by the script that all this is part of: QuickJS as a module. */
+/** QuickJS as a module. The script that contains this file sets it. */
 declare const quickjsWasm: ArrayBuffer;
 
 /** Has the interface of the Runner in runner.ts. */

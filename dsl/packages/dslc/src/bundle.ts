@@ -12,13 +12,13 @@ const here = dirname(fileURLToPath(import.meta.url));
 const quickjs = "@jitl/quickjs-wasmfile-release-sync";
 const nodeRequire = createRequire(import.meta.url);
 
-/** In place of what needs Node what needs a browser. */
+/** Modules that need Node, and their replacements for a browser. */
 const instead = new Map([
   [join(here, "runner.js"), join(here, "browser_runner.js")],
   [nodeRequire.resolve(`${quickjs}/emscripten-module`), "emscripten-module.browser.mjs"],
 ]);
 
-/** What the functions of modules are put into; `modules` and the others are defined before. */
+/** The loader of the bundle, which calls the functions of modules. The bundle defines `modules` before it. */
 const loader = `
 const loaded = new Map();
 const load = (id) => {
@@ -42,7 +42,7 @@ const load = (id) => {
 load(mainId);
 `;
 
-/** Collects modules, from one to all that it imports. */
+/** Collects modules: one module and everything that it imports. */
 class Bundle {
   private readonly modules = new Map<string, string>();
 
@@ -95,7 +95,7 @@ function asCommonJs(file: string, text: string): string {
 /** The folder of TypeScript's declarations of the language. */
 export const standardFolder = dirname(nodeRequire.resolve("typescript"));
 
-/** The script. Cost: half a second, and ten megabytes. */
+/** Returns the script. Cost: half a second, and ten megabytes. */
 export function browserScript(): string {
   const bundle = new Bundle();
   const host = join(here, "browser_host.js");

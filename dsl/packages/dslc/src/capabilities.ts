@@ -3,18 +3,18 @@ import type { OpParam, Registries } from "./registries.js";
 import type { Built } from "./sandbox_result.js";
 import { isObject, type JsonObject, pointerTo } from "./json.js";
 
-/** Required by a plan that says which of its nodes come from fragments. */
+/** The capability for a plan that states which of its nodes come from fragments. */
 export const fragmentCapability = "cap.rfc.0002.fragments.v1";
-/** Required by a plan that binds options to params. */
+/** The capability for a plan that binds options to params. */
 const boundParamsCapability = "cap.rfc.0003.bound_params.v1";
-/** Where an artifact has the uses of fragments. */
+/** The field of an artifact that contains the uses of fragments. */
 export const usesPointer = `${pointerTo("/extensions", fragmentCapability)}/uses`;
-/** Required by a plan with fallbacks, of nodes or its own. */
+/** The capability for a plan with fallbacks of nodes or of the plan. */
 const fallbackCapability = "cap.rfc.0004.fallback.v1";
-/** Required by a plan that chooses among nodes, or compares a param with strings. */
+/** The capability for a plan that chooses among nodes, or compares a param with strings. */
 const branchCapability = "cap.rfc.0005.branch.v1";
 
-/** Required by the fields of a node that not every node has. */
+/** The capabilities for optional fields of a node. */
 const fieldCapabilities: Readonly<Record<string, string>> = {
   timeout_ms: "cap.rfc.0007.timeouts.v1",
   retries: "cap.rfc.0008.retries.v1",
@@ -23,13 +23,13 @@ const fieldCapabilities: Readonly<Record<string, string>> = {
   cache: "cap.rfc.0011.cache.v1",
 };
 
-/** A part of a plan that needs a capability. */
+/** A part of a plan that requires a capability. */
 export interface FurtherPart {
   readonly capability: string;
   readonly pointer: string;
 }
 
-/** Whether a value of an artifact binds the option to a param. */
+/** Whether a value in an artifact binds the option to a param. */
 export function isBound(param: OpParam, value: unknown): value is JsonObject {
   return param.bindable === true && isObject(value);
 }
@@ -41,7 +41,7 @@ function testsStringOfParam({ op, lhs, list }: JsonObject): boolean {
   );
 }
 
-/** The ops of a tree that belong to capabilities, children before parents, from left to right. */
+/** The ops of a tree that require capabilities, children before parents, from left to right. */
 function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherPart[] {
   const found: FurtherPart[] = [];
   const visit = (node: JsonObject, at: string): void => {
@@ -57,7 +57,7 @@ function furtherOps(tree: unknown, pointer: string, declared: Registries): Furth
   return found;
 }
 
-/** The parts of a node that need a capability. */
+/** The parts of a node that require a capability. */
 function furtherParts(
   { op: name, params, limits, fallback }: Built["plan"]["nodes"][number],
   pointer: string,
@@ -82,7 +82,7 @@ function furtherParts(
   );
 }
 
-/** The capabilities that a plan needs, each once and in order, with the first part that does. */
+/** Returns the capabilities that a plan requires, each once and in order, with the first part that requires it. */
 export function requiredBy(built: Built["plan"], declared: Registries): FurtherPart[] {
   const all: FurtherPart[] = [
     ...(built.fragments.length === 0 ? [] : [{ capability: fragmentCapability, pointer: `${usesPointer}/0` }]),

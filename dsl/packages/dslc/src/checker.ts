@@ -7,9 +7,9 @@ export interface Problem {
   readonly pointer: string;
   readonly message: string;
   readonly hint: string;
-  /** The node that it is about, or empty. */
+  /** The node that the diagnostic is about, or empty. */
   readonly node: string;
-  /** The file that it is about, or empty if that is the artifact. */
+  /** The file that the diagnostic is about, or empty for the artifact. */
   readonly source: string;
 }
 
@@ -18,13 +18,13 @@ export interface Verdict {
   readonly problems: readonly Problem[];
   /** Empty if there are problems. */
   readonly warnings: readonly Problem[];
-  /** For each node with a cache what its rows depend on, such as `["user", "P.surface"]`. */
+  /** For each node with a cache, the inputs that its rows depend on, such as `["user", "P.surface"]`. */
   readonly caches: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Checks artifacts. Rejects with an EngineError if the engine cannot be asked. */
+/** Checks artifacts. Rejects with an EngineError if the engine cannot answer. */
 export interface Checker {
-  /** `name` is the name that the plan must have, if any. */
+  /** `name` is the required name of the plan, if any. */
   plan(artifact: string, name: string | undefined): Promise<Verdict>;
   tests(artifact: string): Promise<Verdict>;
 }

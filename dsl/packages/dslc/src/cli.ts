@@ -24,10 +24,10 @@ import { typesFolder, writeTypes } from "./types.js";
 import { watch } from "./watch.js";
 import { readJson, readText, reasonOf, removeFile, replaceFile } from "./write.js";
 
-/** The exit status of a command that found nothing wrong and checked nothing. */
+/** The exit status of a command that found no errors and checked nothing. */
 const notChecked = 3;
 
-/** Where a command writes. */
+/** The streams to which a command writes. */
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -39,8 +39,8 @@ const standardOutput: Output = {
 };
 
 /**
- * Runs a command and returns its exit status. The answers of `serve`, the messages of `watch` about each round and the
- * output of rankd about tests go to the process's own streams.
+ * Runs a command and returns its exit status. Three outputs go to the process's own streams: the answers of `serve`,
+ * the messages of `watch` about each round, and the output of rankd about tests.
  */
 export async function main(args: readonly string[], to: Output = standardOutput): Promise<number> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
@@ -83,7 +83,7 @@ function ownVersion(): string {
   return (readJson(fileURLToPath(new URL("../package.json", import.meta.url))) as { version: string }).version;
 }
 
-/** Refuses a file of the command line that cannot be one of the command. */
+/** Refuses a file on the command line that the command cannot use. */
 function checkFile(file: string, command: string): void {
   if (!existsSync(file)) throw new ProjectError(`${file} does not exist`);
   if (statSync(file).isDirectory())
@@ -97,7 +97,7 @@ function checkFile(file: string, command: string): void {
 const howToGet = "install @rankd/engine-linux-x64, or pass the program's path with --engine";
 const unchecked = `dslc: nothing was checked, because there is no rankd: ${howToGet}\n`;
 
-/** Reads a project, which the engine checks meanwhile. */
+/** Reads a project. Meanwhile, the engine checks the project. */
 async function openProject(root: string, engine: Engine | undefined): Promise<Project> {
   const opening = engine?.open();
   opening?.catch(() => undefined); // it is awaited after the project was read
@@ -115,7 +115,9 @@ async function openProject(root: string, engine: Engine | undefined): Promise<Pr
   return project;
 }
 
-/** What is wrong with registries has places, as what is wrong with plans has; anything else is one sentence. */
+/**
+ * Reports errors. Errors in registries have source positions, like errors in plans. Any other error is one sentence.
+ */
 function reportError(error: Error, args: readonly string[], to: Output): void {
   if (!(error instanceof RegistryError)) to.err(`dslc: ${printable(error.message)}\n`);
   else if (args.includes("--json")) to.out(`${JSON.stringify({ plans: [], diagnostics: error.diagnostics })}\n`);
@@ -124,7 +126,7 @@ function reportError(error: Error, args: readonly string[], to: Output): void {
 
 const isFaulty = (compiled: readonly Compiled[]): boolean => compiled.some((each) => each.diagnostics.length > 0);
 
-/** A command about one project. */
+/** A command that runs on one project. */
 class Command {
   constructor(
     private readonly options: Arguments,
@@ -168,7 +170,7 @@ class Command {
     return this.status(isStale || isFaulty(compiled));
   }
 
-  /** Writes what --out names, if it was given. What cannot be written is then wrong usage. */
+  /** Writes the file that --out names, if the option is set. If the file cannot be written, that is wrong usage. */
   private writeOut(write: () => void): void {
     const { command, out } = this.options;
     try {
@@ -184,7 +186,10 @@ class Command {
     return isWrong ? 1 : this.engine === undefined ? notChecked : 0;
   }
 
-  /** What the command is about: the files of the command line, for `test` with their plans, or all of the project. */
+  /**
+   * Returns the files that the command works on: the files on the command line (for `test`, with their plans), or all
+   * files of the project.
+   */
   private files(): readonly string[] {
     const { command, files } = this.options;
     if (files.length === 0) return [...sourcesOf(this.project), ...testsOf(this.project)];
@@ -196,7 +201,7 @@ class Command {
     });
   }
 
-  /** Runs the compiled tests by the program `rankd`, which prints their outcome, and returns its exit status. */
+  /** Runs the compiled tests with the program `rankd`, which prints the results. Returns the exit status of `rankd`. */
   private runTests(rankd: string): number {
     const { files, json, only } = this.options;
     const args = ["test", "--project", this.project.root, ...files.map(planNameOf)];
@@ -208,7 +213,9 @@ class Command {
     return done.status ?? 1;
   }
 
-  /** Compiles or reads the files. `mayDiffer`: the plan of an artifact may have another name than its file. */
+  /**
+   * Compiles or reads the files. With `mayDiffer`, the name of an artifact's plan may differ from the name of its file.
+   */
   private async compile(files: readonly string[], mayDiffer = false): Promise<Compiled[]> {
     const plans = files.filter((file) => !file.endsWith(".json"));
     const compiled = plans.length === 0 ? [] : await this.compiler.compile(plans);
@@ -219,7 +226,7 @@ class Command {
     );
   }
 
-  /** An artifact that was made elsewhere, held against the rules; `stem` is the name that its plan must have, if any. */
+  /** Checks an artifact that another program has made. `stem` is the required name of its plan, if any. */
   private async checkArtifact(file: string, stem: string | undefined): Promise<Compiled> {
     if (file.endsWith(testArtifact)) throw new ProjectError(`${file} has tests, which rankd test checks, and no plan`);
     let text: string;
@@ -265,7 +272,7 @@ class Command {
     }
   }
 
-  /** Writes the artifacts, or reports where they differ from the files; returns whether any differ. */
+  /** Writes the artifacts, or reports which of them differ from their files. Returns whether any differ. */
   private finish(compiled: readonly Compiled[]): boolean {
     const { command, files, out, root = this.project.root, verify } = this.options;
     const folder = resolve(out ?? this.project.plans);
@@ -315,7 +322,7 @@ class Command {
     return found.comparison!.equal ? 0 : 1;
   }
 
-  /** Records what all fragments are now. */
+  /** Records the current versions of all fragments. */
   private async publish(): Promise<number> {
     const compiled = await this.compile(fragmentsOf(this.project));
     if (isFaulty(compiled)) {
@@ -327,7 +334,7 @@ class Command {
     return 0;
   }
 
-  /** Lists the uses of fragments of which a later version was published. */
+  /** Lists the uses of fragments for which a newer version was published. */
   private async outdated(): Promise<number> {
     const { files } = this.options;
     const compiled = await this.compile(files.length > 0 ? files : artifactsIn(this.project.plans), true);

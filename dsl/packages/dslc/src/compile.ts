@@ -13,15 +13,15 @@ import { EngineError, ProjectError } from "./project_error.js";
 import { Runner } from "./runner.js";
 import { BadResult } from "./sandbox_result.js";
 
-/** What a plan may use while it is built. */
+/** The limits of a plan while it is built. */
 export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
 
-/** The largest limits: a day, and what the memory of QuickJS can grow to. */
+/** The maximum values of the limits: a day, and the maximum memory of QuickJS. */
 export const maxLimits: Limits = { timeMs: 86_400_000, memoryMb: 2032 };
 
 type Pending = Compiled | Promise<Compiled>;
 
-/** Compiles plans of one project. Close it: it keeps a worker. */
+/** Compiles plans of one project. It must be closed, because it keeps a worker. */
 export class Compiler {
   private runner: Runner | undefined;
   private cache = new ProgramCache();
@@ -37,8 +37,8 @@ export class Compiler {
   }
 
   /**
-   * Compiles plans together: shared files are read once. `texts` replace files, by absolute path. Any failure of one
-   * plan is a diagnostic of that plan, and the others are compiled.
+   * Compiles plans together, so that shared files are read only once. `texts` replace files, by absolute path. If a
+   * plan fails, the failure is a diagnostic of that plan, and the other plans are compiled.
    */
   async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
     const out: Pending[] = [];
@@ -62,7 +62,7 @@ export class Compiler {
     return await Promise.all(out);
   }
 
-  /** Appends what becomes of each plan. Throws at the first on which TypeScript fails. */
+  /** Appends the result for each plan. Throws at the first plan on which TypeScript fails. */
   private async compileInto(out: Pending[], files: readonly string[], program: PlanProgram): Promise<void> {
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
@@ -97,7 +97,7 @@ export class Compiler {
     }
   }
 
-  /** What is said of a plan on which the compiler itself fails. */
+  /** Returns the result for a plan on which the compiler itself fails. */
   private failedPlan(file: string, error: unknown): Compiled {
     const place = startOf(placeName(this.root, resolve(file)));
     const message = error instanceof Error ? error.message : String(error);

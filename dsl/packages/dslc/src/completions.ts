@@ -6,16 +6,16 @@ import ts = require("typescript");
 
 import { compilerOptions, libraryRoots, PlanFiles } from "./plan_files.js";
 
-/** One of them. */
+/** One completion. */
 export interface Completion {
   readonly name: string;
-  /** As TypeScript calls it: `property`, `method`, `const`. */
+  /** The kind, as TypeScript names it: `property`, `method`, `const`. */
   readonly kind: string;
-  /** Its type and its documentation, of the first entries only. */
+  /** The type and the documentation. Only the first entries have them. */
   readonly about: string;
 }
 
-/** What may replace the text from `start` to the place that was asked about. */
+/** The entries that can replace the text from `start` to the position of the request. */
 export interface Completions {
   readonly start: number;
   readonly entries: readonly Completion[];
@@ -25,7 +25,7 @@ const maxEntries = 50;
 const maxDescribed = 10;
 const isWord = /[\w$]/;
 
-/** Keeps a program of the plan that is asked about, so that only its text is read again. */
+/** Keeps a program for the edited plan, so that only the text of this plan is parsed again. */
 export class Completer {
   private readonly texts = new Map<string, string>();
   private readonly files: PlanFiles;
@@ -33,7 +33,7 @@ export class Completer {
   private file = "";
   private version = 0;
 
-  /** `generated` is the text of the bindings of the project. */
+  /** `generated` is the text of the project's bindings. */
   constructor(root: string, generated: string) {
     this.files = new PlanFiles(root, generated, this.texts);
     this.service = ts.createLanguageService({
@@ -51,7 +51,7 @@ export class Completer {
     });
   }
 
-  /** The names that begin with the word before `offset`, the project's own names first. */
+  /** Returns the names that begin with the word before `offset`. The project's own names come first. */
   at(file: string, text: string, offset: number): Completions {
     if (file !== this.file) this.texts.clear();
     this.file = file;

@@ -1,6 +1,6 @@
 // diagnostic.ts: errors and warnings about a plan, with their positions in the author's files.
 
-/** A place in a file; lines and columns count from 1, the end is the first character after it. */
+/** A range in a file. Lines and columns count from 1, and the end is the first character after the range. */
 export interface Place {
   /** Relative to the root of the project. */
   readonly file: string;
@@ -10,22 +10,22 @@ export interface Place {
   readonly endColumn: number;
 }
 
-/** One diagnostic. The code is stable and made for programs, the message is a sentence for people. */
+/** One diagnostic. The code is stable and intended for programs; the message is a sentence for people. */
 export interface Diagnostic {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
   readonly place: Place;
-  /** Into the artifact, or empty. */
+  /** Pointer into the artifact, or empty. */
   readonly pointer: string;
 }
 
-/** The first character of a file. */
+/** The position of the first character of a file. */
 export function startOf(file: string): Place {
   return { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
 }
 
-/** Makes a diagnostic of its parts. */
+/** Creates a diagnostic from its parts. */
 export function diagnostic(
   code: string,
   message: string,
@@ -35,7 +35,7 @@ export function diagnostic(
   return { code, message, hint: more.hint ?? "", place, pointer: more.pointer ?? "" };
 }
 
-/** Text from a plan or a path as it may be shown: nothing in it steers the terminal or turns the order of what is read. */
+/** Makes text from a plan or a path safe to print: it cannot control the terminal or change the reading order. */
 export function printable(text: string): string {
   const code = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`;
   return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, code);
@@ -48,7 +48,7 @@ export function toLine(of: Diagnostic, kind: "error" | "warning" = "error"): str
   return printable(`${of.place.file}:${of.place.line}:${of.place.column}: ${mark}${of.code}: ${of.message}${hint}`);
 }
 
-/** In the order of their places; what is said twice is said once. */
+/** Sorts diagnostics by their positions, and removes duplicates. */
 export function inOrder(all: readonly Diagnostic[]): Diagnostic[] {
   const key = (of: Diagnostic): string =>
     `${of.place.file}\0${of.place.line}\0${of.place.column}\0${of.code}\0${of.message}`;

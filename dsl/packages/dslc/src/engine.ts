@@ -10,25 +10,25 @@ import type { Checker, Problem, Verdict } from "./checker.js";
 import { EngineError } from "./project_error.js";
 import { isObject, type JsonObject, parsedJson } from "./json.js";
 
-/** The package that carries the program rankd. */
+/** The npm package that contains the program rankd. */
 const enginePackage = `@rankd/engine-${process.platform}-${process.arch}`;
-/** Longer messages are refused by the engine. */
+/** The maximum length of a message that the engine accepts. */
 const maxMessage = 16 * 1024 * 1024;
 /** The maximum number of characters that a failure shows of the engine's standard error. */
 const maxShown = 1000;
-/** The time within which the engine must give one of the answers that are due, on a busy machine. */
+/** The maximum time until the engine sends one of the expected answers, on a busy machine. */
 const maxSilenceMs = 60_000;
 
 const toName = "; pass the path of rankd with --engine, or set RANKD to it";
 
-/** An artifact for a comparison: its text, or the file that it is in. */
+/** An artifact to compare: its text, or the file that contains it. */
 export type Side = { readonly artifact: string } | { readonly file: string };
 
 /** The engine's answer about two artifacts. */
 export interface Comparison {
   readonly before: readonly Problem[];
   readonly after: readonly Problem[];
-  /** The object that `rankd diff --json` prints; absent if an artifact is wrong. */
+  /** The object that `rankd diff --json` prints. Absent if an artifact is invalid. */
   readonly comparison?: { readonly equal: boolean };
   /** The lines that `rankd diff` prints. */
   readonly lines?: string;
@@ -43,7 +43,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The program of the package that npm installed next to the project or next to the compiler. */
+/** The program in the package that npm has installed next to the project or next to the compiler. */
 function packagedProgram(root: string): string | undefined {
   for (const from of [join(resolve(root), "package.json"), import.meta.url])
     try {
@@ -54,7 +54,9 @@ function packagedProgram(root: string): string | undefined {
   return undefined;
 }
 
-/** The program that `cmake --install` installs with this compiler, which is then in PREFIX/share/rankd. */
+/**
+ * The program that `cmake --install` installs together with this compiler, whose files are then in PREFIX/share/rankd.
+ */
 function installedProgram(): string | undefined {
   const here = dirname(fileURLToPath(import.meta.url));
   const installed = join("share", "rankd", "node_modules", "@rankd", "dslc", "dist");
@@ -63,8 +65,8 @@ function installedProgram(): string | undefined {
 }
 
 /**
- * The program rankd: `given`, or the program that the environment's RANKD names, or that of the npm package, or the one
- * that was installed with this compiler, or the one in PATH. Nothing if there is no such program.
+ * Returns the path of the program rankd. The candidates are `given`, the environment variable RANKD, the npm package,
+ * the program that was installed with this compiler, and PATH, in this order. Returns nothing if there is none.
  */
 export function findEngine(given: string | undefined, root: string): string | undefined {
   const named = given ?? (process.env["RANKD"] || undefined);
@@ -83,7 +85,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Nothing if a value is not a list of diagnostics. */
+/** Returns nothing if a value is not a list of diagnostics. */
 function problemsOf(value: unknown): Problem[] | undefined {
   if (!Array.isArray(value) || !value.every(isObject)) return undefined;
   const names = ["code", "pointer", "message", "hint", "node", "source"] as const;
@@ -93,7 +95,9 @@ function problemsOf(value: unknown): Problem[] | undefined {
   );
 }
 
-/** One process for one project. It is started by the first question, and again if it has ended. */
+/**
+ * An engine process for one project. The first question starts it. If it has ended, the next question starts it again.
+ */
 export class Engine implements Checker {
   private child: Child | undefined;
   private readonly waiting = new Map<number, Waiting>();
@@ -106,7 +110,7 @@ export class Engine implements Checker {
     private readonly silenceMs = maxSilenceMs,
   ) {}
 
-  /** Opens the project again. Returns its errors. */
+  /** Reopens the project. Returns the errors of the project. */
   async open(): Promise<readonly Problem[]> {
     return this.problemsIn(await this.send({ do: "open", project: resolve(this.root) }), "diagnostics");
   }
@@ -119,7 +123,7 @@ export class Engine implements Checker {
     return await this.verdict({ do: "tests", artifact });
   }
 
-  /** The same of a file that holds an artifact. */
+  /** The same for a file that contains an artifact. */
   async planFile(file: string, name: string | undefined): Promise<Verdict> {
     return await this.verdict({ do: "plan", file: resolve(file), name });
   }
@@ -153,7 +157,7 @@ export class Engine implements Checker {
     return new EngineError(`${this.program}, which checks plans, gave an answer without a valid \`${field}\`${toName}`);
   }
 
-  /** Asks a question about the project, which is opened first if the process has ended meanwhile. */
+  /** Asks a question about the project. If the process has ended, opens the project first. */
   private async ask(question: object): Promise<JsonObject> {
     if (this.child === undefined) {
       const [problem] = await this.open();
@@ -208,7 +212,7 @@ export class Engine implements Checker {
     const watchdog = setTimeout(() => setTimeout(giveUp, 20), this.silenceMs).unref();
     this.watchdog = watchdog;
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, maxShown)));
-    child.stdin.on("error", () => undefined); // its end says why
+    child.stdin.on("error", () => undefined); // the end of the process reports the cause
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       const [first, ...more] = text.split("\n");
       parts.push(first!);
@@ -231,7 +235,7 @@ export class Engine implements Checker {
     return child;
   }
 
-  /** Passes an answer on. False if the line is not the answer to a question. */
+  /** Passes on an answer. Returns false if the line is not the answer to a question. */
   private hear(line: string): boolean {
     const answer = parsedJson(line);
     if (!isObject(answer)) return false;
@@ -242,7 +246,7 @@ export class Engine implements Checker {
     return waiting !== undefined;
   }
 
-  /** Ends the process; one that does not end by itself does not keep this process alive. */
+  /** Ends the process. If the process does not end by itself, it does not keep this process alive. */
   close(): void {
     clearTimeout(this.watchdog);
     if (this.child !== undefined) letGo(this.child);

@@ -1,6 +1,6 @@
 // failure.ts: the reasons why a plan could not be run, and the clock for the CPU time of this process.
 
-/** Why a plan could not be run. */
+/** The reason why a plan could not be run. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -13,7 +13,10 @@ export function failure(code: string, message: string): Failure {
   return { code, message, hint: "", span: 0, stack: "" };
 }
 
-/** Starts to measure: the result returns the time since, which on a busy machine is what this process has computed. */
+/**
+ * Starts a measurement. The returned function returns the time since then. On a busy machine, this is the CPU time of
+ * this process.
+ */
 export function processorClock(): () => number {
   const at = Date.now();
   const usage = process.cpuUsage();
@@ -23,7 +26,7 @@ export function processorClock(): () => number {
   };
 }
 
-/** A plan that computes for too long. */
+/** The failure of a plan that computes for too long. */
 export function timeLimit(timeMs: number): Failure {
   return {
     ...failure("time_limit", `the plan did not end within ${timeMs} ms of processor time`),

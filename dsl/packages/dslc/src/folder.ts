@@ -12,10 +12,10 @@ const suffix = ".plan.ts";
 const manifestName = "manifest.json";
 const indexName = "index.json";
 
-/** Plan names whose artifacts would replace other files in the folder of artifacts. */
+/** Names of plans whose artifacts would replace other files in the folder of artifacts. */
 export const reservedNames: readonly string[] = [indexName, manifestName].map((name) => name.replace(/\.json$/, ""));
 
-/** The sources of all plans: those that plans/manifest.json lists, or without one every NAME.plan.ts. */
+/** Returns the sources of all plans: those in plans/manifest.json, or every NAME.plan.ts if there is no manifest. */
 export function sourcesOf(project: Project): string[] {
   const listed = readManifest(project);
   if (listed !== undefined) return listed;
@@ -24,7 +24,7 @@ export function sourcesOf(project: Project): string[] {
   throw new ProjectError(`there is no plan to compile: ${join(project.root, "plans")} has no file NAME${suffix}`);
 }
 
-/** The sources that plans/manifest.json lists; nothing if there is no manifest. */
+/** Returns the sources that plans/manifest.json lists. Returns nothing if there is no manifest. */
 function readManifest(project: Project): string[] | undefined {
   const file = join(project.root, "plans", manifestName);
   if (!existsSync(file)) return undefined;
@@ -37,15 +37,15 @@ function readManifest(project: Project): string[] | undefined {
   return plans.map((each: string) => join(project.root, each));
 }
 
-/** The tests of a project: every NAME.test.ts in the folders of plans, or next to a plan that its manifest lists. */
+/** Returns the tests of a project: every NAME.test.ts in the folders of plans, or next to a plan in the manifest. */
 export function testsOf(project: Project): string[] {
   const tests = readManifest(project)?.map((plan) => plan.slice(0, -suffix.length) + testSource);
   return tests?.filter((file) => existsSync(file)) ?? sourcesWith(project, testSource);
 }
 
 /**
- * The files with this ending in the folder `plans` of the project, in the one of the artifacts, and in folders inside,
- * in the order of their paths. Two of them have no artifact in common.
+ * Returns the files with this ending in the project's folder `plans`, in the folder of artifacts, and in their
+ * subfolders, in the order of their paths. No two of these files have the same artifact.
  */
 function sourcesWith(project: Project, ending: string): string[] {
   const folders = [join(project.root, "plans"), project.plans];
@@ -63,7 +63,7 @@ function sourcesWith(project: Project, ending: string): string[] {
   return found;
 }
 
-/** The files below a folder with this ending, without those in node_modules and in hidden folders. */
+/** Returns the files with this ending below a folder, except those in node_modules and in hidden folders. */
 export function filesBelow(folder: string, ending: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -83,12 +83,12 @@ function artifactNamesIn(folder: string): string[] {
 
 const plansIn = (folder: string): string[] => artifactNamesIn(folder).filter((name) => !name.endsWith(testArtifact));
 
-/** The artifacts of plans in a folder; empty if there is no folder. */
+/** The artifacts of plans in a folder. Empty if the folder does not exist. */
 export function artifactsIn(folder: string): string[] {
   return existsSync(folder) ? plansIn(folder).map((name) => join(folder, name)) : [];
 }
 
-/** The index of a folder: all artifacts in it, with their digests. */
+/** The index of a folder: all artifacts in the folder, with their digests. */
 function indexOf(folder: string): string {
   const plans = plansIn(folder).map((path) => ({
     name: path.replace(/\.json$/, ""),
@@ -103,15 +103,15 @@ export function writeIndex(folder: string): void {
   replaceFile(join(folder, indexName), indexOf(folder));
 }
 
-/** Whether the index of a folder, if it has one, differs from its artifacts. */
+/** Whether the folder has an index that differs from the artifacts in it. */
 export function isIndexStale(folder: string): boolean {
   const file = join(folder, indexName);
   return existsSync(file) && readFileSync(file, "utf8") !== indexOf(folder);
 }
 
-/** The source from which dslc made an artifact, as the artifact names it; nothing if it was made otherwise. */
+/** The source from which dslc has made an artifact, as named in the artifact. Nothing if dslc has not made it. */
 function sourceIn(file: string): string | undefined {
-  const artifact = parsedJson(readText(file) ?? ""); // the engine says what is wrong with it
+  const artifact = parsedJson(readText(file) ?? ""); // the engine reports the error
   if (!isObject(artifact)) return undefined;
   const { built_by: builtBy, source_files: files } = artifact;
   const first: unknown = Array.isArray(files) ? files[0] : undefined;
@@ -119,9 +119,12 @@ function sourceIn(file: string): string | undefined {
   return isOurs && typeof first === "string" ? first.split("#")[0] : undefined;
 }
 
-/** The artifacts that dslc made of sources below `root` which are gone, with these as named there. It leaves out `known`. */
+/**
+ * Returns the artifacts that dslc has made from sources below `root` that no longer exist, with these sources. Leaves
+ * out `known`.
+ */
 export function leftIn(folder: string, root: string, known: string[]): { file: string; source: string }[] {
-  if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // what writes there says what is wrong
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // the writer reports the error
   return artifactNamesIn(folder).flatMap((name) => {
     const file = join(folder, name);
     const source = known.includes(name) ? undefined : sourceIn(file);

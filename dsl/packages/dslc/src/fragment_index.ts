@@ -13,7 +13,7 @@ const folderName = "fragments";
 const suffix = ".fragment.ts";
 const indexName = "index.json";
 
-/** Whether a file defines a fragment, and not a plan. */
+/** Whether a file defines a fragment rather than a plan. */
 export const definesFragment = (file: string): boolean => file.endsWith(suffix);
 
 /** A use of a fragment, as an artifact records it. */
@@ -23,7 +23,9 @@ export interface FragmentUse {
   readonly version: string;
 }
 
-/** The uses of fragments that an artifact has; what is wrong with it is for the engine to say. */
+/**
+ * Returns the uses of fragments in an artifact. Does not report errors in the artifact, because the engine does that.
+ */
 export function usesOf(artifact: string): readonly FragmentUse[] {
   const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
   const uses = member(member(member(parsedJson(artifact), "extensions"), fragmentCapability), "uses");
@@ -32,19 +34,19 @@ export function usesOf(artifact: string): readonly FragmentUse[] {
   return Array.isArray(uses) ? (uses as unknown[]).filter(isRight) : [];
 }
 
-/** A version of a fragment, with the digest of all that it is made of. */
+/** A version of a fragment, with the digest of all its sources. */
 export interface FragmentVersion {
   readonly name: string;
   readonly version: string;
   readonly sha256: string;
 }
 
-/** The path that the file of a version has, at the end of its whole path. */
+/** The end of the path of the file that defines a version. */
 export function fragmentPath(name: string, version: string): string {
   return `${folderName}/${name}/${version.split(".")[0]}${suffix}`;
 }
 
-/** The digest of a fragment's file and of its imports, independent of the project's folder. */
+/** Returns the digest of a fragment's file and of its imports. It does not depend on the project's folder. */
 export function digestOf(file: string, sources: readonly { path: string; text: string }[]): string {
   const from = dirname(dirname(dirname(file)));
   const lines = sources.map(
@@ -53,10 +55,10 @@ export function digestOf(file: string, sources: readonly { path: string; text: s
   return sha256(lines.sort(byBytes).join(""));
 }
 
-/** Fragment → version → digest. */
+/** Maps each fragment and version to a digest. */
 type Index = Record<string, Record<string, string>>;
 
-/** The index in a folder of fragments; empty if there is no index. */
+/** Returns the index in a folder of fragments. Empty if there is no index. */
 function readIndex(folder: string): Index {
   const file = join(folder, indexName);
   if (!existsSync(file)) return {};
@@ -72,7 +74,7 @@ function readIndex(folder: string): Index {
 const publishedDigest = (index: Index, name: string, version: string): string | undefined =>
   Object.hasOwn(index, name) && Object.hasOwn(index[name]!, version) ? index[name]![version] : undefined;
 
-/** Returns an error if the version of a fragment was published with other sources; nothing otherwise. */
+/** Returns an error if this version of the fragment was published with different sources, and otherwise nothing. */
 export function changedSince(file: string, made: FragmentVersion): string | undefined {
   const published = publishedDigest(readIndex(dirname(dirname(file))), made.name, made.version);
   if (published === undefined || published === made.sha256) return undefined;
@@ -93,7 +95,7 @@ export function fragmentsOf(project: Project): string[] {
   return found;
 }
 
-/** Adds versions to the index of a project, and returns the new ones. */
+/** Adds versions to the index of a project. Returns the new versions. */
 export function publish(project: Project, made: readonly FragmentVersion[]): readonly FragmentVersion[] {
   const folder = join(project.root, folderName);
   const index = readIndex(folder);
@@ -111,7 +113,7 @@ function isOlder(version: string, than: string): boolean {
   return at !== -1 && a[at]! < b[at]!;
 }
 
-/** A line for each use in an artifact of a version that a later one of was published. */
+/** Returns a line for each use of a fragment in an artifact for which a newer version was published. */
 export function outdatedIn(project: Project, plan: string, uses: readonly FragmentUse[]): string[] {
   const index = readIndex(join(project.root, folderName));
   return uses.flatMap(({ id, fragment, version }) => {

@@ -13,7 +13,7 @@ import { readFailure } from "./sandbox_result.js";
 export interface Module {
   readonly id: string;
   readonly text: string;
-  /** What its imports lead to. */
+  /** The module that each import resolves to. */
   readonly imports: Readonly<Record<string, string>>;
 }
 
@@ -23,28 +23,28 @@ export interface Task {
   readonly entry: string;
 }
 
-/** What a worker is started with. */
+/** The data with which a worker is started. */
 export interface Setup {
   readonly limits: Limits;
   /** The authoring package. */
   readonly library: readonly Module[];
 }
 
-/** What a plan may use. */
+/** The limits of a plan. */
 export interface Limits {
   readonly timeMs: number;
   readonly memoryMb: number;
 }
 
-/** What became of it: the plan as JSON, not yet checked (see sandbox_result.ts), or the reason why there is no plan. */
+/** The result: the plan as JSON, not yet checked (see sandbox_result.ts), or the reason why there is no plan. */
 export interface Outcome {
   readonly built?: string;
   readonly error?: Failure;
-  /** False if the next plan may run in the same worker. */
+  /** Whether the next plan may run in the same worker. */
   readonly isSpoilt?: boolean;
 }
 
-/** Part of Node, and not of its types. */
+/** A part of Node that is missing in its types. */
 declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
 };
@@ -54,7 +54,7 @@ const pagesPerMb = 16;
 /** The memory of the module before a plan allocates anything. */
 const baseMb = 16;
 
-/** The loader of modules and the traps, which return the function that builds. Plans find nothing that does harm. */
+/** The module loader and the traps. It returns the function that builds a plan. Plans can reach nothing harmful. */
 const prelude = `(function (modules) {
   "use strict";
   const loaded = new Map();
@@ -164,7 +164,7 @@ function outcomeOf(said: string): Outcome {
   return { error: readFailure(JSON.parse(said.slice("error ".length))) };
 }
 
-/** Returns QuickJS with separate memory. `wasm` is the module, if the variant cannot find it by a path. */
+/** Returns a QuickJS with its own memory. `wasm` is the module, for variants that cannot load it from a path. */
 export async function newInterpreter(
   { limits, library }: Setup,
   variant: QuickJSSyncVariant,

@@ -2,26 +2,26 @@
 // reads numbers without loss.
 import { createHash } from "node:crypto";
 
-/** A value as JSON has it; `exactInteger` is for integers that a number cannot hold. */
+/** A JSON value. `exactInteger` is for integers that do not fit into a number. */
 export type Json =
   null | boolean | number | string | ExactInteger | readonly Json[] | { readonly [field: string]: Json };
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An integer beyond 2^53. */
+/** An integer above 2^53. */
 export class ExactInteger {
   constructor(readonly digits: string) {}
 }
 
 const inlineWidth = 100;
 
-/** Whether a value is an object of JSON. */
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactInteger);
 }
 
-/** The value that a text has as JSON; nothing if the text is not JSON. */
+/** Parses a text as JSON. Returns nothing if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -30,7 +30,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** The digits of an integer of any size; nothing if the value is no integer. */
+/** The digits of an integer of any size, or nothing if the value is not an integer. */
 export function integerText(value: unknown): string | undefined {
   if (value instanceof ExactInteger) return value.digits;
   return typeof value === "number" && Number.isSafeInteger(value) ? String(value) : undefined;
@@ -41,25 +41,25 @@ export function pointerTo(parent: string, token: string): string {
   return `${parent}/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** In the order of their UTF-8 bytes. */
+/** Compares two texts by their UTF-8 bytes. */
 export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The names of the fields of an object in the order of their bytes, which almost always is that of `sort`. */
+/** Returns the names of an object's fields in the order of their bytes. This is almost always the order of `sort`. */
 function sortedNames(value: object): string[] {
   const names = Object.keys(value);
   return names.some((name) => /[\ud800-\uffff]/.test(name)) ? names.sort(byBytes) : names.sort();
 }
 
-/** An integral number past 2^53 is written with an exponent: without one it would count as an integer. */
+/** An integral number above 2^53 is written with an exponent. Without it, the number would be read as an integer. */
 function scalarText(value: unknown): string {
   if (value instanceof ExactInteger) return value.digits;
   const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value);
   return isLarge ? (value as number).toExponential() : JSON.stringify(value);
 }
 
-/** A value on one line. */
+/** Returns a value on one line. */
 function inline(value: unknown, comma = ", ", colon = ": ", scalar = scalarText): string {
   const inner = (item: unknown): string => inline(item, comma, colon, scalar);
   if (Array.isArray(value)) return `[${value.map(inner).join(comma)}]`;
@@ -89,12 +89,15 @@ function isSmall(value: Json, most: number): boolean {
   );
 }
 
-/** For people and for version control: two spaces a level, short things on one line, a line break at the end. */
+/**
+ * Formats a value for people and version control: two spaces for each level, short values on one line, and a line feed
+ * at the end.
+ */
 export function prettyJson(value: Json): string {
   return `${pretty(value, "")}\n`;
 }
 
-/** Sorted fields and no white space: what digests of registries are made of. */
+/** Formats a value with sorted fields and without white space. Digests of registries are computed from this text. */
 export function canonicalJson(value: unknown): string {
   return inline(value, ",", ":", (scalar) => (typeof scalar === "bigint" ? String(scalar) : JSON.stringify(scalar)));
 }

@@ -7,43 +7,48 @@ import type { PlanProgram } from "./program.js";
 import { Refusal } from "./project_error.js";
 import { placeOf } from "./transform.js";
 
-/** How an option is written: a literal, one of a few words, or an expression of whatever kind. */
+/** The way in which an option is written: as a literal, as one of several words, or as any expression. */
 export type OptionKind = "number" | "string" | "truth" | "choice" | "expression";
 
-/** An option of a node that the plan's text sets. */
+/** An option of a node that the text of the plan sets. */
 export interface NodeOption {
   readonly node: string;
-  /** As the text calls it. */
+  /** The name in the text. */
   readonly option: string;
   readonly kind: OptionKind;
-  /** The place of its value; of the call that made the node if no text sets the option by its name. */
+  /**
+   * The position of the value. If the text does not set the option by its name, the position of the call that creates
+   * the node.
+   */
   readonly place: Place;
-  /** The text there; for a string, its contents. */
+  /** The text at this position. For a string, its contents. */
   readonly text: string;
   /** The words of a choice. */
   readonly choices: readonly string[];
-  /** The reason why it cannot be changed at its place; empty if it can. */
+  /** The reason why the option cannot be changed here; empty if it can be changed. */
   readonly why: string;
-  /** The definition of its name; null if it names nothing of the author's, or more than one thing. */
+  /** The definition of its name. Null if the name is not that of exactly one definition of the author. */
   readonly definition: Place | null;
 }
 
-/** An option as the compiler knows it: by its field of the artifact. */
+/** An option as the compiler knows it, by its field in the artifact. */
 export interface GivenOption {
   readonly node: string;
   readonly field: string;
   readonly place: Place;
-  /** The kind of the registry's param; empty if it is not a param. */
+  /** The kind of the param in the registry; empty if the option is not a param. */
   readonly kind: string;
   readonly choices: readonly string[];
-  /** In the artifact. */
+  /** The field in the artifact. */
   readonly value: unknown;
 }
 
 const formulas = ["expr_id", "pred_id"];
 const notWritten = "the option is not written as a field with its own name";
 
-/** All options of the plan in the file `plan` of a program, each with what may become of it. */
+/**
+ * Returns all options of the plan in the file `plan` of a program, with the information whether each can be changed.
+ */
 export function optionsOf(given: readonly GivenOption[], program: PlanProgram, plan: string): NodeOption[] {
   const users = new Map<string, string[]>();
   const shared = given.map(({ place, node }) => {
@@ -101,7 +106,7 @@ class OptionReader {
     return `the same text gives it to ${others.length === 1 ? others[0]! : `${others.length} other nodes`}, too`;
   }
 
-  /** What is spread into the literal after the option may have another value for it. */
+  /** If other fields are spread into the literal after the option, they may replace its value. */
   private whyReplaced(property: Property, name: string): string {
     const { properties } = property.parent;
     const later = properties.slice(properties.indexOf(property) + 1);
@@ -123,7 +128,7 @@ class OptionReader {
     return this.isSame(value) ? "" : "another statement changes it later";
   }
 
-  /** False: the plan has another value than this literal, so other code has replaced it. */
+  /** Returns false if the plan has a value other than this literal. Other code has then replaced it. */
   private isSame(value: ts.Expression): boolean {
     const built = this.given.value;
     if (ts.isStringLiteral(value)) return value.text === built;
@@ -131,7 +136,10 @@ class OptionReader {
     return !isNumber(value) || typeof built !== "number" || Number(value.getText().replace(/[_n]/g, "")) === built;
   }
 
-  /** Literals, names of the registries, and lists and calls of these: nothing that other lines of the plan decide. */
+  /**
+   * Whether an expression consists of literals, names of the registries, and lists and calls of these, so that no other
+   * line of the plan affects it.
+   */
   private isWrittenOut(value: ts.Expression): boolean {
     if (ts.isStringLiteral(value) || isNumber(value) || isTruth(value)) return true;
     if (value.kind === ts.SyntaxKind.NullKeyword) return true;
@@ -165,7 +173,7 @@ class OptionReader {
     return target?.declarations ?? [];
   }
 
-  /** The definition of a single name, or of the called function. */
+  /** Returns the definition of a single name, or of the called function. */
   private definitionOf(value: ts.Expression): Place | null {
     const name = ts.isCallExpression(value) ? value.expression : value;
     if (!ts.isIdentifier(name)) return null;
@@ -189,7 +197,7 @@ function isNumber(value: ts.Expression): boolean {
   return ts.isNumericLiteral(value) || ts.isBigIntLiteral(value);
 }
 
-/** The property of an object literal whose value has that place. */
+/** Returns the property of an object literal whose value is at this position. */
 function propertyAt(source: ts.SourceFile, place: Place): Property | undefined {
   const starts = source.getLineStarts();
   if (place.endLine > starts.length) return undefined;
@@ -203,10 +211,10 @@ function propertyOf(source: ts.SourceFile, from: number, to: number): Property |
   return found.get(`${from}:${to}`);
 }
 
-/** By file: a plan of thousands of options walks through its text once. */
+/** Cached for each file, because a plan may have thousands of options. */
 const propertiesOf = new WeakMap<ts.SourceFile, ReadonlyMap<string, Property>>();
 
-/** The properties with plain names, by the characters of their values; the outermost one if several share them. */
+/** The properties with plain names, by the range of their values. If several have the same range, the outermost one. */
 function namedProperties(source: ts.SourceFile): Map<string, Property> {
   const found = new Map<string, Property>();
   const visit = (node: ts.Node): void => {
@@ -221,7 +229,7 @@ function namedProperties(source: ts.SourceFile): Map<string, Property> {
   return found;
 }
 
-/** The text that replaces the characters `[from, to)`. */
+/** The text that replaces the characters in `[from, to)`. */
 export interface TextChange {
   readonly from: number;
   readonly to: number;
@@ -229,8 +237,8 @@ export interface TextChange {
 }
 
 /**
- * Replaces the value of the option at `[from, to)`; the rest of the text stays unchanged, byte for byte. Strings are
- * passed without quotes, and get the quotes of the old value. Throws a Refusal: `not_an_option` or `bad_value`.
+ * Replaces the value of the option at `[from, to)`. All other text stays unchanged, byte for byte. Pass strings without
+ * quotes; they get the quotes of the old value. Throws a Refusal: `not_an_option` or `bad_value`.
  */
 export function changedOption(text: string, from: number, to: number, kind: OptionKind, value: string): TextChange {
   const property = propertyOf(parsed(text), from, to);
@@ -256,7 +264,7 @@ function parsed(text: string): ts.SourceFile {
   return ts.createSourceFile("plan.ts", text, ts.ScriptTarget.ES2022, true);
 }
 
-/** A text that is exactly one expression; nothing otherwise. */
+/** Parses a text that is exactly one expression. Returns nothing for any other text. */
 function expressionOf(text: string): ts.Expression | undefined {
   const source = parsed(`(${text})`) as ts.SourceFile & { readonly parseDiagnostics: readonly unknown[] };
   const [statement, more] = source.statements;

@@ -17,7 +17,9 @@ import type { Built } from "./sandbox_result.js";
 
 type Plan = Built["plan"];
 
-/** The artifact, whose parts get their places. `versions` are those of the fragments that the plan uses, in order. */
+/**
+ * Returns the artifact, and stores the positions of its parts. `versions` are those of the plan's fragments, in order.
+ */
 export function planArtifact(
   built: Plan,
   places: Places,
@@ -83,7 +85,7 @@ function nodeJson(node: Plan["nodes"][number], pointer: string, places: Places):
   };
 }
 
-/** The uses of fragments, and what the plan states of its capabilities. */
+/** Returns the uses of fragments, and the capabilities that the plan itself states. */
 function extensionsOf(built: Plan, places: Places, versions: readonly FragmentVersion[]): JsonFields {
   const uses = built.fragments.map((use, index): Json => {
     const pointer = `${usesPointer}/${index}`;

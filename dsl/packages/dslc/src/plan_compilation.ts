@@ -18,51 +18,51 @@ import type { Project } from "./project.js";
 import { type Built, readResult } from "./sandbox_result.js";
 import { testsArtifact } from "./tests_artifact.js";
 
-/** How a compiler works. */
+/** The options of a compiler. */
 export interface CompilerOptions {
   readonly limits?: Limits;
-  /** Paths in artifacts are relative to it; imports stay inside. Default: the project's root. */
+  /** Paths in artifacts are relative to this folder, and imports stay inside it. Default: the project's root. */
   readonly root?: string | undefined;
-  /** The sandbox and the engine's rules hold without them as well. */
+  /** Whether types are checked. Without this, the rules of the sandbox and of the engine still apply. */
   readonly types?: "with types" | "without types";
-  /** Holds artifacts to the rules of the engine; without one nothing is checked. */
+  /** Checks artifacts by the rules of the engine. If it is not set, artifacts are not checked. */
   readonly checker?: Checker | undefined;
 }
 
 /** The result for one plan. */
 export interface Compiled {
-  /** As it was given. */
+  /** The path as it was given. */
   readonly file: string;
   readonly name: string;
   /** The artifact, if there are no diagnostics. */
   readonly artifact: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** Probable mistakes that are allowed; only if there are no diagnostics. */
+  /** Allowed code that is probably a mistake. Only set if there are no diagnostics. */
   readonly warnings: readonly Diagnostic[];
-  /** The version that the file of a fragment defines, if there are no diagnostics. */
+  /** The version that a fragment's file defines, if there are no diagnostics. */
   readonly fragment?: FragmentVersion | undefined;
-  /** Absolute; the plan and what it imports. */
+  /** The absolute paths of the plan and of its imports. */
   readonly sources: readonly string[];
   /** The texts of these files, by path. */
   readonly texts?: ReadonlyMap<string, string>;
-  /** Pointer into the artifact → the place of its text; for a plan that could be run. */
+  /** Maps pointers into the artifact to source positions, for a plan that could be run. */
   readonly places?: ReadonlyMap<string, Place>;
-  /** The places where the text sets options of nodes; for a plan without diagnostics. */
+  /** The positions at which the text sets options of nodes, for a plan without diagnostics. */
   readonly options?: (() => NodeOption[]) | undefined;
 }
 
-/** The result of a file that has no artifact yet. */
+/** The result for a file that has no artifact yet. */
 export function newCompiled(file: string, diagnostics: readonly Diagnostic[], sources: readonly string[]): Compiled {
   return { file, name: planNameOf(file), artifact: undefined, diagnostics, warnings: [], sources };
 }
 
-/** The engine reads no larger artifact. */
+/** The maximum size of an artifact that the engine reads. */
 const maxArtifact = 16 * 1024 * 1024;
 
-/** The compilation of one file, in a program that it shares with others. */
+/** Compiles one file, in a program that it shares with other files. */
 export class PlanCompilation {
   private readonly sources: readonly string[];
-  /** The sources as places name them. */
+  /** The source texts by the paths in source positions. */
   private readonly own: ReadonlySet<string>;
   private readonly shown: string;
   private readonly path: string;
@@ -80,7 +80,7 @@ export class PlanCompilation {
     this.shown = program.shown(this.path);
   }
 
-  /** The place of a span number from the sandbox, if it is in the plan's own files. */
+  /** Returns the position for a span number from the sandbox, if it is in the plan's own files. */
   private readonly placeOf = (span: unknown): Place | undefined => {
     const place = this.program.spans.find(span);
     return place !== undefined && this.own.has(place.file) ? place : undefined;
@@ -103,7 +103,7 @@ export class PlanCompilation {
     return this.done([diagnostic(code, message, startOf(this.shown), { hint })]);
   }
 
-  /** Returns the errors in the text; nothing if the plan can be run. */
+  /** Returns the errors in the text. There are none if the plan can be run. */
   check(): Compiled | undefined {
     if (!isInProject(this.path, this.root))
       return this.refused(
@@ -124,12 +124,12 @@ export class PlanCompilation {
     return diagnostics.length > 0 ? this.done(diagnostics) : undefined;
   }
 
-  /** The plan and what it imports as JavaScript. */
+  /** Returns the plan and its imports as JavaScript. */
   modules(): Module[] {
     return this.sources.map((source) => this.program.emit(source));
   }
 
-  /** Checks the result of a plan that ran, and makes its artifact. */
+  /** Checks the result of a plan that was run, and creates its artifact. */
   async finish({ error, built }: Pick<Outcome, "error" | "built">): Promise<Compiled> {
     if (error !== undefined) return this.done([this.failed(error)]);
     if (definesFragment(this.file)) return this.finishFragment(readResult(built, "fragment"));
@@ -151,7 +151,7 @@ export class PlanCompilation {
     return "code" in made ? this.done([made]) : this.done([], { fragment: made });
   }
 
-  /** The version of a fragment that a plan uses, or what is wrong with its file. */
+  /** Returns the version of a fragment that a plan uses, or the error in its file. */
   private madeFragment(built: Built["fragment"]): FragmentVersion | Diagnostic {
     const { name, version } = built;
     const place = this.placeOf(built.$span) ?? startOf(this.shown);
@@ -198,7 +198,7 @@ export class PlanCompilation {
     return new Places(this.placeOf, new Map([...this.own].map((shown) => [shown, textOf(shown)])));
   }
 
-  /** The artifact, unless there is something wrong with it. */
+  /** Returns the artifact, unless there are errors in it. */
   private judged(
     text: string,
     places: Places,
@@ -219,13 +219,13 @@ export class PlanCompilation {
     return this.done([], { artifact: text, warnings: inOrder(named.map(placed)), places: places.byPointer });
   }
 
-  /** The sentence of the engine, which may end with a place in one of the plan's files. */
+  /** Returns a sentence of the engine, which may end with a position in one of the plan's files. */
   private withoutPlace(message: string): string {
     const [whole, file = ""] = / \(([^()]+):\d+:\d+\)$/.exec(message) ?? [""];
     return this.own.has(file) ? message.slice(0, -whole.length) : message;
   }
 
-  /** The options of all nodes, in the order of the nodes. */
+  /** Returns the options of all nodes, in the order of the nodes. */
   private optionsOf(built: Built["plan"]): NodeOption[] {
     const given = built.nodes.flatMap((node): GivenOption[] => {
       const params = this.project.declared.ops.find((each) => each.name === node.op)?.params ?? [];
@@ -247,7 +247,7 @@ export class PlanCompilation {
 
 const noProblem: Problem = { code: "", pointer: "", message: "", hint: "", node: "", source: "" };
 
-/** Reports each cache whose `by` differs from what the engine says its rows depend on. */
+/** Reports each cache whose `by` differs from the inputs that its rows depend on according to the engine. */
 function cacheProblems(nodes: Built["plan"]["nodes"], verdict: Verdict | undefined): Problem[] {
   const named = (all: readonly string[]): string => (all.length === 0 ? "nothing" : all.join(", "));
   return nodes.flatMap(({ node_id: node, $cacheBy: by }, index) => {

@@ -8,13 +8,13 @@ import ts = require("typescript");
 /** The name by which plans import the authoring package. */
 export const packageName = "@rankd/plan";
 
-/** Whether an import names a file by its path from the file that imports it. */
+/** Whether an import names a file by its path relative to the importing file. */
 export const isRelative = (name: string): boolean => /^\.\.?\//.test(name);
 
 /** The folder of the authoring package's sources. */
 export const libraryFolder = dirname(createRequire(import.meta.url).resolve(packageName));
 
-/** How plans are read and emitted. */
+/** The settings with which plans are parsed and emitted. */
 export const compilerOptions: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   lib: ["lib.es2022.d.ts"],
@@ -31,24 +31,24 @@ export const compilerOptions: ts.CompilerOptions = {
   newLine: ts.NewLineKind.LineFeed,
 };
 
-/** The modules that are there whether or not a plan imports them. */
+/** The modules that exist whether or not a plan imports them. */
 export const libraryRoots: readonly string[] = [join(libraryFolder, "index.ts"), join(libraryFolder, "hooks.ts")];
 
 const bindingsFile = join(libraryFolder, "generated.ts");
 
-/** Texts by absolute path that replace files on the disk. */
+/** Texts that replace files on the disk, by absolute path. */
 export type Texts = ReadonlyMap<string, string>;
 
 /** The files of one project. */
 export class PlanFiles {
-  /** `generated` is the text of the bindings of the project. */
+  /** `generated` is the text of the project's bindings. */
   constructor(
     private readonly root: string,
     private readonly generated: string,
     private readonly texts: Texts,
   ) {}
 
-  /** The text of a file that a plan may read, or nothing. */
+  /** Returns the text of a file that a plan may read, or nothing. */
   read(file: string): string | undefined {
     const path = resolve(file);
     if (path === bindingsFile) return this.generated;
@@ -62,7 +62,7 @@ export class PlanFiles {
     }
   }
 
-  /** A version that differs when the file on the disk has changed; constant for texts that replace files. */
+  /** Returns a version that changes if the file on the disk changes. It is constant for texts that replace files. */
   versionOf(file: string): string {
     const path = resolve(file);
     if (path === bindingsFile || this.texts.has(path)) return "0";
@@ -79,7 +79,7 @@ export class PlanFiles {
     return isLibrary(path) || isStandard(path) || isInProject(path, this.root);
   }
 
-  /** What TypeScript asks of the system about files. */
+  /** The functions through which TypeScript accesses files. */
   readonly host = {
     readFile: (file: string): string | undefined => this.read(file),
     fileExists: (file: string): boolean => this.exists(file),
@@ -111,7 +111,7 @@ export function isLibrary(file: string): boolean {
   return isInside(resolve(file), libraryFolder);
 }
 
-/** Whether a file is one of TypeScript's declarations of the language. */
+/** Whether a file is one of TypeScript's own declaration files. */
 export function isStandard(file: string): boolean {
   // The folder is computed at the first use, because TypeScript in a browser learns the folder of its files only then.
   standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
@@ -120,20 +120,20 @@ export function isStandard(file: string): boolean {
 
 let standardFolder: string | undefined;
 
-/** A file as places name it: its path below `root`. */
+/** Returns the name of a file in source positions: its path below `root`. */
 export function placeName(root: string, file: string): string {
   return relative(root, file).split(sep).join("/");
 }
 
 /**
- * Whether a file is in a project by its name, and also once all links are followed: a plan cannot reach a file
- * elsewhere by a link. For a file that does not exist, the folder that it would be in decides.
+ * Whether a file is in a project by its name, and also after all links were resolved. So a plan cannot reach a file
+ * elsewhere through a link. If the file does not exist, its folder is checked instead.
  */
 export function isInProject(file: string, root: string): boolean {
   return isInside(resolve(file), resolve(root)) && isInside(realPath(resolve(file)), realPath(resolve(root)));
 }
 
-/** The path without links, as far as it exists. */
+/** Returns the path without links, as far as it exists. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

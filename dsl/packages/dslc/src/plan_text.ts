@@ -5,12 +5,12 @@ import { type Diagnostic, diagnostic, startOf } from "./diagnostic.js";
 import { placeOf } from "./transform.js";
 
 /**
- * Levels of the syntax tree, each of which the type checker and the emitter call themselves for. The stack that Node has
- * holds more of them; a text that overflows it all the same is refused, too.
+ * The maximum depth of the syntax tree. The type checker and the emitter recurse once for each level. Node's stack has
+ * room for more levels. A text that overflows the stack nevertheless is refused, too.
  */
 const maxTextDepth = 800;
 
-/** A file as the program has it. */
+/** A file as it is passed to the program. */
 export interface PlanText {
   readonly text: string;
   /** An empty module if the text is refused. */
@@ -18,14 +18,14 @@ export interface PlanText {
   readonly refusals: readonly Diagnostic[];
 }
 
-/** The diagnostic about a text whose nesting the compiler cannot follow. */
+/** Returns the diagnostic about a text that is nested too deeply for the compiler. */
 export function tooDeep(place: Diagnostic["place"]): Diagnostic {
   return diagnostic("text_too_deep", `the text has more than ${maxTextDepth} levels of nesting`, place, {
     hint: "split the expression: name its parts by `const`, or build it in a loop",
   });
 }
 
-/** Parses a file, which is called `shown` in places. Never throws. */
+/** Parses a file, whose name in source positions is `shown`. Never throws. */
 export function parsePlanText(
   file: string,
   shown: string,
@@ -45,7 +45,7 @@ export function parsePlanText(
   return { text, source: parse("export {};\n"), refusals };
 }
 
-/** What must not reach the program that all plans of a build share. */
+/** Finds text that must not be in a program that all plans of a build share. */
 function refusalsOf(shown: string, source: ts.SourceFile): Diagnostic[] {
   const found: Diagnostic[] = [];
   const refuse = (from: number, to: number, message: string, hint: string): void => {
@@ -75,7 +75,7 @@ function refusalsOf(shown: string, source: ts.SourceFile): Diagnostic[] {
   return found;
 }
 
-/** Visits all parts of a file without calling itself; stops at and returns the first part that is too deep. */
+/** Visits all parts of a file without recursion. Stops at the first part that is too deep, and returns this part. */
 function visitAll(source: ts.SourceFile, see: (node: ts.Node) => void): ts.Node | undefined {
   let level: ts.Node[] = [source];
   for (let depth = 0; level.length > 0; ++depth) {

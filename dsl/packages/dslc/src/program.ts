@@ -20,13 +20,15 @@ import { placeOf, refusals, SpanTable, transformer } from "./transform.js";
 
 type SourceOptions = Parameters<ts.CompilerHost["getSourceFile"]>[1];
 
-/** The files of the standard library and of the authoring package, parsed once for all compilers of a process. */
+/**
+ * The files of the standard library and of the authoring package, which are parsed once for all compilers of a process.
+ */
 const ownFiles = new Map<string, ts.SourceFile>();
 
-/** The files of the authoring package as JavaScript, each with the text that it was made of. */
+/** The files of the authoring package as JavaScript, each with its source text. */
 const emittedFiles = new Map<string, { readonly text: string; readonly emitted: string }>();
 
-/** Keeps what does not change between compilations: unchanged plans. */
+/** Caches everything that does not change between compilations, such as unchanged plans. */
 export class ProgramCache {
   readonly plans = new Map<string, PlanText>();
   program: ts.Program | undefined;
@@ -34,15 +36,15 @@ export class ProgramCache {
 
 /** A set of plans with everything that they import. */
 export class PlanProgram {
-  /** The places that emitted modules refer to. */
+  /** The source positions that emitted modules refer to. */
   readonly spans = new SpanTable();
   private readonly program: ts.Program;
-  /** The same with source maps, see `mapOf`. */
+  /** The same modules with source maps: see `mapOf`. */
   private mapping: ts.Program | undefined;
   private readonly emitted = new Map<string, Module>();
   private readonly files: PlanFiles;
 
-  /** `generated` is the text of the bindings of the project. */
+  /** `generated` is the text of the project's bindings. */
   constructor(
     private readonly root: string,
     plans: readonly string[],
@@ -97,17 +99,17 @@ export class PlanProgram {
     return made;
   }
 
-  /** A file as it was read, also if it is kept out of the program. */
+  /** A file as it was read, even if it is not a part of the program. */
   textOf(file: string): PlanText | undefined {
     return this.cache.plans.get(file);
   }
 
-  /** As places name a file. */
+  /** The name of the file in source positions. */
   shown(file: string): string {
     return placeName(this.root, file);
   }
 
-  /** The files that a plan is made of: itself, then what it imports. */
+  /** Returns the files of a plan: its own file, followed by its imports. */
   filesOf(plan: string): string[] {
     const found = [plan];
     for (const file of found)
@@ -131,7 +133,7 @@ export class PlanProgram {
     return { id: this.idOf(file), text, imports: Object.fromEntries(imports) as Module["imports"] };
   }
 
-  /** What is wrong with the text and the types of a file. */
+  /** Returns the errors in the text and the types of a file. */
   check(file: string, types: "with types" | "without types"): Diagnostic[] {
     const source = this.program.getSourceFile(file);
     const shown = this.shown(file);
@@ -161,7 +163,7 @@ export class PlanProgram {
     return diagnostic(syntax ? "syntax_error" : "type_error", message, place, { hint });
   }
 
-  /** A file as a module. */
+  /** Returns a file as a JavaScript module. */
   emit(file: string): Module {
     let module = this.emitted.get(file);
     if (module === undefined) {
@@ -181,7 +183,10 @@ export class PlanProgram {
     return made;
   }
 
-  /** From emitted text back to its source. It is made only for a plan that throws: a third of the emitting. */
+  /**
+   * Maps emitted text back to its source. It is computed only for a plan that throws, because it takes a third of the
+   * time of emitting.
+   */
   private mapOf(file: string): string {
     this.mapping ??= ts.createProgram({
       rootNames: this.program.getRootFileNames(),
@@ -192,7 +197,7 @@ export class PlanProgram {
     return this.emitBy(this.mapping, file, new SpanTable()).map;
   }
 
-  /** The modules of the authoring package. */
+  /** Returns the modules of the authoring package. */
   library(): Module[] {
     return this.program
       .getSourceFiles()
@@ -204,7 +209,7 @@ export class PlanProgram {
     return isLibrary(file) ? relative(libraryFolder, file).replace(/\.ts$/, "") : this.shown(file);
   }
 
-  /** The text of a file, by its path or by the name that places have for it. */
+  /** Returns the text of a file, by its path or by its name in source positions. */
   source(file: string): ts.SourceFile | undefined {
     return this.program.getSourceFile(resolve(this.root, file));
   }
@@ -213,14 +218,14 @@ export class PlanProgram {
     return this.program.getTypeChecker();
   }
 
-  /** The place of a file's default export. */
+  /** Returns the position of a file's default export. */
   placeOfExport(file: string): Place | undefined {
     const source = this.program.getSourceFile(file);
     const statement = source?.statements.find((each) => ts.isExportAssignment(each));
     return source && statement && placeOf(this.shown(file), source, statement.getStart(source), statement.getEnd());
   }
 
-  /** The place that the innermost line of a stack with a plan's file speaks of. */
+  /** Returns the position in the innermost line of a stack trace that refers to a file of a plan. */
   placeOfStack(stack: string, files: readonly string[]): Place | undefined {
     const sources = new Map(files.map((file) => [this.shown(file), file]));
     for (const [, name = "", line, column] of stack.matchAll(/\(?([^\s()]+\.ts):(\d+)(?::(\d+))?\)?/g)) {
@@ -243,14 +248,14 @@ function emitLibraryFile(file: string, text: string): string {
   return emitted;
 }
 
-/** TypeScript's error about a comparison of types that have nothing in common. */
+/** TypeScript's error code for a comparison of types that have nothing in common. */
 const noOverlap = 2367;
 const flagHint = "a param or key of type bool is a predicate itself: write `P.name`, or `!P.name`, without `true`";
 
-/** Characters in front of a module's first line in the sandbox. */
+/** The number of characters before a module's first line in the sandbox. */
 const moduleHead = "(function(exports,require,module){".length;
 
-/** A function of TypeScript that its types do not have. It decodes a source map, whose numbers count from 0. */
+/** A function of TypeScript that is missing in its types. It decodes a source map, whose numbers count from 0. */
 const { decodeMappings } = ts as unknown as {
   decodeMappings(mappings: string): Iterable<{
     readonly generatedLine: number;
@@ -261,8 +266,8 @@ const { decodeMappings } = ts as unknown as {
 };
 
 /**
- * The place from which the text at `line` and `column` was made; all count from 1. `json` is the source map of a file
- * that was made of one source.
+ * Returns the source position of the text at `line` and `column`. All numbers count from 1. `json` is the source map of
+ * a file with a single source.
  */
 function sourcePlace(json: string, line: number, column: number): { line: number; column: number } | undefined {
   const { mappings } = JSON.parse(json) as { mappings: string };

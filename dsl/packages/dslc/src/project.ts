@@ -21,12 +21,14 @@ export interface Project {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The files with the operators of this version of rankd: next to the compiler, or in the repository around it. */
+/**
+ * Returns the files that describe the operators of this version of rankd: next to the compiler, or in its repository.
+ */
 const shippedOps = ["../ops.toml", "../../../../registry/ops.toml"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-/** The file that describes the operators: the project's own if it has one, otherwise the one that came with dslc. */
+/** Returns the file that describes the operators: the project's own file if it has one, otherwise the file of dslc. */
 function opsFileOf(registry: string): string {
   const own = join(registry, "ops.toml");
   if (existsSync(own)) return own;
@@ -37,7 +39,7 @@ function opsFileOf(registry: string): string {
   );
 }
 
-/** Operators that libraries of the project bring, as `rankd ops --own --toml` prints them. */
+/** The operators of the project's libraries, as printed by `rankd ops --own --toml`. */
 const ownOpsFile = "own_ops.toml";
 
 function readToml(file: string): Row {
@@ -84,7 +86,7 @@ function entryOf(row: Row, idField: string): Entry {
   };
 }
 
-/** Reads the registries of a folder. Only the engine checks them: invalid parts are read as if they were absent. */
+/** Reads the registries of a folder. Does not check them, because the engine does that. Invalid parts are ignored. */
 export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
@@ -118,7 +120,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
   };
 }
 
-/** The folder with rankd.toml at or above `from`. */
+/** Returns the folder with rankd.toml, searched for from `from` upwards. */
 export function findProject(from: string): string {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "rankd.toml"))) return folder;
@@ -129,7 +131,7 @@ export function findProject(from: string): string {
   }
 }
 
-/** The files that say what a project declares. */
+/** Returns the files that contain the declarations of a project. */
 export function filesOfProject({ root, registry }: Project): string[] {
   const found = readdirSync(registry).filter((name) => name.endsWith(".toml"));
   return [join(root, "rankd.toml"), ...found.map((name) => join(registry, name)), opsFileOf(registry)];

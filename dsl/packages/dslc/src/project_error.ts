@@ -1,15 +1,15 @@
 // project_error.ts: errors that end a command before any plan is compiled, and refusals of single questions.
 
-/** What is wrong with the project itself; there is no plan to point into. */
+/** An error in the project itself, which concerns no single plan. */
 export class ProjectError extends Error {}
 
-/** A file of the project is not TOML. */
+/** The error for a file of the project that is not TOML. */
 export class TomlSyntaxError extends ProjectError {}
 
-/** The engine cannot be started, or ended before it answered. */
+/** The error for an engine that cannot be started, or that has ended without an answer. */
 export class EngineError extends ProjectError {}
 
-/** A question of the studio that is not answered. The code is for programs. */
+/** The refusal of a question from the studio. The code is intended for programs. */
 export class Refusal extends Error {
   constructor(
     readonly code: string,

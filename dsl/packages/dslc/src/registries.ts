@@ -1,6 +1,6 @@
 // registries.ts: the declarations of a project's registries, as the compiler uses them.
 
-/** Registry → id of an entry → digest of what the entry means to the plans that refer to it. */
+/** Maps each registry and each id of an entry to a digest of everything in the entry that affects plans. */
 export type EntryDigests = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** A key or a param of the registry. Only params have `context` and `required`. */
@@ -12,26 +12,26 @@ export interface Entry {
   readonly status: string;
   readonly read: boolean;
   readonly write: boolean;
-  /** Whether a request gives its value in `context`. */
+  /** Whether a request sets the value in `context`. */
   readonly context: boolean;
-  /** Whether a request must. */
+  /** Whether a request must set the value. */
   readonly required: boolean;
   readonly replacedBy: number | undefined;
   readonly doc: string;
   /** Undefined if there is no default. */
   readonly standard: unknown;
-  /** The length of a vector; 0 for other types. */
+  /** The dimensions of a vector; 0 for other types. */
   readonly dimensions: number;
 }
 
-/** An endpoint, as far as plans see it. */
+/** The parts of an endpoint's declaration that plans use. */
 export interface Endpoint {
   readonly id: string;
   readonly name: string;
   readonly kind: string;
 }
 
-/** A param of an operator, as `rankd ops --toml` prints it. */
+/** A param of an operator, as printed by `rankd ops --toml`. */
 export interface OpParam {
   readonly name: string;
   readonly kind: string;
@@ -44,12 +44,15 @@ export interface OpParam {
   readonly choices?: readonly string[];
   readonly key_types?: readonly string[];
   readonly endpoint_kinds?: readonly string[];
-  /** Another param, a choice: this one has an effect only if that has one of `when_values`. */
+  /**
+   * The name of another param, which is a choice. This param has an effect only if the other param has one of
+   * `when_values`.
+   */
   readonly when?: string;
   readonly when_values?: readonly string[];
-  /** Whether a param of the request may set the value; by default it may not. */
+  /** Whether a param of the request may set the value. Default: false. */
   readonly bindable?: boolean;
-  /** The capability that a plan must require to set it; absent if every plan may. */
+  /** The capability that a plan must require to set the param. Absent if every plan may set it. */
   readonly capability?: string;
 }
 
@@ -57,31 +60,31 @@ export interface OpParam {
 export interface Op {
   readonly name: string;
   readonly inputs: number;
-  /** The number of inputs that may be left out. */
+  /** The number of inputs that may be omitted. */
   readonly optionalInputs: number;
   readonly doc: string;
   readonly params: readonly OpParam[];
 }
 
-/** An op of expressions and predicates: its fields, each with its kind, in order. */
+/** An op of expressions and predicates: its fields in order, each with its kind. */
 export interface TreeOp {
   readonly name: string;
   readonly fields: readonly (readonly [string, string])[];
-  /** The capability that a plan must require to use it; absent if every plan may. */
+  /** The capability that a plan must require to use the op. Absent if every plan may use it. */
   readonly capability?: string;
 }
 
-/** Everything that plans may name. */
+/** Everything that plans may refer to by name. */
 export interface Registries {
   readonly keys: readonly Entry[];
   readonly params: readonly Entry[];
   readonly endpoints: readonly Endpoint[];
   readonly ops: readonly Op[];
   readonly treeOps: readonly TreeOp[];
-  /** Section → SHA-256, as the engine computes them. */
+  /** Maps each section to its SHA-256, as the engine computes it. */
   readonly digests: Readonly<Record<string, string>>;
-  /** The digests of the meaning of each entry to plans, as the engine computes them. */
+  /** For each entry, the digest of everything that affects plans, as the engine computes it. */
   readonly entryDigests: EntryDigests;
-  /** Digest of the output of `rankd ops --toml`, in the project or next to the compiler, and of own_ops.toml. */
+  /** The digest of the output of `rankd ops --toml` (of the project or of the compiler) and of own_ops.toml. */
   readonly opsDigest: string;
 }

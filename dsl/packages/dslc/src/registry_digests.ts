@@ -4,11 +4,11 @@ import { isBound } from "./capabilities.js";
 import { canonicalJson, integerText, isObject, type Json, type JsonObject, sha256 } from "./json.js";
 import type { EntryDigests, Registries } from "./registries.js";
 
-/** The key that the rows of some operators have although no param names it. */
+/** The key that some operators add to their rows although no param names it. */
 const countryKey = "country";
 const withCountry: ReadonlySet<unknown> = new Set(["core::viewer", "core::follow", "core::recommendation"]);
 
-/** The names in the holes of a template of keys, such as `hot:{country}:{P.surface}`. */
+/** The names in the holes of a key template, such as `hot:{country}:{P.surface}`. */
 function holesOf(text: unknown): { name: string; registry: "keys" | "params" }[] {
   if (typeof text !== "string") return [];
   const plain = text.replaceAll("{{", "").replaceAll("}}", "");
@@ -18,13 +18,13 @@ function holesOf(text: unknown): { name: string; registry: "keys" | "params" }[]
   }));
 }
 
-/** How a registry is written, and which fields of its rows the digest of an entry covers. */
+/** Describes how a registry is written, and which fields of its rows are a part of an entry's digest. */
 interface Shape {
   readonly registry: string;
   readonly table: string;
-  /** The first is the id. */
+  /** The first field is the id. */
   readonly fields: readonly string[];
-  /** Values with which the entry may as well not have the field. */
+  /** Default values. An entry with such a value has the same digest as an entry without the field. */
   readonly otherwise?: Readonly<Record<string, unknown>>;
 }
 
@@ -44,7 +44,9 @@ const shapes: readonly Shape[] = [
   { registry: "endpoints", table: "endpoint", fields: ["endpoint_id", "name", "kind"] },
 ];
 
-/** The digests of all entries; `documents` has each registry's TOML, for endpoints the part that environments share. */
+/**
+ * Returns the digests of all entries. `documents` contains each registry's TOML, but only the shared part of endpoints.
+ */
 export function entryDigests(documents: Readonly<Record<string, JsonObject>>): EntryDigests {
   const digestsOf = ({ registry, table, fields, otherwise = {} }: Shape): Map<string, string> => {
     return new Map(
@@ -61,10 +63,10 @@ export function entryDigests(documents: Readonly<Record<string, JsonObject>>): E
   return new Map(shapes.map((shape) => [shape.registry, digestsOf(shape)]));
 }
 
-/** The items of an array; none if a value is something else. */
+/** Returns the items of an array. Returns no items for any other value. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The ids of entries that an artifact refers to, by registry. */
+/** The ids of the entries that an artifact refers to, for each registry. */
 class References {
   private readonly found = new Map(shapes.map(({ registry }) => [registry, new Set<string>()]));
 
@@ -83,7 +85,7 @@ class References {
     for (const id of listIn(ids)) this.add(registry, id);
   }
 
-  /** Whatever has a `key_id` or a `param_id` in an expression or a predicate. */
+  /** Finds everything in an expression or predicate that has a `key_id` or a `param_id`. */
   addTree(tree: unknown): void {
     if (typeof tree !== "object" || tree === null) return;
     const { key_id: key, param_id: param } = tree as JsonObject;
@@ -111,7 +113,7 @@ class References {
     if (isObject(capture)) this.addList("keys", capture["key_ids"]);
   }
 
-  /** Those that are declared: of the others there is something else to say. */
+  /** Keeps only the declared ids. Other diagnostics report those that are not declared. */
   digests(): Json {
     const entries = [...this.found].map(([registry, ids]) => {
       const digests = this.declared.entryDigests.get(registry);
@@ -123,7 +125,10 @@ class References {
   }
 }
 
-/** The digests for the artifact of a plan: of the keys, params, capabilities and endpoints that it refers to. */
+/**
+ * Returns the digests for the artifact of a plan: those of the keys, params, capabilities and endpoints that it refers
+ * to.
+ */
 export function digestsForPlan(artifact: JsonObject, declared: Registries): Json {
   const found = new References(declared);
   found.addNamed("keys", "id");
@@ -134,7 +139,9 @@ export function digestsForPlan(artifact: JsonObject, declared: Registries): Json
   return found.digests();
 }
 
-/** The digests for the artifact of a plan's tests: of what their expectations have by number. */
+/**
+ * Returns the digests for the artifact of a plan's tests: those of the entries that expectations refer to by number.
+ */
 export function digestsForTests(tests: unknown, declared: Registries): Json {
   const found = new References(declared);
   found.addNamed("keys", "id");

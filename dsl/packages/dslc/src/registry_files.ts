@@ -7,14 +7,16 @@ import { placeName } from "./plan_files.js";
 import { ProjectError } from "./project_error.js";
 import { readText } from "./write.js";
 
-/** The faults of the files of a project, each with its place. */
+/** The errors in the files of a project, each with its position. */
 export class RegistryError extends ProjectError {
   constructor(readonly diagnostics: readonly Diagnostic[]) {
     super(diagnostics.map((each) => toLine(each)).join("\n"));
   }
 }
 
-/** The place of the field of a table that a JSON pointer leads to; of a table its heading. */
+/**
+ * Returns the position of the field that a JSON pointer refers to. For a table, this is the position of its heading.
+ */
 function placeIn(file: string, text: string, pointer: string): Place {
   const [table, row, field] = pointer.split("/").slice(1);
   let at = startOf(file);
@@ -41,7 +43,7 @@ function placeIn(file: string, text: string, pointer: string): Place {
   return at;
 }
 
-/** The diagnostic with the line of its file; paths are below `root`. */
+/** Returns the diagnostic with the position in its file. Paths are relative to `root`. */
 function placed({ code, message, hint, pointer, source }: Problem, root: string): Diagnostic {
   const file = resolve(source);
   const shown = placeName(root, file);
@@ -53,7 +55,7 @@ function placed({ code, message, hint, pointer, source }: Problem, root: string)
   return diagnostic(code, syntax[3]!, { file: shown, line, column, endLine: line, endColumn: column }, { hint });
 }
 
-/** Makes an error of the engine's diagnostics about a project; it has places, unless no file is at fault. */
+/** Creates an error from the engine's diagnostics about a project. It has source positions if a file is wrong. */
 export function projectFault(problems: readonly Problem[], root: string): ProjectError {
   const general = problems.find(({ source }) => source === "");
   if (general !== undefined)

@@ -5,29 +5,31 @@ import { Worker } from "node:worker_threads";
 import { failure, processorClock, timeLimit } from "./failure.js";
 import type { Outcome, Setup, Task } from "./interpreter.js";
 
-/** What a worker gets beyond the processor time of its plan, before it is ended. */
+/** The additional time that a worker gets beyond the CPU time of its plan, before it is ended. */
 const graceMs = 500;
-/** The time that a worker may take to start, on a busy machine. */
+/** The maximum time for the start of a worker, on a busy machine. */
 const startMs = 60_000;
 
-/** What a worker says: that it has started, or what became of a plan. */
+/** A message of a worker: that it has started, or the result for a plan. */
 type Message = Outcome | "ready";
 
 const sandboxFailed = (why: string): Outcome => ({ error: failure("sandbox_failed", `the sandbox ${why}`) });
 
-/** Runs plans one after another. The worker starts at once, so that it is ready by the time of the first plan. */
+/** Runs plans one after another. The worker starts at once, so that it is ready for the first plan. */
 export class Runner {
   private worker: Worker | undefined;
-  /** What the worker has said once it has started; an error if it did not start. */
+  /** The first message of the worker after its start, or an error if it has not started. */
   private started: Promise<Message> | undefined;
-  /** Receives the messages of the worker, or the reason why there are no more. */
+  /** Receives the messages of the worker, or the reason why no more messages will arrive. */
   private listener: (said: Message) => void = () => undefined;
 
   constructor(private readonly setup: Setup) {
     this.started = this.start();
   }
 
-  /** The plan as JSON, or the reason why there is no plan. Never rejects. Call it again when it is done. */
+  /**
+   * Returns the plan as JSON, or the reason why there is no plan. Never rejects. Must not be called while a plan runs.
+   */
   async run(task: Task): Promise<Outcome> {
     const started = await (this.started ??= this.start());
     if (started !== "ready") return started;
@@ -63,7 +65,10 @@ export class Runner {
     return said;
   }
 
-  /** What the worker says next, or `otherwise` when it has said nothing in so much processor time of this process. */
+  /**
+   * Returns the next message of the worker. Returns `otherwise` if no message has arrived after this much CPU time of
+   * this process.
+   */
   private async hear(withinMs: number, otherwise: Outcome, ask: () => void): Promise<Message> {
     return await new Promise((resolve) => {
       const elapsedMs = processorClock();
@@ -87,7 +92,7 @@ export class Runner {
     });
   }
 
-  /** Ends the worker, also while it starts. */
+  /** Ends the worker, even while it is starting. */
   async close(): Promise<void> {
     const worker = this.worker;
     this.worker = undefined;

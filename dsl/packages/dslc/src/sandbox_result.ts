@@ -3,19 +3,21 @@
 import type { Failure } from "./failure.js";
 import { isObject, parsedJson } from "./json.js";
 
-/** The deepest nesting of arrays and objects that an artifact may have; the engine has the same limit. */
+/** The maximum nesting of arrays and objects in an artifact. The engine has the same limit. */
 const maxDepth = 1000;
-/** Longer messages are cut: a plan can throw a text of many megabytes. */
+/**
+ * The maximum length of a message. Longer messages are truncated, because a plan can throw a text of many megabytes.
+ */
 const maxMessage = 10_000;
 const maxStack = 100_000;
 
-/** The result does not have the form in which the authoring package returns it. */
+/** The error for a result that does not have the form in which the authoring package returns it. */
 export class BadResult extends Error {}
 
 /** Throws unless a value has the form of a `T`. */
 interface Check<T> {
   (value: unknown, path: string): void;
-  /** Never set; it carries the type. */
+  /** Never set. It only carries the type. */
   readonly form?: T;
 }
 type Fields = Readonly<Record<string, Check<unknown>>>;
@@ -28,7 +30,7 @@ function refuse(path: string, wanted: string): never {
 
 const anything: Check<unknown> = () => undefined;
 const text: Check<string> = (value, path) => void (typeof value === "string" || refuse(path, "a string"));
-/** The number of a place: see SpanTable. */
+/** The number of a source position: see SpanTable. */
 const span: Check<number> = (value, path) =>
   void ((Number.isSafeInteger(value) && (value as number) >= 0) || refuse(path, "the number of a place"));
 
@@ -46,7 +48,7 @@ const recordOf =
     for (const [name, field] of Object.entries(value)) check(field, `${path}/${name}`);
   };
 
-/** An object with these fields, and others only if `others` allows them. */
+/** Checks an object with these fields. Other fields are allowed only if `others` is given for them. */
 const objectOf =
   <Required extends Fields, Optional extends Fields = Record<never, never>>(
     required: Required,
@@ -69,7 +71,7 @@ const objectOf =
 
 const record = recordOf(anything);
 const spans = recordOf(span);
-/** The rules for trees follow once they are part of an artifact; their places are taken out before. */
+/** The rules for trees are checked when the trees are part of an artifact. Their positions are removed before. */
 const tree: Check<unknown> = (value, path) => {
   if (!isObject(value) || typeof value["op"] !== "string") refuse(path, "an object with the field `op`");
   for (const [name, field] of Object.entries(value)) {
@@ -141,12 +143,12 @@ const tests = objectOf({
 
 const checks = { plan, tests, fragment };
 
-/** The results of the sandbox, by the kind of the file that ran. */
+/** The forms of the sandbox's results, by the kind of the file that was run. */
 export type Built = { readonly [Kind in keyof typeof checks]: FormOf<(typeof checks)[Kind]> };
-/** A part of tests that has a place, with fields of its own. */
+/** A part of tests that has a source position and its own fields. */
 export type BuiltPart = FormOf<typeof located>;
 
-/** Removes the prototypes of all objects in a value, so that no name of a field means more than its value. */
+/** Removes the prototypes of all objects in a value, so that no field name can refer to an inherited property. */
 function makeBare(value: unknown, depth: number): void {
   if (typeof value === "number" && !Number.isFinite(value)) throw new BadResult("a number is not finite");
   if (typeof value !== "object" || value === null) return;
@@ -155,7 +157,7 @@ function makeBare(value: unknown, depth: number): void {
   for (const part of Object.values(value)) makeBare(part, depth + 1);
 }
 
-/** Reads what a plan, tests or a fragment were built to. Throws BadResult if it has another form. */
+/** Parses the result for a plan, tests or a fragment. Throws BadResult if it has another form. */
 export function readResult<Kind extends keyof Built>(json: unknown, kind: Kind): Built[Kind] {
   if (typeof json !== "string") throw new BadResult("the result is not a text");
   const parsed = parsedJson(json);
@@ -167,7 +169,7 @@ export function readResult<Kind extends keyof Built>(json: unknown, kind: Kind):
 
 const cut = (value: string, most: number): string => (value.length <= most ? value : `${value.slice(0, most)}…`);
 
-/** What a plan has thrown, as the sandbox describes it: each field of any type. */
+/** The value that a plan has thrown, as the sandbox describes it. Each field may have any type. */
 export function readFailure(said: unknown): Failure {
   const fields = isObject(said) ? said : {};
   const textOf = (name: string, most: number): string => {

@@ -18,7 +18,7 @@ import type { Project } from "./project.js";
 import { ProjectError, Refusal } from "./project_error.js";
 import { reasonOf, replaceFile } from "./write.js";
 
-/** What is asked. */
+/** A question. */
 interface Question {
   readonly number: number;
   readonly do: string;
@@ -33,14 +33,17 @@ interface Question {
   readonly script: boolean;
 }
 
-/** Answers in the order of the questions. */
+/** Answers the questions in their order. */
 export async function serve(project: Project, compiler: Compiler, input: Readable, output: Writable): Promise<number> {
   const answers = new Answers(project, compiler);
   for await (const line of linesOf(input)) output.write(`${JSON.stringify(await answers.to(line))}\n`);
   return 0;
 }
 
-/** The lines of a stream. They end only at line feeds: readline may also split a text of a plan at U+2028. */
+/**
+ * Returns the lines of a stream. Only line feeds end a line, because readline would also split the text of a plan at
+ * U+2028.
+ */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let rest = "";
   for await (const text of input.setEncoding("utf8") as AsyncIterable<string>) {
@@ -61,7 +64,10 @@ class Answers {
     this.completer = new Completer(project.root, bindings(project.declared));
   }
 
-  /** Never rejects: what cannot be answered is `{error: {code, message}}`. Each answer repeats the number. */
+  /**
+   * Answers a question. Never rejects: the answer to an invalid question is `{error: {code, message}}`. Each answer
+   * repeats the number of its question.
+   */
   async to(line: string): Promise<object> {
     let number: unknown;
     try {
@@ -111,8 +117,8 @@ class Answers {
   }
 
   /**
-   * As `dslc build` of the plan and its tests; a text that does not compile is kept all the same. A save that was cut
-   * off once the text was written may be asked for again.
+   * Does the same as `dslc build` for the plan and its tests. A text that does not compile is saved, too. If a save was
+   * interrupted after the text was written, it can be requested again.
    */
   private async save(file: string, { text, digest }: Question): Promise<object> {
     const there = readFileSync(file, "utf8");
@@ -122,7 +128,7 @@ class Answers {
     return { file: placeName(this.project.root, file), digest: sha256(text), diagnostics: await this.build(file) };
   }
 
-  /** The text is saved whatever becomes of its artifact, so nothing that goes wrong here is an error of the save. */
+  /** The text is saved whatever happens to its artifact, so errors here are not errors of the save. */
   private async build(file: string): Promise<readonly object[]> {
     try {
       const tests = file.replace(/\.plan\.ts$/, testSource);

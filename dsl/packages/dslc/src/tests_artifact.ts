@@ -13,7 +13,7 @@ import type { Registries } from "./registries.js";
 import { digestsForTests } from "./registry_digests.js";
 import type { Built, BuiltPart } from "./sandbox_result.js";
 
-/** The artifact of tests, whose parts get their places. */
+/** Returns the artifact of tests, and stores the positions of its parts. */
 export function testsArtifact(built: Built["tests"], places: Places, declared: Registries): JsonFields {
   const part = ({ $span: span, ...all }: BuiltPart, pointer: string): Json => {
     const { pred, ...fields } = all as JsonObject;

@@ -26,27 +26,27 @@ const unary = new Map([
   ["+", "plus"],
 ]);
 
-/** The places that compiled code refers to, by number; 0 means no place. */
+/** The source positions that compiled code refers to, by number. 0 means no position. */
 export class SpanTable {
   private readonly places: (Place | undefined)[] = [undefined];
 
   add(place: Place): number {
     return this.places.push(place) - 1;
   }
-  /** Returns nothing if the number is not in this table. */
+  /** Returns the position with this number, or nothing if it is not in this table. */
   find(span: unknown): Place | undefined {
     return typeof span === "number" ? this.places[span] : undefined;
   }
 }
 
-/** The place of a part of a file. */
+/** Returns the position of a part of a file. */
 export function placeOf(file: string, source: ts.SourceFile, start: number, end: number): Place {
   const from = source.getLineAndCharacterOfPosition(start);
   const to = source.getLineAndCharacterOfPosition(end);
   return { file, line: from.line + 1, column: from.character + 1, endLine: to.line + 1, endColumn: to.character + 1 };
 }
 
-/** A transformer for one file, which is called `file` in places. */
+/** Returns a transformer for one file, whose name in source positions is `file`. */
 export function transformer(file: string, spans: SpanTable): ts.TransformerFactory<ts.SourceFile> {
   return (context) => (source) => new Rewriter(context, source, file, spans).run();
 }
@@ -169,7 +169,9 @@ class Rewriter {
   }
 }
 
-/** Whether the plan decides by an expression while it is built, so that a value of a request cannot be there. */
+/**
+ * Whether the value of an expression affects the plan while it is built, so that a run-time value is not allowed there.
+ */
 function decides(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isConditionalExpression(parent) || ts.isForStatement(parent)) return parent.condition === node;
@@ -186,7 +188,7 @@ function decides(node: ts.Node): boolean {
   return isDecided && parent.expression === node;
 }
 
-/** Whether a literal is a destructuring pattern that is assigned to, so that its fields are not expressions. */
+/** Whether a literal is a destructuring pattern in an assignment, so that its fields are not expressions. */
 function isAssigned(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isForOfStatement(parent) || ts.isForInStatement(parent)) return parent.initializer === node;
@@ -196,7 +198,7 @@ function isAssigned(node: ts.Node): boolean {
 
 const refusedNames = new Set(["eval", "Function", "require", "globalThis", hooksName]);
 
-/** What a file says that no plan may say, whatever its types. */
+/** Finds code that no plan may contain, whatever its types. */
 export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
   const found: Diagnostic[] = [];
   const refuse = (node: ts.Node, code: string, message: string, hint = ""): void => {
@@ -233,7 +235,7 @@ export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
   return found;
 }
 
-/** Whether an identifier is a use of a variable, and not just a name after a point or before a colon. */
+/** Whether an identifier is a use of a variable, and not only a name after a dot or before a colon. */
 function isUse(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
@@ -242,7 +244,10 @@ function isUse(node: ts.Identifier): boolean {
   return !ts.isTypeReferenceNode(parent);
 }
 
-/** An integer that is written out is the integer that is meant; fractions and exponents are meant to be rounded. */
+/**
+ * Returns whether a number can represent the literal as it is written. An integer literal must be exact; literals with
+ * fractions or exponents may be rounded.
+ */
 function isExact(text: string): boolean {
   const digits = text.replaceAll("_", "");
   if (/[.]/.test(digits) || (/e/i.test(digits) && !/^0x/i.test(digits))) return true;

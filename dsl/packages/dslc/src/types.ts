@@ -14,7 +14,7 @@ import { compilerOptions, libraryFolder, PlanFiles } from "./plan_files.js";
 import type { Project } from "./project.js";
 import { readText, replaceFile } from "./write.js";
 
-/** The folder of a project that `dslc bindings` writes. */
+/** The folder in a project that `dslc bindings` writes. */
 export const typesFolder = (project: Project): string => join(project.root, ".rankd");
 
 const stampName = "stamp";
@@ -37,7 +37,7 @@ const tsconfig = `{
 }
 `;
 
-/** Writes .rankd/ again if it is missing or was computed from different inputs. */
+/** Writes .rankd/ again if it is missing or was made from different inputs. */
 export function writeTypes(project: Project, generated: string): void {
   const folder = typesFolder(project);
   const stamp = stampOf(generated);
@@ -50,7 +50,7 @@ export function writeTypes(project: Project, generated: string): void {
   replaceFile(join(folder, stampName), stamp);
 }
 
-/** Changes when the declarations would. */
+/** A digest that changes if the declarations change. */
 function stampOf(generated: string): string {
   const sources = readdirSync(libraryFolder).sort();
   const parts = sources
@@ -59,7 +59,7 @@ function stampOf(generated: string): string {
   return `${sha256([generated, tsconfig, ts.version, ...parts].map(sha256).join())}\n`;
 }
 
-/** File → text, for the modules that @rankd/plan consists of. */
+/** The modules of @rankd/plan: maps each file to its text. */
 function declarationsOf(generated: string): Map<string, string> {
   const options: ts.CompilerOptions = {
     ...compilerOptions,

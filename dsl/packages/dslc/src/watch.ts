@@ -6,16 +6,16 @@ import { printable } from "./diagnostic.js";
 import type { Compiled } from "./plan_compilation.js";
 import { readText } from "./write.js";
 
-/** Editors write a file in several steps; what comes within this time is one change. */
+/** Editors write a file in several steps. All changes within this time count as one change. */
 const settleMs = 50;
 
 type Once = (files: readonly string[]) => Promise<readonly Compiled[]>;
 
-/** What is known about the plans that are watched. */
+/** The state of the plans that are watched. */
 class Watched {
   private readonly sources = new Map<string, ReadonlySet<string>>();
   private readonly watchers = new Map<string, FSWatcher>();
-  /** Plans with diagnostics: a file that no plan names may be one that an import looks for. */
+  /** Plans with diagnostics. A new file that no plan imports yet may be one that these plans search for. */
   private readonly broken = new Set<string>();
   private changed = new Set<string>();
   private isDue = false;
@@ -29,7 +29,7 @@ class Watched {
     this.watchFolders(files.map((file) => resolve(file)));
   }
 
-  /** A folder is watched and not a file: editors replace files by others of the same name. */
+  /** Folders are watched instead of files, because editors replace a file by a new file with the same name. */
   private watchFolders(paths: Iterable<string>): void {
     for (const folder of [...paths].map(dirname)) {
       if (this.watchers.has(folder)) continue;
@@ -59,7 +59,7 @@ class Watched {
     for (const watcher of this.watchers.values()) watcher.close();
   };
 
-  /** Compiles plans. Whatever is thrown is said, and the plans are compiled again after the next change. */
+  /** Compiles plans. If this throws, the error is reported, and the plans are compiled again after the next change. */
   async compile(plans: readonly string[]): Promise<void> {
     const begin = Date.now();
     try {
@@ -87,7 +87,7 @@ class Watched {
     for (const [path, text] of texts) if (readText(path) !== text) this.note(path);
   }
 
-  /** The plans that changes concern, once there are any. */
+  /** Returns the plans that are affected by changes, after waiting for changes. */
   async affected(): Promise<readonly string[]> {
     // `isDue` may already be true, because files may have changed while plans were being compiled.
     if (!this.isDue && !this.isOver) await new Promise<void>((resolve) => (this.wake = resolve));
@@ -102,7 +102,7 @@ class Watched {
   }
 }
 
-/** Runs until the process is interrupted. `once` compiles the plans that it is given and says what became of them. */
+/** Runs until the process is interrupted. `once` compiles the given plans and reports the results. */
 export async function watch(files: readonly string[], once: Once): Promise<number> {
   const watched = new Watched(files, once);
   process.once("SIGINT", watched.end).once("SIGTERM", watched.end);

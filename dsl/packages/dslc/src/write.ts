@@ -18,7 +18,7 @@ import { dirname } from "node:path";
 
 import { ProjectError } from "./project_error.js";
 
-/** The text of a file; nothing if it cannot be read. */
+/** Returns the text of a file, or nothing if it cannot be read. */
 export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
@@ -27,7 +27,7 @@ export function readText(file: string): string | undefined {
   }
 }
 
-/** Reads a file of JSON. Throws a ProjectError if it cannot be read or is not JSON. */
+/** Reads a JSON file. Throws a ProjectError if it cannot be read or is not JSON. */
 export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
@@ -37,8 +37,8 @@ export function readJson(file: string): unknown {
 }
 
 /**
- * Replaces a file by `text`, and creates its folder if it is missing. The old file stays if that fails; its mode is
- * kept, and if it is a link, the file that it leads to is replaced.
+ * Replaces a file by `text`, and creates its folder if it is missing. If that fails, the old file stays unchanged. The
+ * new file has the mode of the old file. If the file is a link, its target is replaced.
  */
 export function replaceFile(file: string, text: string): void {
   const known = existsSync(file);
@@ -74,7 +74,7 @@ export function removeFile(file: string): void {
   }
 }
 
-/** What the system says, without the name of the call and the path. */
+/** Returns the system's message for an error, without the name of the call and the path. */
 export function reasonOf(error: unknown): string {
   return (error as Error).message.replace(/, [a-z]+( '.*)?$/s, "");
 }

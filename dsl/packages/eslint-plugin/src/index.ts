@@ -3,7 +3,7 @@ import type { ESLint, Rule, Scope } from "eslint";
 
 const packageName = "@rankd/plan";
 
-/** A node, as far as the rules look at it. */
+/** The parts of a syntax node that the rules use. */
 interface AnyNode {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -13,7 +13,7 @@ const isNode = (value: unknown): value is AnyNode =>
   typeof value === "object" && value !== null && typeof (value as AnyNode).type === "string";
 const isFunction = (node: AnyNode): boolean => /Function/.test(node.type);
 
-/** `Key.x` or `P.x` in an expression, outside of the functions that it may hold. */
+/** Finds `Key.x` or `P.x` in an expression, but not inside of functions that the expression contains. */
 function runtimeValueIn(node: AnyNode): string | undefined {
   if (isFunction(node)) return undefined;
   const { object, property } = node as { object?: AnyNode; property?: AnyNode };

@@ -1,7 +1,7 @@
 // buckets.ts: computes the buckets of `E.bucket` for known values, for tests of plans and programs that prepare data.
 const word = 2n ** 64n - 1n;
 
-/** The bytes of UTF-8. An invalid code point counts as U+FFFD. */
+/** Returns the UTF-8 bytes of a text. An invalid code point counts as U+FFFD. */
 function bytesOf(text: string): number[] {
   return [...text].flatMap((each) => {
     const point = each.codePointAt(0)!;
@@ -13,11 +13,11 @@ function bytesOf(text: string): number[] {
   });
 }
 
-/** FNV-1a of 64 bits. */
+/** Returns the 64-bit FNV-1a hash of the bytes. */
 const hashOf = (text: string): bigint =>
   bytesOf(text).reduce((hash, byte) => ((hash ^ BigInt(byte)) * 0x100000001b3n) & word, 0xcbf29ce484222325n);
 
-/** The finalizer of SplitMix64. */
+/** Returns the result of SplitMix64's finalizer. */
 function mixed(value: bigint): bigint {
   let out = (value + 0x9e3779b97f4a7c15n) & word;
   out = ((out ^ (out >> 30n)) * 0xbf58476d1ce4e5b9n) & word;
@@ -25,7 +25,7 @@ function mixed(value: bigint): bigint {
   return out ^ (out >> 31n);
 }
 
-/** The bucket that `E.bucket` computes for an integer of 64 bits or a string, from 0 to `count` - 1. */
+/** Returns the bucket that `E.bucket` computes for a 64-bit integer or a string, from 0 to `count` - 1. */
 export function bucketOf(value: string | number | bigint, count: number, seed = ""): number {
   const drawn = typeof value === "string" ? hashOf(value) : BigInt(value) & word;
   return Number(mixed(hashOf(seed) ^ mixed(drawn)) % BigInt(count));

@@ -20,20 +20,20 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** A node in the form that the compiler reads; `$` fields say where things were written. */
+/** A node in the form that the compiler reads. Fields that begin with `$` contain source positions. */
 export interface NodeJson {
   node_id: string;
   op: string;
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
-  /** Its timeout, its retries, and which rows are captured or kept. */
+  /** The timeout, the retries, and which rows are captured or cached. */
   limits: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
   $fallback?: Record<string, SpanId>;
   $limits: Record<string, SpanId>;
-  /** The values that the rows in its cache depend on, according to the author: `user` and params. */
+  /** The values that the cached rows depend on, according to the author: `user` and params. */
   $cacheBy?: string[];
 }
 
@@ -48,7 +48,7 @@ export interface UseJson {
   $args: Readonly<Record<string, SpanId>>;
 }
 
-/** A capability that the plan itself states, with its payload in the artifact. */
+/** A capability that the author states explicitly, with its payload in the artifact. */
 export interface CapabilityJson {
   id: string;
   payload?: unknown;
@@ -73,18 +73,18 @@ export interface BuiltJson {
 interface Draft {
   readonly operator: OperatorInfo;
   readonly inputs: readonly Draft[];
-  /** For a node that chooses among its inputs: the conditions of all but the last. */
+  /** For a node that chooses among its inputs: the conditions of all inputs but the last. */
   readonly conditions: readonly TruthNode[];
   readonly options: Readonly<Record<string, unknown>>;
   readonly spans: Readonly<Record<string, SpanId>>;
   readonly span: SpanId;
-  /** The prefix of the names of nodes of the same use of a fragment; empty outside of fragments. */
+  /** The prefix for the names of all nodes of the same use of a fragment. Empty outside of fragments. */
   readonly scope: string;
   id: string;
   fallback?: Fallback;
 }
 
-/** The same, with the nodes that it made. */
+/** A use of a fragment, with the nodes that it has created. */
 interface MadeUse extends GivenUse {
   readonly id: string;
   readonly fragment: FragmentJson;
@@ -92,7 +92,7 @@ interface MadeUse extends GivenUse {
   readonly result: Draft;
 }
 
-/** The replacement for a node that fails. */
+/** The fallback of a node. */
 interface Fallback {
   readonly on: readonly unknown[];
   readonly use: Draft | "input" | "empty";
@@ -112,18 +112,18 @@ const limitOptions: ReadonlyMap<string, string> = new Map([
   ["cache", "cache"],
   ["extensions", "extensions"],
 ]);
-/** Its payload is made of the uses of fragments. */
+/** The payload of this capability is made from the uses of fragments. */
 const fragmentCapability = "cap.rfc.0002.fragments.v1";
 const chooseOp = "core::choose";
 
-/** The result of a method that makes a node. */
+/** The result of a method that creates a node. */
 class SetNode {
   constructor(
     readonly graph: Graph,
     readonly draft: Draft,
   ) {}
 
-  /** Sets the fallback of this node for the case that it fails. */
+  /** Sets the fallback of this node. */
   orElse(options: unknown): this {
     const span = argumentSpan(0);
     const { given, spans } = fieldsOf(options, "an object with on and use", ["on", "use", "nulls"], span);
@@ -141,13 +141,13 @@ class SetNode {
   }
 }
 
-/** One plan's nodes, in the order in which they were made. */
+/** The nodes of one plan, in the order in which they were created. */
 export class Graph {
   private readonly drafts: Draft[] = [];
   private readonly uses: MadeUse[] = [];
   private readonly useIds = new Set<string>();
   private readonly capabilities = new Map<string, CapabilityJson>();
-  /** The names of the uses of fragments in which nodes are made now, each followed by the separator. */
+  /** The names of the uses of fragments in which nodes are created now, each followed by the separator. */
   private scope: readonly string[] = [];
   readonly context: object;
   private readonly sets: SetNode;
@@ -163,7 +163,9 @@ export class Graph {
     Object.defineProperty(this.context, "requireCapability", { value: requireCapability, enumerable: true });
   }
 
-  /** Adds a capability. Without a payload it may be stated any number of times, so that fragments can state it, too. */
+  /**
+   * Adds a capability. A capability without a payload may be stated several times, so that fragments can state it, too.
+   */
   private requireCapability(id: unknown, payload: unknown): void {
     if (typeof id !== "string") throw wrongType("the id of a capability", id, argumentSpan(0));
     const known = this.capabilities.get(id);
@@ -180,7 +182,7 @@ export class Graph {
     this.capabilities.set(id, { id, payload: payloadJson(payload, argumentSpan(1)), $span: currentSpan() });
   }
 
-  /** Puts what chooses among sets, as params of each request decide, onto the context. */
+  /** Adds to the context the methods that choose among sets by the params of each request. */
   private addChoices(operator: OperatorInfo): void {
     const choose = (condition: unknown, then: unknown, otherwise: unknown, options: unknown): object => {
       const decided = toTruth(condition, argumentSpan(0));
@@ -201,7 +203,7 @@ export class Graph {
     Object.defineProperty(this.context, "switch", { value: switchBy, enumerable: true });
   }
 
-  /** The node of a branch, which is built whatever requests will choose. */
+  /** Returns the node of a branch. It is built whatever requests choose. */
   private branch(build: unknown, span: SpanId): Draft {
     if (typeof build !== "function") throw wrongType("a function that returns a set of candidates", build, span);
     const set = (build as () => unknown)();
@@ -219,7 +221,7 @@ export class Graph {
     return target;
   }
 
-  /** The operators that accept this number of inputs, by their namespaces. */
+  /** Returns the operators that accept this number of inputs, by their namespaces. */
   private scopesOf(given: number): Map<string, OperatorInfo[]> {
     const scopes = new Map<string, OperatorInfo[]>([["", []]]);
     for (const operator of this.operators) {
@@ -235,8 +237,9 @@ export class Graph {
   }
 
   /**
-   * The methods that all sets inherit: one for each operator with a set as input. A method is made when it is used: a
-   * plan of thousands of nodes would else make a hundred thousand functions, few of which are called.
+   * The methods that all sets inherit: one for each operator with a set as input. A method is created when it is first
+   * used. Otherwise, a plan with thousands of nodes would create a hundred thousand functions, and most of them would
+   * never be called.
    */
   private setMethods(): SetNode {
     const sets = Object.create(SetNode.prototype) as SetNode;
@@ -292,7 +295,7 @@ export class Graph {
     return Object.setPrototypeOf(new SetNode(this, draft), this.sets) as object;
   }
 
-  /** Makes the nodes of a fragment, and returns its result. */
+  /** Creates the nodes of a fragment, and returns its result. */
   addUse(fragment: FragmentJson, use: GivenUse, make: () => unknown): unknown {
     const id = this.scope.join("") + use.as;
     if (this.useIds.has(id))
@@ -344,13 +347,13 @@ export class Graph {
     };
   }
 
-  /** In plans that use fragments, no name of the author may contain `__`. */
+  /** In plans that use fragments, names chosen by the author must not contain `__`. */
   private checkNames(): void {
     for (const { options, spans, span } of this.uses.length === 0 ? [] : this.drafts)
       if (typeof options[nodeOption] === "string") refuseSeparator(options[nodeOption], spans[nodeOption] ?? span);
   }
 
-  /** Everything that the outputs need, and what they do not, as the artifact will have it. */
+  /** Returns the plan in the form of the artifact. This includes nodes that no output needs. */
   finish(
     name: string,
     outputs: unknown,
@@ -377,7 +380,7 @@ export class Graph {
     return built;
   }
 
-  /** Nodes without a name are called after their method, with a number from the second on. */
+  /** Names the nodes without a name after their methods, with a number from the second node on. */
   private nameNodes(): void {
     const taken = new Set(this.drafts.map((draft) => draft.id));
     // The last number of each method is kept. Otherwise, the search for a free name would try all earlier numbers for
@@ -395,7 +398,7 @@ export class Graph {
     }
   }
 
-  /** The node of a set that is used as a fallback. */
+  /** Returns the node of a set that is used as a fallback. */
   substitute(value: unknown, span: SpanId): Draft {
     this.idOf(value, span, 'a set of candidates, "input" or "empty"');
     return (value as SetNode).draft;
@@ -474,7 +477,10 @@ export class Graph {
   }
 }
 
-/** The binding of an option to a param. A param without limits does not say which values the option may have. */
+/**
+ * Returns the binding of an option to a param. Throws if the param has no limits (`within`), because the possible values
+ * of the option are then unknown.
+ */
 function boundValue(value: BoundNode | ParamNode, span: SpanId): unknown {
   if (value instanceof BoundNode) return value.toJson();
   throw new PlanError("runtime_value", runTimeValue(value, span).message, {
@@ -483,7 +489,7 @@ function boundValue(value: BoundNode | ParamNode, span: SpanId): unknown {
   });
 }
 
-/** Which rows are captured, as the artifact has it. */
+/** Returns which rows are captured, in the form of the artifact. */
 function captureJson(value: unknown, span: SpanId): unknown {
   const known = ["sample", "keys", "maxRows", "side"];
   const { given } = fieldsOf(value, "an object with sample, keys, maxRows and side", known, span);
@@ -498,7 +504,7 @@ function captureJson(value: unknown, span: SpanId): unknown {
 
 const cacheFields = ["ttlMs", "staleMs", "maxRows", "by"];
 
-/** How long rows are kept, as the artifact has it. */
+/** Returns how long rows are cached, in the form of the artifact. */
 function cacheJson(value: unknown, span: SpanId): unknown {
   const { given } = fieldsOf(value, "an object with ttlMs, staleMs, maxRows and by", cacheFields, span);
   const plain = Object.entries({ ttl_ms: given["ttlMs"], stale_ms: given["staleMs"], max_rows: given["maxRows"] });
@@ -507,7 +513,7 @@ function cacheJson(value: unknown, span: SpanId): unknown {
   );
 }
 
-/** The values that the rows depend on, if the author states them; they are not in the artifact. */
+/** Returns the values that the rows depend on, if the author states them. They are not a part of the artifact. */
 function cacheKey(value: unknown, span: SpanId): Pick<NodeJson, "$cacheBy"> {
   const { by } = fieldsOf(value, "an object with ttlMs, staleMs, maxRows and by", cacheFields, span).given;
   if (by === undefined) return {};
@@ -521,21 +527,21 @@ function cacheKey(value: unknown, span: SpanId): Pick<NodeJson, "$cacheBy"> {
   };
 }
 
-/** Payloads by capability, as the artifact has them. */
+/** Returns the payloads by capability, in the form of the artifact. */
 function extensionsJson(value: unknown, span: SpanId): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw wrongType("an object with a payload for each capability", value, span);
   return payloadJson(value, span);
 }
 
-/** How options that are objects become parts of the artifact; the others are taken as they are. */
+/** The functions that convert options with objects to parts of the artifact. All other options are copied. */
 const limitJson: ReadonlyMap<string, (value: unknown, span: SpanId) => unknown> = new Map([
   ["capture", captureJson],
   ["cache", cacheJson],
   ["extensions", extensionsJson],
 ]);
 
-/** A payload: any JSON. A field that is undefined is absent. */
+/** Converts a payload, which can be any JSON. A field that is undefined is left out. */
 function payloadJson(value: unknown, span: SpanId): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => payloadJson(item, span));
   const isRecord = typeof value === "object" && value !== null && !(value instanceof TreeNode);
@@ -554,7 +560,7 @@ function keyId(value: unknown, span: SpanId): unknown {
   throw wrongType("a key", value, span);
 }
 
-/** A value that the artifact can hold as it is. */
+/** Returns a value in a form that the artifact can contain. */
 function plainJson(value: unknown, span: SpanId): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number" || typeof value === "bigint") return literal(value, span);

@@ -30,7 +30,7 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** How two expressions are compared. */
+/** A comparison operator for two expressions. */
 export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=";
 
 const comparisons: readonly string[] = ["==", "!=", "<", "<=", ">", ">="];
@@ -47,17 +47,17 @@ export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, s
   return binary("coalesce", a, b, span, spanA, spanB);
 }
 
-/** Strings one after the other. */
+/** Concatenates strings. */
 export function joined(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
   return new ValueNode("concat", { a: toText(a, spanA), b: toText(b, spanB) }, span);
 }
 
-/** Whether two values are strings of the plan, of rows or of requests, or one of them is and the other null. */
+/** Whether both values are strings (of the plan, of rows or of requests), or one is a string and the other null. */
 const areTexts = (a: unknown, b: unknown): boolean =>
   mayBeText(a) ? mayBeText(b) || isNull(b) : isNull(a) && mayBeText(b);
 const isNull = (value: unknown): boolean => value === null || (value instanceof ValueNode && value.op === "const_null");
 
-/** A comparison: of numbers, of strings, or with null. */
+/** A comparison of numbers, of strings, or with null. */
 export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
   const isEquality = how === "==" || how === "!=";
   for (const [side, other, at] of [
@@ -98,7 +98,7 @@ function notCompared(value: ValueNode, span: SpanId): PlanError {
   });
 }
 
-/** Null equals no string and differs from no string, as in every comparison. */
+/** A null equals no string and differs from no string, as in every comparison. */
 function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: SpanId): TruthNode {
   const equal = new TruthNode("in", { lhs: key, list: [text] }, span);
   if (how === "==") return equal;
@@ -109,7 +109,7 @@ function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: S
   );
 }
 
-/** Whether the string of a param is `text`; false if it is null. */
+/** Whether the string of a param is `text`. False if the param is null. */
 export function stringParamIs(param: ParamNode, text: string, span: SpanId): TruthNode {
   return equalsText("==", stringOperand(param, span), text, span);
 }
@@ -123,7 +123,7 @@ function stringOperand(value: unknown, span: SpanId): KeyNode | ParamNode {
   throw wrongType("a key of strings", value, span);
 }
 
-/** `lhs in list`: numbers or strings, which are known while the plan is built. */
+/** `lhs in list`. The numbers or strings in the list are known while the plan is built. */
 export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
   if (!Array.isArray(list)) throw wrongType("an array of numbers or strings", list, spanB);
   const strings = list.length > 0 && typeof list[0] === "string";
@@ -190,19 +190,19 @@ function multiplied(op: string, a: unknown, b: unknown): Expr {
   return shown(new ValueNode(op, { a: side(a, 0), b: side(b, 1) }, currentSpan()));
 }
 
-/** A key of vectors that plans may read. */
+/** A key of type vector that plans may read. */
 type VectorKey = KeyToken<"vector", { read: true }>;
 
 /** Builders of expressions: each computes a number for each row, or null if an operand is null. */
 export const E = {
-  /** A number. A bigint is an integer of 64 bits. */
+  /** A number. A bigint is a 64-bit integer. */
   const: (value: number | bigint): Expr => {
     if (typeof value !== "number" && typeof value !== "bigint") throw wrongType("a number", value, argumentSpan(0));
     return shown(toValue(value, currentSpan()));
   },
   /** Null. */
   null: (): Expr => shown(new ValueNode("const_null", {}, currentSpan())),
-  /** The value of a key on the row. */
+  /** The value of a key in the row. */
   key: (key: KeyToken<"int" | "float" | "bool", { read: true }>): Expr => {
     if (!((key as unknown) instanceof KeyNode)) throw wrongType("a key", key, argumentSpan(0));
     return shown(toValue(key, currentSpan()));
@@ -222,29 +222,29 @@ export const E = {
   neg: (x: Expr): Expr => one("neg", x),
   /** `a` if it is not null, otherwise `b`. */
   coalesce,
-  /** a / b, of integers too; null if `b` is 0. */
+  /** a / b, also for integers. Null if `b` is 0. */
   div: (a: Expr, b: Expr): Expr => two("div", a, b),
-  /** The smaller one. */
+  /** The smaller of both numbers. */
   min: (a: Expr, b: Expr): Expr => two("min", a, b),
-  /** The greater one. */
+  /** The greater of both numbers. */
   max: (a: Expr, b: Expr): Expr => two("max", a, b),
-  /** `x` without its sign. */
+  /** The absolute value of `x`. */
   abs: (x: Expr): Expr => one("abs", x),
-  /** The greatest whole number that is not above `x`. */
+  /** The greatest integer that is not above `x`. */
   floor: (x: Expr): Expr => one("floor", x),
-  /** The smallest whole number that is not below `x`. */
+  /** The smallest integer that is not below `x`. */
   ceil: (x: Expr): Expr => one("ceil", x),
-  /** The square root; null below 0. */
+  /** The square root. Null if `x` is negative. */
   sqrt: (x: Expr): Expr => one("sqrt", x),
-  /** e to the power `x`; null if that is not a finite number. */
+  /** e to the power of `x`. Null if the result is not a finite number. */
   exp: (x: Expr): Expr => one("exp", x),
-  /** The natural logarithm; null if `x` is not above 0. */
+  /** The natural logarithm. Null if `x` is not above 0. */
   log: (x: Expr): Expr => one("log", x),
-  /** The natural logarithm of 1 + `x`; null if `x` is not above -1. */
+  /** The natural logarithm of 1 + `x`. Null if `x` is not above -1. */
   log1p: (x: Expr): Expr => one("log1p", x),
-  /** `a` to the power `b`; null if that is not a finite number. */
+  /** `a` to the power of `b`. Null if the result is not a finite number. */
   pow: (a: Expr, b: Expr): Expr => two("pow", a, b),
-  /** The number from `lo` to `hi` that is closest to `x`; null if `lo` is above `hi`. */
+  /** The number from `lo` to `hi` that is closest to `x`. Null if `lo` is above `hi`. */
   clamp: (x: Expr, lo: Expr, hi: Expr): Expr =>
     shown(
       new ValueNode(
@@ -253,19 +253,19 @@ export const E = {
         currentSpan(),
       ),
     ),
-  /** The remainder of `a` after division by `b`, with the sign of `a`; exact for integers, null if `b` is 0. */
+  /** The remainder of `a` divided by `b`, with the sign of `a`. Exact for integers. Null if `b` is 0. */
   mod: (a: Expr, b: Expr): Expr => two("mod", a, b),
-  /** Strings one after the other; null if one of them is, and if the result has more than 65 536 bytes. */
+  /** The concatenation of strings. Null if a string is null, or if the result has more than 65 536 bytes. */
   concat: concatenated,
-  /** How many code points of Unicode a string has. */
+  /** The number of Unicode code points in a string. */
   length: (x: TextExpr): Expr => shown(new ValueNode("length", { x: textArgument(x, 0) }, currentSpan())),
-  /** The bucket of an integer or a string, from 0 to `count` - 1; another seed spreads the same ids in another way. */
+  /** The bucket of an integer or a string, from 0 to `count` - 1. Another seed distributes the same ids differently. */
   bucket: (x: Expr | TextExpr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
-  /** The sum of the products of two vectors of the same dimensions; null if one of them is. */
+  /** The dot product of two vectors with the same dimensions. Null if one of the vectors is null. */
   dot: (a: VectorKey, b: VectorKey): Expr => multiplied("dot", a, b),
-  /** The cosine of the angle between two vectors; 0 if one of them has no length. */
+  /** The cosine of the angle between two vectors. 0 if the length of one vector is 0. */
   cosine: (a: VectorKey, b: VectorKey): Expr => multiplied("cosine", a, b),
-  /** `a` if `pred` holds, otherwise `b`; null only if the chosen one is null. */
+  /** `a` if `pred` is true, otherwise `b`. Null only if the chosen value is null. */
   if: chosen,
 } as const;
 
@@ -290,12 +290,12 @@ function matched(key: unknown, pattern: unknown, flags: string): TruthNode {
 
 /** Builders of predicates: each is true or false for each row. */
 export const Pred = {
-  /** The same for every row. */
+  /** A predicate with the same result for every row. */
   const: (value: boolean): Predicate => {
     if (typeof value !== "boolean") throw wrongType("true or false", value, argumentSpan(0));
     return shown(new TruthNode("const_bool", { value }, currentSpan()));
   },
-  /** False if one side is null; with `null` itself on one side, `==` and `!=` test for null. */
+  /** A comparison. False if one side is null. If one side is the literal `null`, `==` and `!=` test for null. */
   cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
     if (!comparisons.includes(how))
       throw new PlanError("bad_value", `\`cmp\` is \`${how}\`; expected one of: ${comparisons.join(", ")}`, {
@@ -303,36 +303,36 @@ export const Pred = {
       });
     return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));
   },
-  /** Whether both hold; of none, true. */
+  /** Whether all predicates are true. True if there are none. */
   and: (a: Truth, b: Truth): Predicate =>
     shown(new TruthNode("and", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
-  /** Whether one of them holds. */
+  /** Whether at least one predicate is true. */
   or: (a: Truth, b: Truth): Predicate =>
     shown(new TruthNode("or", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
-  /** Whether `x` does not hold. */
+  /** Whether `x` is false. */
   not: (x: Truth): Predicate => shown(new TruthNode("not", { x: toTruth(x, argumentSpan(0)) }, currentSpan())),
-  /** Whether the value is in the list; false for null. */
+  /** Whether the value is in the list. False for null. */
   in: (lhs: Expr | string, list: readonly (number | bigint)[] | readonly string[]): Predicate =>
     shown(listed(lhs, list, currentSpan(), argumentSpan(0), argumentSpan(1))),
-  /** Whether there is no value. */
+  /** Whether the value is null. */
   isNull: (x: Expr | string | object): Predicate =>
     shown(new TruthNode("is_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
-  /** Whether there is a value. */
+  /** Whether the value is not null. */
   notNull: (x: Expr | string | object): Predicate =>
     shown(new TruthNode("not_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
-  /** Whether RE2 finds the pattern in the string; flag "i" ignores the case of letters. */
+  /** Whether RE2 finds the pattern in the string. The flag "i" ignores case. */
   regex: (key: KeyToken<"string", { read: true }>, pattern: Pattern, flags: "" | "i" = ""): Predicate =>
     shown(matched(key, pattern, flags)),
 } as const;
 
-/** `a` if it is not null, otherwise `b`; for use within natural expressions. */
+/** `a` if it is not null, otherwise `b`. For use within natural expressions. */
 export function coalesce(a: Expr, b: Expr): Expr;
 export function coalesce(a: TextExpr | null, b: TextExpr | null): TextExpr;
 export function coalesce(a: unknown, b: unknown): unknown {
   return coalesced(a, b, currentSpan(), argumentSpan(0), argumentSpan(1));
 }
 
-/** Whether RE2 finds the pattern in the string; for use within natural predicates. */
+/** Whether RE2 finds the pattern in the string. For use within natural predicates. */
 export function regex(key: KeyToken<"string", { read: true }>, pattern: Pattern, flags: "" | "i" = ""): Predicate {
   return shown(matched(key, pattern, flags));
 }

@@ -3,7 +3,7 @@ import type { SpanId } from "./places.js";
 import { fieldSpans, PlanError } from "./places.js";
 import { wrongType } from "./tokens.js";
 
-/** A failure of a node that a fallback may name; with `*` all whose codes begin so. */
+/** A failure of a node that a fallback can handle. A name that ends with `*` matches all codes with this prefix. */
 export type NodeFailure =
   | "*"
   | "model_*"
@@ -38,7 +38,7 @@ export type NodeFailure =
   | "too_few_rows"
   | "too_many_rows";
 
-/** A failure of a whole plan that a fallback may name. */
+/** A failure of a whole plan that a fallback plan can handle. */
 export type PlanFailure =
   | NodeFailure
   | "deadline_*"
@@ -47,17 +47,17 @@ export type PlanFailure =
   | "row_budget_exceeded"
   | "time_budget_exceeded";
 
-/** The plan that answers a request when its own plan has failed. */
+/** The fallback plan, which answers a request if the request's own plan has failed. */
 export interface FallbackPlan {
-  /** The name of the plan, which must have no fallback plan itself. */
+  /** The name of the plan. It must not have a fallback plan itself. */
   readonly plan: string;
-  /** The failures for which it answers. */
+  /** The failures after which it answers. */
   readonly on: readonly PlanFailure[];
-  /** The time of a request, in milliseconds, that is reserved for it. */
+  /** The part of a request's time, in milliseconds, that is reserved for this plan. */
   readonly reserveMs?: number;
 }
 
-/** The fields of an object, and the place of each; others are refused. */
+/** Returns the fields of an object, with the source position of each. All other fields are refused. */
 export function fieldsOf(
   value: unknown,
   wanted: string,
@@ -73,7 +73,7 @@ export function fieldsOf(
   return { given, spans };
 }
 
-/** The codes of failures, as the artifact has them. */
+/** Returns the codes of failures, in the form of the artifact. */
 export function failureCodes(value: unknown, span: SpanId): unknown[] {
   if (!Array.isArray(value)) throw wrongType("an array of codes of failures", value, span);
   return value.map((code: unknown) => {

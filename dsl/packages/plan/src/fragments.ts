@@ -7,7 +7,7 @@ import { type Expr, runTimeValue, toValue, TreeNode, wrongType } from "./tokens.
 
 declare const argument: unique symbol;
 
-/** An argument of a fragment: what `arg` makes. */
+/** An argument of a fragment, as created by `arg`. */
 export interface Argument<Value, Need extends "required" | "optional"> {
   readonly [argument]?: readonly [Value, Need];
 }
@@ -26,32 +26,32 @@ type NamesOf<Args extends Arguments, Need extends "required" | "optional"> = {
 
 /** The options of a use of a fragment. */
 export type FragmentUse<Args extends Arguments> = {
-  /** The name of the use: with `__`, it is the prefix of the ids of its nodes. */
+  /** The name of the use. Followed by `__`, it is the prefix of the ids of its nodes. */
   readonly as: string;
-  /** The lowest version that is accepted, as "2.1.0". */
+  /** The minimum version, such as "2.1.0". */
   readonly atLeast?: string;
 } & Pick<ArgumentValues<Args>, NamesOf<Args, "required">> &
   Partial<Pick<ArgumentValues<Args>, NamesOf<Args, "optional">>>;
 
-/** A part of plans. */
+/** A reusable part of plans. */
 export interface Fragment<Args extends Arguments> {
-  /** Makes the nodes of the fragment in the plan that is being built, and returns its result. */
+  /** Creates the nodes of the fragment in the plan that is being built, and returns the fragment's result. */
   use(use: FragmentUse<Args>): CandidateSet;
 }
 
 /** The definition of a fragment. */
 export interface FragmentDefinition<Args extends Arguments> {
-  /** Letters, digits and `_`; the file is fragments/NAME/MAJOR.fragment.ts. */
+  /** Letters, digits and `_`. The file is fragments/NAME/MAJOR.fragment.ts. */
   readonly name: string;
   /** MAJOR.MINOR.PATCH. A published version never changes. */
   readonly version: string;
   readonly args: Args;
-  /** Makes the nodes, and returns the set that is the result. */
+  /** Creates the nodes, and returns the set that is the result. */
   readonly build: (context: PlanContext, args: ArgumentValues<Args>) => CandidateSet;
 }
 
 interface Standard<Value> {
-  /** The value if a use does not set it. */
+  /** The value that is used if a use does not set the argument. */
   readonly default: Value;
 }
 interface Limits {
@@ -59,7 +59,7 @@ interface Limits {
   readonly max?: number;
 }
 
-/** The argument with a default is optional. */
+/** An argument with a default is optional. */
 interface MakeArgument<Value, Options> {
   (options: Options & Standard<Value>): Argument<Value, "optional">;
   (options?: Options): Argument<Value, "required">;
@@ -76,7 +76,7 @@ class ArgumentNode {
     readonly standard: unknown,
   ) {}
 
-  /** The value as `build` gets it. */
+  /** The value in the form that `build` receives. */
   check(value: unknown, name: string, span: SpanId): unknown {
     if (this.kind === "expr") return toValue(value, span);
     if (value instanceof TreeNode) throw runTimeValue(value, span);
@@ -124,21 +124,21 @@ function makeArgument(kind: Kind, known: readonly string[]) {
 
 /** The arguments of fragments. */
 export const arg = {
-  /** A whole number that is known while the plan is built. */
+  /** An integer that is known while the plan is built. */
   int: makeArgument("int", ["min", "max", "default"]) as MakeArgument<number, Limits>,
   /** A finite number that is known while the plan is built. */
   float: makeArgument("float", ["min", "max", "default"]) as MakeArgument<number, Limits>,
-  /** True or false, known while the plan is built. */
+  /** A boolean that is known while the plan is built. */
   bool: makeArgument("bool", ["default"]) as MakeArgument<boolean, object>,
   /** A string that is known while the plan is built. */
   string: makeArgument("string", ["default"]) as MakeArgument<string, object>,
-  /** A number of each row. */
+  /** An expression: a number for each row. */
   expr: makeArgument("expr", ["default"]) as MakeArgument<Expr, object>,
   /** The rows of other nodes. */
   set: makeArgument("set", []) as () => Argument<CandidateSet, "required">,
 } as const;
 
-/** A version as numbers; nothing if it is not a version. */
+/** Returns a version as numbers, or nothing if it is not a version. */
 function versionOf(text: unknown): readonly number[] | undefined {
   if (typeof text !== "string" || !/^(0|[1-9]\d{0,5})(\.(0|[1-9]\d{0,5})){2}$/.test(text)) return undefined;
   return text.split(".").map(Number);
@@ -156,10 +156,10 @@ const isOlder = (a: readonly number[], b: readonly number[]): boolean => {
   return at !== -1 && a[at]! < b[at]!;
 };
 
-/** Between the name of a use and the ids of the nodes inside. */
+/** The separator between the name of a use and the ids of its nodes. */
 export const separator = "__";
 
-/** Refuses a name that could be confused with the name of a node inside a fragment. */
+/** Refuses a name that could be confused with the name of a node inside of a fragment. */
 export function refuseSeparator(name: string, span: SpanId): void {
   if (name.includes(separator))
     throw new PlanError("reserved_name", `\`${separator}\` stands between the names of fragments and of their nodes`, {
@@ -179,7 +179,7 @@ export interface FragmentJson {
   readonly $version: SpanId;
 }
 
-/** A use of a fragment, as the plan says it. */
+/** The options of a use of a fragment, as a plan states them. */
 export interface GivenUse {
   readonly as: string;
   readonly span: SpanId;
@@ -188,7 +188,7 @@ export interface GivenUse {
   readonly spans: Readonly<Record<string, SpanId>>;
 }
 
-/** The plan that is built now, to which uses of fragments are added. */
+/** The plan that is being built, to which uses of fragments are added. */
 interface UsingGraph {
   /** The context that `build` receives. */
   readonly context: object;
@@ -243,7 +243,7 @@ class FragmentNode {
 
 let building: UsingGraph | undefined;
 
-/** Builds a plan, whose `build` may use fragments. */
+/** Builds a plan whose `build` may use fragments. */
 export function whileBuilding<Result>(graph: UsingGraph, build: () => Result): Result {
   building = graph;
   try {
@@ -253,7 +253,7 @@ export function whileBuilding<Result>(graph: UsingGraph, build: () => Result): R
   }
 }
 
-/** Checks what a fragment is defined with. */
+/** Checks the definition of a fragment. */
 export function defineFragmentNode(options: unknown): object {
   const at = argumentSpan(0);
   const wanted = "an object with name, version, args and build";
@@ -300,5 +300,5 @@ export function fragmentOf(exported: unknown): FragmentJson {
   );
 }
 
-/** Calls the function that builds a fragment: errors without a place get the place of the use. */
+/** Calls the function that builds a fragment. Errors without a source position get the position of the use. */
 export const inUse = <Result>(span: SpanId, make: () => Result): Result => inFrame(span, [], make);

@@ -42,7 +42,7 @@ const native: Readonly<Record<string, (a: never, b: never) => unknown>> = {
 };
 /* eslint-enable eqeqeq */
 
-/** Called by compiled plans as `$rankd`. */
+/** The object that compiled plans use as `$rankd`. */
 export const hooks = {
   /** A binary operator. */
   op(sign: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): unknown {
@@ -93,7 +93,10 @@ export const hooks = {
     return x instanceof TreeNode ? toNumber(x, spanX) : +(x as number);
   },
 
-  /** What decides while the plan is built: the condition of an `if`, a part of a template, an index. */
+  /**
+   * Converts a value that affects the plan while it is built: the condition of an `if`, a part of a template, or an
+   * index.
+   */
   plain(x: unknown, span: SpanId): unknown {
     if (x instanceof TreeNode) throw runTimeValue(x, span);
     return x;
@@ -117,7 +120,7 @@ export const hooks = {
     });
   },
 
-  /** An object literal, which remembers the places of its fields. */
+  /** An object literal, which stores the source positions of its fields. */
   fields<Literal extends object>(object: Literal, spans: Readonly<Record<string, SpanId>>): Literal {
     const before = (object as Record<symbol, unknown>)[fieldSpans];
     (object as Record<symbol, unknown>)[fieldSpans] = { ...(before as object | undefined), ...spans };

@@ -44,22 +44,22 @@ export type {
   ValueType,
 } from "./tokens.js";
 
-/** A plan: its name, which is the file's as well, and the function that builds it. */
+/** A plan: its name, which is also the name of its file, and the function that builds it. */
 export interface PlanDefinition {
-  /** Letters, digits and `_`; the file is called NAME.plan.ts. */
+  /** Letters, digits and `_`. The file is called NAME.plan.ts. */
   readonly name: string;
-  /** Makes the nodes, and returns the sets of candidates that are the answer, one after the other. */
+  /** Creates the nodes, and returns the sets of candidates that form the answer, one after the other. */
   readonly build: (context: PlanContext) => CandidateSet | readonly CandidateSet[];
-  /** The plan that requests are given to when this one fails. */
+  /** The plan that answers requests if this plan has failed. */
   readonly fallbackPlan?: FallbackPlan;
 }
 
-/** Defines a plan. The default export of NAME.plan.ts is what this returns. */
+/** Defines a plan. The result must be the default export of NAME.plan.ts. */
 export function definePlan(plan: PlanDefinition): PlanDefinition {
   return define(plan) as unknown as PlanDefinition;
 }
 
-/** Defines a fragment. The default export of fragments/NAME/MAJOR.fragment.ts is what this returns. */
+/** Defines a fragment. The result must be the default export of fragments/NAME/MAJOR.fragment.ts. */
 export function defineFragment<const Args extends Arguments>(fragment: FragmentDefinition<Args>): Fragment<Args> {
   return defineFragmentNode(fragment) as Fragment<Args>;
 }

@@ -1,13 +1,13 @@
 // operators.ts: descriptions of operators as data, from which the methods of sets are created.
 
-/** How a param of an operator is written in a plan. */
+/** The form of an operator's param in plans. */
 export interface ParamInfo {
-  /** In the artifact. */
+  /** The name in the artifact. */
   readonly name: string;
-  /** In the options of the method. */
+  /** The name in the options of the method. */
   readonly option: string;
   readonly kind: string;
-  /** Whether a param of the request may set the value; by default it may not. */
+  /** Whether a param of the request may set the value. Default: false. */
   readonly bindable?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface OperatorInfo {
   readonly scope: string;
   readonly method: string;
   readonly inputs: number;
-  /** The number of inputs that may be left out; default 0. */
+  /** The number of inputs that may be omitted. Default: 0. */
   readonly optionalInputs?: number;
   readonly params: readonly ParamInfo[];
 }

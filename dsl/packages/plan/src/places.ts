@@ -3,10 +3,10 @@
 /** The number of a span in the compiler's table; 0 if the place is unknown. */
 export type SpanId = number;
 
-/** Under this symbol an object literal of a plan carries the spans of its fields. */
+/** The symbol under which an object literal of a plan stores the spans of its fields. */
 export const fieldSpans = Symbol("field spans");
 
-/** What is wrong with a plan, as the compiler reports it. */
+/** An error in a plan, as the compiler reports it. */
 export class PlanError extends Error {
   readonly code: string;
   readonly span: SpanId;
@@ -28,7 +28,7 @@ interface Frame {
 
 const frames: Frame[] = [];
 
-/** The span of the innermost call of the plan that is running. */
+/** The span of the innermost running call of the plan. */
 export function currentSpan(): SpanId {
   return frames.length === 0 ? 0 : frames[frames.length - 1]!.span;
 }
@@ -38,7 +38,7 @@ export function argumentSpan(index: number): SpanId {
   return frames.length === 0 ? 0 : (frames[frames.length - 1]!.args[index] ?? 0);
 }
 
-/** Runs a call of the plan's text. Its errors get the place of the innermost call. */
+/** Runs a call in the text of the plan. Errors in it get the position of the innermost call. */
 export function inFrame<Result>(span: SpanId, args: readonly SpanId[], run: () => Result): Result {
   frames.push({ span, args });
   try {

@@ -16,7 +16,7 @@ interface Definition {
 
 const definitions = new WeakSet<object>();
 
-/** Checks what a plan is defined with. */
+/** Checks the definition of a plan. */
 export function define(options: unknown): object {
   const given = options as Record<string | symbol, unknown> | null;
   if (typeof given !== "object" || given === null)
@@ -39,7 +39,7 @@ export function define(options: unknown): object {
   return definition;
 }
 
-/** The option that names the fallback plan, in the form of the artifact. */
+/** Returns the option that names the fallback plan, in the form of the artifact. */
 function fallbackPlan(value: unknown, span: SpanId): Definition["fallback"] {
   if (value === undefined) return {};
   const { given, spans } = fieldsOf(value, "an object with plan and on", ["plan", "on", "reserveMs"], span);

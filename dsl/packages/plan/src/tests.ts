@@ -14,15 +14,15 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** An id: an integer of 64 bits, as a bigint if it is large; or a string if `id` is a string. */
+/** An id: a 64-bit integer (a bigint if it is large), or a string if the key `id` is a string. */
 export type Id = typeof Key.id extends KeyToken<"string", { read: true }> ? string : number | bigint;
 
-/** The text of a field, or what is written as one. */
+/** The text of a field, or a value that is written as text. */
 export type StoredText = string | number | bigint | boolean;
 
-/** Records of a store, under their keys. A test that names a key again has that record in place of the shared one. */
+/** Records of a store by their keys. If a test uses a key of a shared record, the record of the test is used. */
 export interface TestStore {
-  /** An array of numbers is the vector of a key of that type. */
+  /** An array of numbers is the vector of a key of type vector. */
   readonly hash: (key: string, fields: Readonly<Record<string, StoredText | readonly number[]>>) => void;
   readonly list: (key: string, values: readonly (Id | string)[]) => void;
   readonly set: (key: string, members: readonly (Id | string)[]) => void;
@@ -33,7 +33,7 @@ export interface TestStore {
 /** A value of a param or of a row. */
 export type RequestValue = string | number | bigint | boolean | null;
 
-/** A request as POST /v1/rank accepts it; its plan is the plan of the tests. */
+/** A request in the form of POST /v1/rank. Its plan is the plan of the tests. */
 export interface TestRequest {
   readonly request_id?: string;
   readonly user_id?: Id | string;
@@ -44,7 +44,7 @@ export interface TestRequest {
   };
 }
 
-/** The codes by which requests learn that a store has failed. */
+/** The codes with which requests report the failure of a store. */
 export type FaultCode = "store_timeout" | "store_unreachable" | "store_overloaded" | "store_corrupt" | "store_error";
 
 /** A key whose values are read. */
@@ -52,41 +52,41 @@ type ReadKey = KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
 
 /** The expectations of a test. Each call is one expectation, checked and reported on its own. */
 export interface Expectations {
-  /** These ids, in this order, and no others. */
+  /** Exactly these ids, in this order. */
   readonly ids: (ids: readonly Id[]) => void;
-  /** These ids first, in this order. */
+  /** These ids first, in this order, possibly followed by others. */
   readonly firstIds: (ids: readonly Id[]) => void;
-  /** These ids in any order, and no others. */
+  /** Exactly these ids, in any order. */
   readonly sameIds: (ids: readonly Id[]) => void;
-  /** These ids among others. */
+  /** These ids, possibly among others. */
   readonly contains: (ids: readonly Id[]) => void;
   /** None of these ids. */
   readonly excludes: (ids: readonly Id[]) => void;
-  /** These ids in this order, with or without others between. */
+  /** These ids in this order, possibly with others between them. */
   readonly inOrder: (ids: readonly Id[]) => void;
-  /** This many rows, or a number of them within bounds that are included. */
+  /** The number of rows, or a range of it that includes both ends. */
   readonly count: (rows: number | { readonly min?: number; readonly max?: number }) => void;
-  /** At most `count` rows with the same value of a key: of all, or of any `window` consecutive rows. */
+  /** At most `count` rows have the same value of a key, among all rows or among any `window` consecutive rows. */
   readonly atMost: (count: number, key: ReadKey, options?: { readonly window?: number }) => void;
-  /** The predicate holds for every row. */
+  /** The predicate is true for every row. */
   readonly every: (predicate: Truth | Predicate) => void;
-  /** The predicate holds for no row. */
+  /** The predicate is false for every row. */
   readonly none: (predicate: Truth | Predicate) => void;
-  /** The rows are in the order of the values of a key, rows without a value last. */
+  /** The rows are sorted by the values of a key. Rows without a value come last. */
   readonly sorted: (key: ReadKey, order: "asc" | "desc") => void;
-  /** The request fails by this code, at this node if one is given. Nothing else can be expected of it. */
+  /** The request fails with this code, at this node if a node is given. No other expectation is then allowed. */
   readonly error: (code: string, options?: { readonly node?: string }) => void;
-  /** Fallbacks replace exactly these nodes, in the order of the plan; the plan itself may come before them. */
+  /** Fallbacks are used for exactly these nodes, in the order of the plan. The plan itself may precede them. */
   readonly degraded: (names: readonly string[]) => void;
 }
 
-/** One test while it is defined. */
+/** A test that is being defined. */
 export interface PlanTest {
-  /** Records of this test, besides those that all tests of the file share. */
+  /** Adds records for this test, in addition to those that all tests of the file share. */
   readonly store: TestStore;
-  /** The request of the test; exactly one. */
+  /** Sets the request of the test. Must be called exactly once. */
   readonly request: (request: TestRequest) => void;
-  /** Every read at the endpoint fails by this code, or each that asks for a key which begins with `keys`. */
+  /** Makes every read at the endpoint fail with this code, or only reads of keys that begin with `keys`. */
   readonly fault: (
     endpoint: (typeof EP)[keyof typeof EP],
     code: FaultCode,
@@ -95,20 +95,20 @@ export interface PlanTest {
   readonly expect: Expectations;
 }
 
-/** Keys whose values a stub of a model can weigh. */
+/** The keys whose values a stub of a model can use. */
 type WeighedKeys = {
   [Name in keyof typeof Key]: (typeof Key)[Name] extends KeyToken<"int" | "float" | "bool", { read: true }>
     ? Name
     : never;
 }[keyof typeof Key];
 
-/** What the tests of a plan are defined with. */
+/** The functions for defining the tests of a plan. */
 export interface PlanTests {
-  /** Records of all tests. */
+  /** Adds records for all tests. */
   readonly store: TestStore;
   /**
-   * Replaces a model of the plan in all tests of the file. The score is the sum of `intercept` and, for each key, the
-   * weight times the value of the row; a row without a value counts as 0.
+   * Replaces a model of the plan in all tests of the file. The score is `intercept` plus, for each key, the weight
+   * times the value of the row. A row without a value counts as 0.
    */
   readonly model: (
     name: string,
@@ -116,14 +116,14 @@ export interface PlanTests {
     options?: { readonly intercept?: number },
   ) => void;
   /**
-   * Replaces the file of vectors of an endpoint in all tests of the file: a vector for each id, all of one length. In a
-   * project whose ids are strings, the names of the object are the ids.
+   * Replaces the file of vectors of an endpoint in all tests of the file. There is one vector for each id, and all
+   * vectors have the same length. In a project with string ids, the names of the object are the ids.
    */
   readonly vectors: (
     endpoint: (typeof EP)[keyof typeof EP],
     vectors: Readonly<Record<number | string, readonly number[]>>,
   ) => void;
-  /** Defines a test. Its name is a sentence that says what the plan does. */
+  /** Defines a test. Its name is a sentence that states what the plan does. */
   readonly test: (name: string, define: (test: PlanTest) => void) => void;
 }
 
@@ -144,7 +144,7 @@ interface TestJson {
 
 const definitions = new WeakSet<object>();
 
-/** Defines the tests of a plan. The default export of NAME.test.ts is what this returns. */
+/** Defines the tests of a plan. The result must be the default export of NAME.test.ts. */
 export function defineTests(plan: string, define: (tests: PlanTests) => void): { readonly plan: string } {
   if (typeof plan !== "string") throw wrongType("the name of a plan", plan, argumentSpan(0));
   if (typeof define !== "function") throw wrongType("a function that defines tests", define, argumentSpan(1));
@@ -153,7 +153,7 @@ export function defineTests(plan: string, define: (tests: PlanTests) => void): {
   return definition;
 }
 
-/** The tests that a file exports by default, as data; `$span` fields hold the places of their text. */
+/** Returns the tests that a file exports by default, as data. The `$span` fields contain source positions. */
 export function buildTests(exported: unknown): unknown {
   if (typeof exported !== "object" || exported === null || !definitions.has(exported))
     throw new PlanError(
@@ -223,7 +223,7 @@ function defineTest(name: unknown, body: unknown, others: readonly TestJson[]): 
   return out;
 }
 
-/** The record of a key; `names` has all keys of the same scope. */
+/** Returns the record of a key. `names` contains all keys of the same scope. */
 function storeOf(records: unknown[]): TestStore {
   const names = new Set<string>();
   const add = (kind: string, key: unknown, field: string, value: unknown): void => {
@@ -259,7 +259,7 @@ function storeOf(records: unknown[]): TestStore {
   };
 }
 
-/** Adds linear models in place of models of the project. */
+/** Adds linear models that replace models of the project. */
 function stubsOf(models: unknown[]): PlanTests["model"] {
   const names = new Set<string>();
   return (name: unknown, weights: unknown, options?: { intercept?: unknown }) => {
@@ -278,7 +278,7 @@ function stubsOf(models: unknown[]): PlanTests["model"] {
   };
 }
 
-/** Adds vectors in place of files of vectors. */
+/** Adds vectors that replace files of vectors. */
 function vectorsOf(all: unknown[]): PlanTests["vectors"] {
   const endpoints = new Set<string>();
   return (endpoint: unknown, vectors: unknown) => {
@@ -309,7 +309,7 @@ function numbers(value: unknown, span: SpanId): unknown {
   return value.map((number: unknown) => finite(number, span));
 }
 
-/** The fields of an object, each made by `convert`. */
+/** Returns the fields of an object, each converted by `convert`. */
 function mapped(given: unknown, convert: (value: unknown, span: SpanId) => unknown): unknown {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw wrongType("an object", given, argumentSpan(1));
@@ -347,7 +347,7 @@ function idOf(value: unknown, span: SpanId): unknown {
   throw wrongType("an id, which must be a whole number", value, span);
 }
 
-/** An id as the project's key `id` has it. */
+/** Returns an id in the type of the project's key `id`. */
 function projectId(value: unknown, span: SpanId): unknown {
   if ((Key.id as unknown as KeyNode).info.type !== "string") return idOf(value, span);
   if (value instanceof TreeNode) throw runTimeValue(value, span);
@@ -355,7 +355,7 @@ function projectId(value: unknown, span: SpanId): unknown {
   throw wrongType("an id, which must be a string in this project", value, span);
 }
 
-/** A value of a request as it is, down to its parts. */
+/** Returns a value of a request unchanged, including all its parts. */
 function plain(value: unknown, span: SpanId): unknown {
   if (value instanceof TreeNode) throw runTimeValue(value, span);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;

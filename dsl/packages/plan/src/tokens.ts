@@ -4,8 +4,8 @@ import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 declare const info: unique symbol;
 
 /**
- * Marks a type with what the registry says; nothing of it exists at run time. The fields of `Info` are optional, so that
- * tokens of different types can be compared with each other; that it is there is not.
+ * Marks a type with the declarations of the registry. The mark does not exist at run time. The fields of `Info` are
+ * optional, so that tokens of different types can be compared with each other. The mark itself is not optional.
  */
 interface Token<Info> {
   readonly [info]: Info;
@@ -20,27 +20,30 @@ export interface KeyUse {
   readonly write?: true;
 }
 
-/** How a value of a registry's type is written in natural expressions; a bool is 1 or 0. */
+/** The form of a registry type's values in natural expressions. A bool is 1 or 0. */
 type Natural<Type extends ValueType> = Type extends "string" ? string : Type extends "vector" ? object : number;
 
-/** A key: a column of rows. In expressions it means its value on each row. */
+/** A key: a column of rows. In an expression, it stands for its value in each row. */
 export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &
   Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
 
-/** An integer. Other literals do not type-check; computed values are checked later. */
+/** An integer. Literals that are not integers do not type-check. Computed values are checked later. */
 export type Integer<N extends number | bigint> = `${N}` extends `${string}.${string}` | `${string}e-${string}`
   ? Wanted<"a whole number">
   : N;
 
-/** The value of an option of a node that each request may set by a param: the result of `within`. */
+/** The value of a node's option that each request may set by a param. It is the result of `within`. */
 export interface BoundParam<Type extends "int" | "float"> extends Token<{
   readonly sort: "bound";
   readonly type: Type;
 }> {}
 
-/** Only a param with a default has it: without one, an option that it sets could be without a value. */
+/** Only a param with a default has this method. Otherwise, an option that the param sets could have no value. */
 interface Bindable<Type extends ValueType> {
-  /** The value of the request, for an option of a node. Requests with a value below `min` or above `max` are refused. */
+  /**
+   * Uses the value in the request for an option of a node. Requests with a value below `min` or above `max` are
+   * refused.
+   */
   readonly within: Type extends "int"
     ? <Min extends number | bigint, Max extends number | bigint>(
         min: Min & Integer<Min>,
@@ -51,7 +54,7 @@ interface Bindable<Type extends ValueType> {
       : Wanted<"a param of numbers">;
 }
 
-/** A param: a value that a request may override. In expressions it means the value of the request. */
+/** A param: a value that a request may override. In an expression, it stands for the value in the request. */
 export type ParamToken<Type extends ValueType, Default extends "default" | "none" = "none"> = Natural<Type> &
   Token<{ readonly sort?: "param"; readonly type?: Type }> &
   (Default extends "default" ? Bindable<Type> : unknown);
@@ -59,46 +62,54 @@ export type ParamToken<Type extends ValueType, Default extends "default" | "none
 /** An endpoint: a source of data. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
 
-/** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
+/** An expression: a number for each row, or null. Natural operators and the builders of `E` create expressions. */
 export type Expr = number;
 
-/** A string of each row, or null: a key or param of strings, a text, or `+`, `??`, `E.concat` and `E.if` of these. */
+/**
+ * A string for each row, or null: a key or param of type string, a text, or a combination of these by `+`, `??`,
+ * `E.concat` and `E.if`.
+ */
 export type TextExpr = string;
 
-/** The values that are written under a key: strings under a key of strings, otherwise numbers. */
+/** The values that can be written under a key: strings for a string key, numbers for all other keys. */
 export type ExprFor<Key> = Key extends string ? TextExpr : Expr;
 
-/** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
+/** A predicate: true or false for each row. Natural operators and the builders of `Pred` create predicates. */
 export type Predicate = boolean;
 
-/** True or false for each row: a predicate, or a param or key of type bool; null counts as false. */
+/** A truth value for each row: a predicate, or a param or key of type bool. Null counts as false. */
 export type Truth = Predicate | ParamToken<"bool"> | KeyToken<"bool", { read: true }>;
 
-/** The payload of a capability in `extensions` of an artifact. A field that is undefined is absent. */
+/** The payload of a capability in `extensions` of an artifact. A field that is undefined is left out. */
 export type Payload =
   null | boolean | number | bigint | string | undefined | readonly Payload[] | { readonly [field: string]: Payload };
 
-/** A type that nothing has, so that a diagnostic about it names the expected type. */
+/** A type that no value has. It is used so that a diagnostic names the expected type. */
 export interface Wanted<What extends string> {
   readonly [info]: What;
 }
 
-/** An integer of at least `Least`. Other literals do not type-check; computed values are checked later. */
+/**
+ * An integer of at least `Least`. Literals that are not integers do not type-check. Computed values are checked later.
+ */
 export type Whole<N extends number | bigint, Least extends 0 | 1> = `${N}` extends
   `-${string}` | `${string}.${string}` | `${string}e-${string}` | (Least extends 1 ? "0" : never)
   ? Wanted<`a whole number of at least ${Least}`>
   : N;
 
-/** A node of a tree as the artifact has it; `$span` is taken out by the compiler. */
+/** A node of a tree in the form of the artifact. The compiler removes `$span`. */
 export interface TreeJson {
   readonly op: string;
   readonly $span?: SpanId;
   readonly [field: string]: unknown;
 }
 
-/** The engine reads no deeper trees. */
+/** The maximum depth of a tree that the engine reads. */
 export const maxDepth = 200;
-/** A tree that helpers made by sharing parts must not grow without end. */
+/**
+ * The maximum size of a tree. Helper functions that use the same part several times could otherwise make it grow
+ * without limit.
+ */
 const maxSize = 100_000;
 
 /** A part of an expression or predicate. It has no value while the plan is built. */
@@ -137,29 +148,29 @@ export abstract class TreeNode {
   }
 }
 
-/** Of an expression. */
+/** A node of an expression. */
 export class ValueNode extends TreeNode {
   readonly what: string = "an expression";
 
-  /** Of a string: how many code points it has. */
+  /** For a string: the number of its Unicode code points. */
   get length(): ValueNode {
     return new ValueNode("length", { x: toText(this, this.span) }, this.span);
   }
 }
 
-/** Of a predicate. */
+/** A node of a predicate. */
 export class TruthNode extends TreeNode {
   readonly what = "a predicate";
 }
 
-/** What the registry says of a key. */
+/** The registry's declaration of a key. */
 export interface KeyInfo {
   readonly id: number;
   readonly name: string;
   readonly type: ValueType;
 }
 
-/** A string of the plan, of rows or of the request, as a test of strings has it. */
+/** A string of the plan, of rows or of the request, in the form that tests of strings use. */
 export function textSource(value: unknown, span: SpanId): Readonly<Record<string, unknown>> {
   if (typeof value === "string") return { kind: "literal", value };
   if (value instanceof KeyNode && value.info.type === "string") return { kind: "key", key_id: value.info.id };
@@ -167,7 +178,7 @@ export function textSource(value: unknown, span: SpanId): Readonly<Record<string
   throw wrongType("a string, or a key or param of strings", value, span);
 }
 
-/** What keys and params of strings have of the methods of a string. */
+/** A key or param. If it is a string, it has these methods of strings. */
 abstract class NamedNode extends ValueNode {
   startsWith(text: unknown, ...more: unknown[]): TruthNode {
     return this.tested("starts_with", text, more);
@@ -220,7 +231,7 @@ export class ParamNode extends NamedNode {
   }
 }
 
-/** The value of a BoundParam. It is not part of expressions: only options of nodes accept it. */
+/** The value of a BoundParam. Expressions cannot contain it; only options of nodes accept it. */
 export class BoundNode {
   constructor(
     readonly param: ParamNode,
@@ -228,13 +239,13 @@ export class BoundNode {
     readonly max: unknown,
   ) {}
 
-  /** As the artifact has it. */
+  /** The value in the form of the artifact. */
   toJson(): Readonly<Record<string, unknown>> {
     return { param_id: this.param.info.id, min: this.min, max: this.max };
   }
 }
 
-/** A number that is known while the plan is built, as the artifact has it. */
+/** A number that is known while the plan is built, in the form of the artifact. */
 function numberArgument(value: unknown, index: number): unknown {
   const span = argumentSpan(index);
   if (typeof value === "number" || typeof value === "bigint") return literal(value, span);
@@ -274,7 +285,7 @@ export function endpointToken<Kind extends string>(id: string, name: string): En
   return new NameToken("endpoint", id, name) as unknown as EndpointToken<Kind>;
 }
 
-/** The diagnostic about a run-time value that is used as if it were known. */
+/** Returns the diagnostic about a run-time value that is used as if it were known while the plan is built. */
 export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
   return new PlanError(
     "runtime_value",
@@ -289,7 +300,7 @@ export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
 const least64 = -(2n ** 63n);
 const most64 = 2n ** 63n - 1n;
 
-/** A literal of the artifact. A bigint is an integer of 64 bits; large ones do not fit into a number. */
+/** A literal in the artifact. A bigint is a 64-bit integer, because large integers do not fit into a number. */
 export function literal(value: number | bigint, span: SpanId): unknown {
   if (typeof value === "bigint") {
     if (value < least64 || value > most64)
@@ -315,12 +326,12 @@ function kindOf(value: unknown): string {
       : `the ${typeof value} ${String(value)}`;
 }
 
-/** The diagnostic about a value that is not what is wanted. */
+/** Returns the diagnostic about a value of the wrong type. */
 export function wrongType(wanted: string, value: unknown, span: SpanId): PlanError {
   return new PlanError("wrong_type", `expected ${wanted}, got ${kindOf(value)}`, { span });
 }
 
-/** Converts a value that may be a number of each row to a node; leaves get the span of their use. */
+/** Converts a value that may be a number for each row to a node. Leaves get the span of their use. */
 export function toValue(value: unknown, span: SpanId): ValueNode {
   if (value instanceof KeyNode) return new KeyNode(value.info, span || value.span);
   if (value instanceof ParamNode) return new ParamNode(value.info, span || value.span);
@@ -331,7 +342,7 @@ export function toValue(value: unknown, span: SpanId): ValueNode {
   throw wrongType("an expression", value, span);
 }
 
-/** The same for a value that is computed with or compared: a string has no place there. */
+/** Works like the function above, for a value that is used in arithmetic or compared. Strings are not allowed there. */
 export function toNumber(value: unknown, span: SpanId): ValueNode {
   const node = toValue(value, span);
   if (givesText(node))
@@ -355,10 +366,10 @@ export function givesText(node: unknown): boolean {
   return sides.some(givesText) && sides.every((side) => givesText(side) || (side as TreeNode).op === "const_null");
 }
 
-/** Whether a value may be a string of each row, and is more than null. */
+/** Whether a value may be a string for each row, and is not only null. */
 export const mayBeText = (value: unknown): boolean => typeof value === "string" || givesText(value);
 
-/** Converts a value that may be a string of each row to a node. */
+/** Converts a value that may be a string for each row to a node. */
 export function toText(value: unknown, span: SpanId): ValueNode {
   if (typeof value === "string") return new ValueNode("const_text", { value }, span);
   const node = toValue(value, span);
@@ -366,17 +377,17 @@ export function toText(value: unknown, span: SpanId): ValueNode {
   throw new PlanError("text_wants_string", `${node.what} gives no strings`, { span });
 }
 
-/** Whether a node is a key or param of strings. */
+/** Whether a node is a string key or string param. */
 export function isText(node: TreeNode): node is KeyNode | ParamNode {
   return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "string";
 }
 
-/** Whether a node is a key or param of bools, which count as 1 and 0. */
+/** Whether a node is a bool key or bool param, which counts as 1 or 0. */
 export function isFlag(node: TreeNode): boolean {
   return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "bool";
 }
 
-/** Converts a value that may be true or false of each row to a node. */
+/** Converts a value that may be true or false for each row to a node. */
 export function toTruth(value: unknown, span: SpanId): TruthNode {
   if (value instanceof TruthNode) return value;
   if (typeof value === "boolean") return new TruthNode("const_bool", { value }, span);
@@ -387,9 +398,9 @@ export function toTruth(value: unknown, span: SpanId): TruthNode {
   throw wrongType("a predicate", value, span);
 }
 
-/** A string among the arguments of the call of the plan that is running. */
+/** Returns a string among the arguments of the running call of the plan. */
 export const textArgument = (value: unknown, index: number): ValueNode => toText(value, argumentSpan(index));
-/** A number among those arguments. */
+/** Returns a number among these arguments. */
 export const valueArgument = (value: unknown, index: number): ValueNode => toNumber(value, argumentSpan(index));
-/** A predicate among those arguments. */
+/** Returns a predicate among these arguments. */
 export const truthArgument = (value: unknown, index: number): TruthNode => toTruth(value, argumentSpan(index));
