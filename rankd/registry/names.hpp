@@ -7,11 +7,11 @@
 
 namespace rankd {
 
-/// Returns true for `[A-Za-z_][A-Za-z0-9_]*`, the form of keys, params, features and endpoints. TypeScript can use such
-/// names as identifiers.
+/// Returns true for `[A-Za-z_][A-Za-z0-9_]*`, the form of the names of keys, params, features and endpoints. TypeScript
+/// can use such names as identifiers.
 auto is_identifier(std::string_view text) noexcept -> bool;
 
-/// Returns true for `[A-Za-z0-9_]+`, the form of plans, nodes and expressions.
+/// Returns true for `[A-Za-z0-9_]+`, the form of the names of plans, nodes and expressions.
 auto is_plan_word(std::string_view text) noexcept -> bool;
 
 /// Returns true for `ep_NNNN` with four digits, the id of an endpoint.

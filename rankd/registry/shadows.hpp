@@ -22,7 +22,7 @@ struct shadow_settings {
   friend auto operator==(const shadow_settings&, const shadow_settings&) -> bool = default;
 };
 
-/// Reads the tables `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of their names.
+/// Reads the tables `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of the plans' names.
 auto read_shadows(const nlohmann::json& tables, const std::string& pointer, braid::diagnostics& problems)
     -> std::vector<shadow_settings>;
 

@@ -30,7 +30,8 @@ struct reload_counts {
 /// Logs a line for each diagnostic about each plan that a reload has left out, and for each warning.
 void log_findings(const serve_log& log, const reload_report& report);
 
-/// The operations on a plan library that an operator of the server may call. Each operation is logged. Threads: any.
+/// The operations on a plan library that people who operate the server can call. Each operation is logged. Threads:
+/// any.
 /// Lifetime: the library and the log outlive it.
 class plan_changes {
  public:

@@ -93,10 +93,10 @@ using store_list = std::shared_ptr<const std::vector<store*>>;
 /// Returns the failure for store_errc::wrong_type, with the same message for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
-/// Opens the store that the resolver of an endpoint names. `embedded` opens a folder relative to the project's `root`.
-/// `static` opens a `redis_store`, or a `model_server` if the kind is http. Both connect on the first question. The
-/// embedded store answers batches at once, on the thread that awaits them. Errors: those of embedded_store::open,
-/// parse_redis_options and make_model_server_options.
+/// Opens the store that the resolver of an endpoint names. The resolver `embedded` opens a folder relative to the
+/// project's `root`. The resolver `static` opens a `redis_store`, or a `model_server` if the kind is http. Both connect
+/// when they get the first question. The embedded store answers batches at once, on the thread that awaits them.
+/// Errors: those of embedded_store::open, parse_redis_options and make_model_server_options.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

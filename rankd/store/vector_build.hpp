@@ -1,5 +1,5 @@
-// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, which can be clustered into lists or
-// linked by a graph.
+// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON. The vectors can be clustered into lists
+// or linked by a graph.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>

@@ -69,10 +69,10 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Compares two plans on recorded traffic. Reads its frames, and takes the recorded requests to one plan. Runs each of
-/// them with both compared plans, using the recorded reads. Ignores deadlines and time limits of nodes, so that the
-/// answers depend only on the requests. Several threads run requests. The result does not depend on the number of
-/// threads.
+/// Compares two plans on recorded traffic. Reads frames of this traffic, and runs each recorded request to
+/// `recorded_plan` with both compared plans, using the recorded reads. Ignores deadlines and time limits of nodes, so
+/// that the answers depend only on the requests. Several threads run requests. The result does not depend on the number
+/// of threads.
 /// Threads: one at a time.
 class traffic_comparison {
  public:
