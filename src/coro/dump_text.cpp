@@ -79,8 +79,8 @@ void detail::describe_time_left(std::string& text, time_point time, time_point n
     text += time <= now ? "due" : span_text(time - now) + " left";
 }
 
-void detail::describe_task(std::string& text, const char* how, std::uint64_t number) {
-  if (number != 0) text.append(how).append(" task ").append(std::to_string(number));
+void detail::describe_task(std::string& text, const char* prefix, std::uint64_t number) {
+  if (number != 0) text.append(prefix).append(" task ").append(std::to_string(number));
 }
 
 auto task_dump::to_text() const -> std::string {

@@ -53,7 +53,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
     /// Returns, for dumps, the task that this wait needs. Called on the home's thread.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
-    /// The offsets of the details that `describe` and `needs` report, for a debugger that cannot call functions.
+    /// The offsets of the data that `describe` and `needs` read, for a debugger that cannot call functions.
     const wait_layout* layout = nullptr;
   };
 
@@ -145,9 +145,9 @@ class BRAID_API later_completions {
 /// Each step that a home runs from its queue begins with a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
 
-/// Appends a text such as "of task 17", with `how` in place of "of". Appends nothing if the number is 0.
+/// Appends `prefix` and the task, such as "of task 17" for the prefix "of". Appends nothing if the number is 0.
 /// Errors: std::bad_alloc.
-BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t number);
+BRAID_API void describe_task(std::string& text, const char* prefix, std::uint64_t number);
 
 /// Appends the time left, such as "3.2 s left", to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
