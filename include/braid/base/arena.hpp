@@ -23,8 +23,8 @@ namespace braid {
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
   /// Constructs an arena. `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB.
-  /// Chunks come from `chunks_from`, or from operator new if `chunks_from` is null, and are returned to the same place.
-  /// `chunks_from` must outlive the arena.
+  /// Chunks are allocated from the memory resource `chunks_from`, or by operator new if `chunks_from` is null, and are
+  /// freed in the same way. `chunks_from` must outlive the arena.
   explicit arena(std::size_t first_chunk = 4096, std::pmr::memory_resource* chunks_from = nullptr) noexcept
       : next_chunk_(first_chunk), chunks_from_(chunks_from) {}
   arena(arena&& other) noexcept;

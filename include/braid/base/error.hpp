@@ -60,7 +60,8 @@ using result = std::expected<T, std::error_code>;
 inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
 
 /// Returns the value of a result, or throws its error: `auto listener = or_throw(stream_listener::…);`.
-/// Errors: throws std::system_error with the error's code and message, preceded by `what` if it is given.
+/// Errors: throws std::system_error with the error's code and message. If the string `what` is given, it precedes the
+/// message.
 template <typename T>
 auto or_throw(result<T> from, const char* what = nullptr) -> T {
   if (!from) throw what != nullptr ? std::system_error(from.error(), what) : std::system_error(from.error());
@@ -127,7 +128,8 @@ template <typename T>
 using checked = std::expected<T, diagnostics>;
 
 /// Returns the checked value, or throws its diagnostics, like `or_throw` of a result.
-/// Errors: throws std::invalid_argument with all diagnostics as text, preceded by `what` if it is given.
+/// Errors: throws std::invalid_argument with all diagnostics as text. If the string `what` is given, it precedes the
+/// diagnostics.
 template <typename T>
 auto or_throw(checked<T> from, std::string_view what = {}) -> T {
   if (!from)

@@ -68,8 +68,8 @@ class intrusive_list {
   void push_back(T& element) noexcept { hook(element).link_before(head_); }
   void push_front(T& element) noexcept { hook(element).link_before(*head_.next_); }
 
-  /// Inserts `element` behind the last element for which `precedes(other)` is true. If there is no such element,
-  /// inserts `element` at the front.
+  /// Inserts `element` after the last element for which `precedes(other)` is true. If there is no such element, inserts
+  /// `element` at the front.
   template <typename Fn>
   void insert_behind(T& element, Fn&& precedes) {
     list_hook* at = head_.previous_;

@@ -178,12 +178,12 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
 
 }  // namespace detail
 
-/// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` on the task's home executor. After the
-/// callback was called, on any thread, the task resumes on its home executor. The result is nothing, the argument, or a
-/// tuple of the arguments. If the first argument is a std::error_code, the result is a result<…> of the other
-/// arguments. If the task is stopped, `cancel()` is called on the home; it requests an early end of the operation. The
-/// task then ends as stopped when the callback is called or destroyed. Without `cancel`, the task continues with the
-/// result of the operation and ends at its next wait.
+/// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` on the home of the task, the serial executor
+/// that the task is bound to. After the callback was called, on any thread, the task resumes on its home. The result is
+/// nothing, the argument, or a tuple of the arguments. If the first argument is a std::error_code, the result is a
+/// result<…> of the other arguments. If the task is stopped, `cancel()` is called on the home; it requests an early end
+/// of the operation. The task then ends as stopped when the callback is called or destroyed. Without `cancel`, the task
+/// continues with the result of the operation and ends at its next wait.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
 /// Errors: an exception of `initiate`, rethrown after the callback was called or destroyed; errc::broken_promise if the
 /// callback was destroyed. Cost: no allocation.

@@ -186,8 +186,9 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 
 }  // namespace detail
 
-/// `co_await std::move(future)` waits for the value and moves it out; the task continues on its home executor. A task
-/// that is stopped ends without the result, as if the future had been dropped.
+/// `co_await std::move(future)` waits for the value and moves it out; the task continues on its home, the serial
+/// executor that the task is bound to. A task that is stopped ends without the result, as if the future had been
+/// dropped.
 /// A coroutine that does not belong to braid may await a future, too. It resumes on the executor of the work, or on the
 /// thread that fulfils a future without an executor. braid does not stop such a coroutine.
 /// Errors: rethrows the exception of the future, such as errc::broken_promise. A coroutine of another library also gets

@@ -30,8 +30,8 @@ struct broadcast_value {
 /// subscribed. A send never waits. The channel keeps only the newest values; a receiver that falls further behind
 /// learns how many values it has missed. Values arrive in the order in which they were sent.
 /// Threads: any; one thread at a time may use a receiver. Values are copied and destroyed under a lock, so their copy
-/// constructors and destructors must not call the channel. Lifetime: must outlive its receivers. Cost: a send posts to
-/// the home of each waiting receiver.
+/// constructors and destructors must not call the channel. Lifetime: must outlive its receivers. Cost: a send posts a
+/// job to the home of each waiting receiver, the serial executor that its task is bound to.
 template <std::copy_constructible T>
 class broadcast {
  public:

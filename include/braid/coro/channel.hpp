@@ -23,8 +23,8 @@ namespace braid {
 /// receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while it waits
 /// keeps its value, which is destroyed with the sender.
 /// Threads: any. Lifetime: must outlive the waiting tasks. Cost: all memory is allocated at construction; a lock for
-/// each call; a post to the home of each task that waited.
-/// Protocol: docs/design/coroutine_sync.md
+/// each call; a post to the home of each task that waited (the serial executor that the task is bound to). Protocol:
+/// docs/design/coroutine_sync.md
 template <typename T>
 class channel {
   static_assert(std::is_nothrow_move_constructible_v<T>,

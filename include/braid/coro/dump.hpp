@@ -57,9 +57,9 @@ struct task_dump {
 };
 
 /// Reports what each task waits for. The report covers the tasks of each loop of the process, and of each
-/// `serial_executor` on which a task has ever waited. Each home collects its report on its own thread, between two
-/// steps of its tasks; the homes of the calling thread report at once. A home that has not reported within `limit` is
-/// listed as late.
+/// `serial_executor` on which a task has ever waited. Each of these executors, the homes of the tasks, collects its
+/// report on its own thread, between two steps of its tasks; the homes of the calling thread report at once. A home
+/// that has not reported within `limit` is listed as late.
 /// Threads: any. Blocks: until all homes have reported, for at most `limit`. After that it reads names of functions
 /// from files. While a worker blocks in this call, the serial executors that need the worker cannot report. Errors:
 /// std::bad_alloc. Cost: while a home collects its report, it runs no task. The time grows with the number of tasks of
@@ -72,7 +72,7 @@ namespace detail {
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
 /// Counts the tasks of the process by what they wait for, largest number first. Tasks that are ready, or run on another
-/// executor, are counted as `none of these`. Works as `dump` does, but does not look up names of functions.
+/// executor, are counted as `none of these`. Works like `dump`, but does not look up names of functions.
 [[nodiscard]] BRAID_API auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>>;
 
 }  // namespace detail

@@ -40,7 +40,8 @@ class executor_scheduler {
   [[nodiscard]] auto schedule() const noexcept -> schedule_sender;
 
   [[nodiscard]] auto where() const noexcept -> executor& { return *executor_; }
-  /// Returns the same executor as a home for tasks, or null if it is not a home. For example, a pool is not a home.
+  /// Returns the executor as a `home`, a serial executor that tasks can be bound to. Returns null if it is not a home.
+  /// For example, a pool is not a home.
   [[nodiscard]] auto as_home() const noexcept -> home* { return home_; }
 
   friend auto operator==(const executor_scheduler& a, const executor_scheduler& b) noexcept -> bool {
@@ -219,7 +220,8 @@ template <typename T>
 /// the sender spawns the task as `spawn` does. Without `where`, it spawns the task on the scheduler of the receiver,
 /// which must be a scheduler of braid. It completes as the sender of a future does. If the task has already ended on
 /// another thread when `start` waits for it, the sender completes in `start`.
-/// Errors: in addition, std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
+/// Errors: in addition, std::bad_alloc, by set_error. Cost: the same as for `spawn`; memory comes from the free lists
+/// of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
   using begin = detail::task_for_place<T, Where>;

@@ -34,10 +34,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Calls `fn()` on its own stack, on the task's home executor, and returns its result. Any function that `fn` calls, at
-/// any depth, may wait by `fiber_await`. Use fibers for code with callbacks, libraries that call back, and deep
-/// recursion. A fiber is a task like any other: it belongs to the scope of its caller and has the deadline of that
-/// scope. `fn` is destroyed on the home when it has ended.
+/// Calls `fn()` on its own stack, on the home of the task (the serial executor that the task is bound to), and returns
+/// its result. Any function that `fn` calls, at any depth, may wait by `fiber_await`. Use fibers for code with
+/// callbacks, libraries that call back, and deep recursion. A fiber is a task like any other: it belongs to the scope
+/// of its caller and has the deadline of that scope. `fn` is destroyed on the home when it has ended.
 ///
 /// A stop takes effect while the fiber waits: the wait throws an exception that is not a std::exception, so that the
 /// locals are destroyed. A `catch (...)` that catches this exception must rethrow it. If it does not, the next wait
@@ -66,7 +66,7 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
 /// Lets the calling fiber wait for anything that a task can `co_await`, and returns the result. The thread runs other
 /// work of the home during the wait. Requires that the caller runs on a fiber, and that no exception is being handled.
 /// Destructors and `noexcept` functions must not call this, because a stop throws an exception from this call. Threads:
-/// the fiber's. Blocks: no thread. Errors: exceptions that awaiting `what` throws; the exception of a stop, see
+/// the fiber's. Blocks: no thread. Errors: the exceptions of the awaited operation; the exception of a stop, see
 /// `fiber`.
 /// Cost: two stack switches if the fiber must wait. An async_mutex always costs two switches, because the lock records
 /// its owner when the owner suspends.

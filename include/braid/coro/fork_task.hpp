@@ -26,8 +26,8 @@ namespace braid {
 
 /// A coroutine that computes a `T` (a value, an lvalue reference or void). It starts when another fork_task awaits it
 /// or forks it (`fork_join`, `fork_each`), or when it is passed to a pool (`run_in`, `spawn`). It is awaited at most
-/// once, and its exceptions are rethrown to the awaiting code. It has no home: it awaits only other computations, and
-/// after each await it may run on another worker of its pool.
+/// once, and its exceptions are rethrown to the awaiting code. It has no home (no serial executor that it is bound to):
+/// it awaits only other computations, and after each await it may run on another worker of its pool.
 /// Threads: it may be moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
@@ -104,7 +104,7 @@ template <typename... T>
 }
 
 /// Runs tasks as `fork_join` does, but skips tasks that have not begun when a stop is requested. Errors: if tasks were
-/// skipped, the result holds errc::stopped, or the reason of the flag if it has one.
+/// skipped, the result holds errc::stopped, or the reason of the stop request if it has one.
 template <stop_signal Signal, typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(Signal&& stop, fork_task<T>... work) {
@@ -164,7 +164,7 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> 
 }
 
 /// Runs tasks as `fork_each` does, but skips tasks that have not begun when a stop is requested.
-/// Errors: if tasks were skipped, the result holds errc::stopped, or the reason of the flag if it has one.
+/// Errors: if tasks were skipped, the result holds errc::stopped, or the reason of the stop request if it has one.
 template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {

@@ -100,9 +100,10 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Runs `fn()` on `executor` and resumes the task on its home with the result. If a stop or a deadline comes before the
-/// function has begun, the function does not begin, and the task ends as stopped at once. If the function has begun,
-/// the task waits for its end; a long function should poll `scope::stop()`.
+/// Runs `fn()` on `executor` and resumes the task with the result on its home, the serial executor that the task is
+/// bound to. If a stop or a deadline comes before the function has begun, the function does not begin, and the task
+/// ends as stopped at once. If the function has begun, the task waits for its end; a long function should poll
+/// `scope::stop()`.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread of the home.
 /// Errors: exceptions of `fn`; std::system_error with errc::closed if `executor` refuses the function, errc::dropped if
 /// a shutdown drops it; std::bad_alloc.
@@ -115,8 +116,8 @@ template <std::move_constructible Fn>
 
 /// Offloads a function with arguments, or one that returns a task. A returned task runs on `executor` up to its first
 /// wait, and its value is the result. The callable and its arguments are moved into the frame, live until the end, and
-/// are passed as rvalues; Use std::ref to pass a reference. Threads: as `offload` of a function. Errors: those of
-/// `offload` of a function and those of `schedule_on`. Cost: two frames.
+/// are passed as rvalues. Use std::ref to pass a reference. Threads: the same as for `offload` of a function without
+/// arguments. Errors: those of `offload` of a function without arguments, and those of `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
@@ -133,9 +134,9 @@ struct offload_options {
 /// timeout has passed. If the function has not begun by then, it does not begin. If it has begun, it continues and its
 /// result is dropped. `executor` counts the function as late, and the destructor of `executor` waits for the function.
 /// A stop of the task has the same effect as the timeout.
-/// Threads, blocks: as `offload` without a timeout. Errors: errc::deadline_exceeded; errc::closed if `executor` refused
-/// the function, errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in time. Lifetime: `fn`
-/// may outlive the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
+/// Threads, blocks: the same as for `offload` without a timeout. Errors: errc::deadline_exceeded; errc::closed if
+/// `executor` refused the function, errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in
+/// time. Lifetime: `fn` may outlive the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& executor, offload_options how, Fn fn) {

@@ -85,18 +85,19 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 
 }  // namespace detail
 
-/// `co_await schedule_on(executor)` continues the calling task as a job of `executor`, away from its home. The task
-/// returns to its home by itself before its next wait (a sleep, a lock, a descriptor) and at its end. It can return
-/// earlier by `resume_home`. If the task awaits another task that ends away from home, the awaiting task continues on
-/// the executor on which the other task has ended. While a task is away, it must not use things that belong to the
-/// home, such as events and scopes. A task without a home simply continues on `executor`.
+/// `co_await schedule_on(executor)` continues the calling task as a job of `executor`, away from its home (the serial
+/// executor that the task is bound to). The task returns to its home by itself before its next wait (a sleep, a lock, a
+/// descriptor) and at its end. It can return earlier by `resume_home`. If the task awaits another task that ends away
+/// from home, the awaiting task continues on the executor on which the other task has ended. While a task is away, it
+/// must not use things that belong to the home, such as events and scopes. A task without a home simply continues on
+/// `executor`.
 /// Errors: std::system_error with errc::closed if `executor` refuses the task, which then stays where it is; with
 /// errc::dropped, on the home, if a shutdown of `executor` drops the task. In a stopped scope the task ends as stopped.
 /// Threads: any thread that runs the task. Blocks: no thread.
 [[nodiscard]] inline auto schedule_on(executor& executor) noexcept { return detail::schedule_awaiter(executor); }
 
 /// `co_await resume_home()` returns a task to its home. If the task already runs on its home, it does nothing. Threads,
-/// blocks: as `schedule_on`. Never fails, because a home always accepts its own tasks.
+/// blocks: the same as for `schedule_on`. Never fails, because a home always accepts its own tasks.
 [[nodiscard]] inline auto resume_home() noexcept { return detail::home_awaiter(); }
 
 }  // namespace braid

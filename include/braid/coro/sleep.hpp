@@ -24,7 +24,8 @@ namespace detail {
 
 extern BRAID_API const wait_layout sleep_wait_layout;
 
-// Each rule has a first member `when`, which holds the end of the sleep once `due` has returned. Debuggers read it.
+// Each of the following rules computes the end of a sleep. Its first member, `when`, holds that time once `due` has
+// returned. Debuggers read this member.
 
 struct at_time {
   time_point when;
@@ -97,7 +98,8 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer 
 [[nodiscard]] inline auto sleep_until(time_point time) noexcept { return detail::sleep_awaiter(detail::at_time{time}); }
 
 /// Suspends the task for at least `span`, counted from the start of the await. If the span is not positive, the other
-/// work of the loop runs first. A span of more than a century never ends. Threads, blocks and stops: as `sleep_until`.
+/// work of the loop runs first. A span of more than a century never ends. Threads, blocks and stops: the same as for
+/// `sleep_until`.
 template <typename Rep, typename Period>
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> span) noexcept {
   return detail::sleep_awaiter(detail::after_span(span));
@@ -195,8 +197,8 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// `co_await yield()` runs all other ready work of the task's home before the task continues. A task without a home
-/// continues at once.
+/// `co_await yield()` runs all other ready work of the task's home (the serial executor that the task is bound to)
+/// before the task continues. A task without a home continues at once.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. In a stopped scope
 /// the task ends as stopped, so `yield` makes a long computation stoppable.
 [[nodiscard]] inline auto yield() noexcept { return detail::yield_awaiter(); }

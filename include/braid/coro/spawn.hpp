@@ -134,8 +134,8 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// Starts `work` and returns a future of its value. The task runs in a new scope. `future::request_stop` stops the task
 /// and everything that it has spawned, and nothing else. The future is ready when the task and everything that it has
 /// spawned have ended. Dropping the future detaches the work. An exception is stored in the future. If the future was
-/// dropped before, the exception goes to the error callback of the home. An exception does not stop other tasks of the
-/// surrounding scope.
+/// dropped before, the exception goes to the error callback of the home, the serial executor that the task is bound to.
+/// An exception does not stop other tasks of the surrounding scope.
 ///
 /// `home` is a home, another executor or a scope. On a home (a loop, a serial_executor), the task belongs to the root
 /// scope of that home. On another executor, such as a pool, each task gets its own home, so that tasks run at the same
@@ -176,7 +176,7 @@ auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
   return spawn(where, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// Spawns as `spawn` does, but returns an error at once if the executor refuses the task.
+/// Works like `spawn`, but returns an error at once if the executor refuses the task.
 /// Threads: any. Errors: errc::closed; `work` has then been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
@@ -187,8 +187,8 @@ template <std::derived_from<executor> Where, typename T>
 
 /// Starts `work` without returning a handle. An exception goes to the error callback of the task's home. In a scope, an
 /// exception stops the other tasks and is rethrown by the scope's `join`.
-/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; `work` has then been destroyed
-/// without having begun.
+/// Threads, cost: the same as for `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; `work` has then
+/// been destroyed without having begun.
 template <std::derived_from<executor> Where>
 [[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
   const auto posted = detail::posted_state<Where, void>::post(where, spawn_options(), std::move(work), true);
@@ -285,7 +285,7 @@ auto sync_wait(task<T> work) -> T {
 }
 
 /// Runs the task that a callable returns, as `sync_wait` of a task does. The callable lives until its task has ended.
-/// Threads, blocks, errors: as `sync_wait` of a task.
+/// Threads, blocks, errors: the same as for `sync_wait` of a task.
 template <detail::task_function Fn>
 auto sync_wait(home& home, Fn&& fn) {
   return sync_wait(home, detail::make_task(std::forward<Fn>(fn)));

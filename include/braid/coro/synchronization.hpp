@@ -24,7 +24,7 @@ namespace braid {
 /// no task overtakes another. A task that is stopped leaves the queue. A task that got its permit before the stop
 /// continues to its next wait, and releases the permit when its locals are destroyed.
 /// Threads: any. Lifetime: must outlive its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
-/// otherwise a lock; a post to the home of each task that had to wait.
+/// otherwise a lock; a post to the home of each task that had to wait (the serial executor that the task is bound to).
 /// Protocol: docs/design/coroutine_sync.md
 class async_semaphore {
   class awaiter;
@@ -128,7 +128,7 @@ inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
 /// A fair (FIFO) mutex for tasks: one task at a time holds it. Other tasks, of any home, wait without blocking their
 /// threads, and get the lock in the order of their requests. If a lock is never held across a wait, use a std::mutex.
 /// Threads: any; the mutex may be released by another thread than the one that acquired it. Lifetime: must outlive its
-/// guards and the waiting tasks. Cost: that of an async_semaphore.
+/// guards and the waiting tasks. Cost: the same as for an async_semaphore.
 class async_mutex {
  public:
   /// A guard that holds the lock until the guard is destroyed or `release` is called.

@@ -98,11 +98,11 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 
 /// Runs all tasks in a scope of their own and returns their values as a tuple: std::monostate for void,
 /// std::reference_wrapper for a reference. The first task that throws, or ends as stopped, stops the others. All tasks
-/// have ended when `when_all` ends. Each task runs on the home of the caller until its first wait; then the next task
-/// starts. (If calls are deeply nested, first steps are queued instead, see `scope::spawn`.)
-/// Threads: any; the tasks run at home. Errors: rethrows the first exception; std::system_error with errc::stopped if a
-/// task has stopped the common scope. If nothing stopped the common scope, and a task ends as stopped nevertheless,
-/// `when_all` ends as stopped too.
+/// have ended when `when_all` ends. Each task runs on the caller's home (the serial executor that the caller is bound
+/// to) until its first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead,
+/// see `scope::spawn`.) Threads: any; the tasks run on the home of the caller. Errors: rethrows the first exception;
+/// std::system_error with errc::stopped if a task has stopped the common scope. If nothing stopped the common scope,
+/// and a task ends as stopped nevertheless, `when_all` ends as stopped too.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
@@ -121,10 +121,10 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
-/// Works as `when_all` of several tasks, for any number of tasks of one type. Returns a vector of their values in the
-/// order of the tasks, or nothing if they return void. Values that a vector cannot hold are converted as in `when_all`
-/// of several tasks.
-/// Errors: as `when_all` of several tasks.
+/// Works like `when_all` of several tasks, but for any number of tasks of one type. Returns a vector of their values in
+/// the order of the tasks, or nothing if they return void. Values that a vector cannot hold are converted as in
+/// `when_all` of several tasks.
+/// Errors: the same as for `when_all` of several tasks.
 template <typename T>
 auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   co_await resume_home();
@@ -149,8 +149,8 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   }
 }
 
-/// Works as `when_all` of tasks, for anything that can be awaited: see `as_task`.
-/// Errors: as `when_all` of tasks.
+/// Works like `when_all` of tasks, but for anything that can be awaited: see `as_task`. Errors: the same as for
+/// `when_all` of tasks.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
@@ -211,10 +211,9 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 /// alternative for each task; its index is the index of the task that won. The other tasks are stopped, and have ended
 /// when `when_any` ends; values that they still return are dropped. Each task runs on the home of the caller until its
 /// first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead, see
-/// `scope::spawn`.) Once a task has returned a value, the tasks after it do not start.
-/// Threads: any; the tasks run at home. Errors: if no task returns a value, rethrows the first failure, or
-/// std::system_error with errc::stopped if a task has stopped the common scope. If there is no failure either,
-/// `when_any` ends as stopped.
+/// `scope::spawn`.) Once a task has returned a value, the tasks after it do not start. Threads: any; the tasks run on
+/// the home of the caller. Errors: if no task returns a value, rethrows the first failure, or std::system_error with
+/// errc::stopped if a task has stopped the common scope. If there is no failure either, `when_any` ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {
@@ -233,8 +232,8 @@ auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>..
   co_return result{*race.winner, detail::value_at<variant>(*race.winner, ended, std::index_sequence_for<T...>())};
 }
 
-/// Works as `when_any` of several tasks, for any number of tasks of one type.
-/// Errors: as `when_any` of several tasks; errc::invalid_argument if there are no tasks.
+/// Works like `when_any` of several tasks, but for any number of tasks of one type. Errors: the same as for `when_any`
+/// of several tasks; errc::invalid_argument if there are no tasks.
 template <typename T>
 auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
   if (work.empty())
@@ -253,8 +252,8 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner, ended.take()};
 }
 
-/// Works as `when_any` of tasks, for anything that can be awaited: see `as_task`.
-/// Errors: as `when_any` of tasks.
+/// Works like `when_any` of tasks, but for anything that can be awaited: see `as_task`. Errors: the same as for
+/// `when_any` of tasks.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_any(A&&... work)

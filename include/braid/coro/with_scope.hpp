@@ -91,9 +91,10 @@ using limited_t = typename limited_value<T>::type;
 /// depends on its type. A task<void> simply ends. A task of a result returns the reason of the stop (usually
 /// errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the caller ends as
 /// stopped, even if this scope was stopped as well.
-/// Threads: any; the body runs at home. Errors: the failure of the body or of a spawned task; std::system_error with
-/// the reason of the stop, as described above. `with_scope` ends as stopped in two cases: the body has ended as stopped
-/// by itself (`stop_here`), or a stop from outside has ended the body or a spawned task early.
+/// Threads: any; the body runs on the home of the caller, the serial executor that the caller is bound to. Errors: the
+/// failure of the body or of a spawned task; std::system_error with the reason of the stop, as described above.
+/// `with_scope` ends as stopped in two cases: the body has ended as stopped by itself (`stop_here`), or a stop from
+/// outside has ended the body or a spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -113,7 +114,8 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 /// If the work still returns a value after the stop, that value is the result. However, if the stop has ended tasks
 /// that the work spawned into its own scope, the result is errc::deadline_exceeded. Tasks of that scope are joined, as
 /// in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
-/// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; exceptions of `work`.
+/// Threads: any; `work` runs on the home of the caller. Errors: errc::deadline_exceeded, errc::stopped; exceptions of
+/// `work`.
 template <typename T>
 auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
@@ -137,8 +139,7 @@ auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> 
   }
 }
 
-/// Runs `work` as `with_deadline` does. The deadline is one timeout after now.
-/// Errors: as `with_deadline`.
+/// Runs `work` as `with_deadline` does. The deadline is one timeout after now. Errors: the same as for `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
   scope& around = co_await this_scope();
@@ -146,8 +147,8 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   co_return co_await std::move(limited);
 }
 
-/// Works as `with_timeout` of a task, for anything that can be awaited: see `as_task`.
-/// Errors: as `with_deadline`.
+/// Works like `with_timeout` of a task, but for anything that can be awaited: see `as_task`. Errors: the same as for
+/// `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
 BRAID_COROUTINE_WRAPPER auto with_deadline(time_point time, A&& work)

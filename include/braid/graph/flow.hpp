@@ -108,7 +108,7 @@ class BRAID_API flow_report {
   [[nodiscard]] auto total() const noexcept -> duration;
   /// Returns the critical path. The times of its steps add up to `total()`.
   [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
-  /// Returns a text with a line for each node, and the critical path.
+  /// Returns a report as text: one line for each node, and the critical path.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
@@ -201,9 +201,10 @@ class flow;
 
 /// A graph of functions with typed values, created by a `flow_builder`. A run calls each node once, as soon as all of
 /// its arguments are available. Functions are called on workers, or in place if they are marked as small. Functions
-/// that return a task run on the home of the run. If several nodes fail, the failed node that was added first decides
-/// the result, regardless of timing. Nodes that were added after it are stopped or skipped, and nodes that were added
-/// before it continue (docs/decisions/0002-order-decides-failures.md).
+/// that return a task run on the home of the run (the serial executor that the task that awaits the run is bound to).
+/// If several nodes fail, the failed node that was added first decides the result, regardless of timing. Nodes that
+/// were added after it are stopped or skipped, and nodes that were added before it continue
+/// (docs/decisions/0002-order-decides-failures.md).
 /// Threads: any; any number of runs at a time, on any homes. Lifetime: copies and runs share the nodes. A run that has
 /// started does not need the flow.
 template <typename T, typename... In>
@@ -325,9 +326,9 @@ class flow_builder {
     return detail::flow_access::find_node<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
   }
 
-  /// Adds a node that calls `fn` with the values of `takes`. The node's value is the result of `fn`. If `fn` returns a
-  /// task, the node's value is the result of that task. Several runs may call `fn` at the same time. Values live until
-  /// the end of their run, and are destroyed on its home.
+  /// Adds a node that calls `fn` with the values of the nodes and inputs in `takes`. The node's value is the result of
+  /// `fn`. If `fn` returns a task, the node's value is the result of that task. Several runs may call `fn` at the same
+  /// time. Values live until the end of their run, and are destroyed on its home.
   /// Cost: an allocation for `fn`.
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
@@ -362,7 +363,8 @@ class flow_builder {
 
   /// Returns the flow. A run returns the value of `result`, but all nodes run, even if `result` does not depend on
   /// them. The builder cannot be used afterwards.
-  /// Errors: the codes unknown_node, timeout_of_small_node, too_large; the messages name the nodes.
+  /// Errors: diagnostics with the codes `unknown_node`, `timeout_of_small_node` and `too_large`; the messages name the
+  /// nodes.
   template <typename T>
   [[nodiscard]] auto build(flow_node<T> result) && -> checked<flow<T(In...)>> {
     static_assert(!detail::borrows<T>,
@@ -372,7 +374,7 @@ class flow_builder {
     const detail::flow_source from = detail::flow_access::find_source(result);
     return made<T>(draft_.build(from), from.value);
   }
-  /// Returns a flow without a result. In other respects, this works as `build` with a result.
+  /// Returns a flow without a result. In other respects, this works like `build` with a result.
   [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
 
  private:

@@ -33,8 +33,8 @@ class BRAID_API graph_shape {
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
   /// Builds the shape of a graph with named nodes, such as a graph that is described by data. Errors: diagnostics that
-  /// name the nodes: unknown_node for each edge to a node that does not exist; too_large; cycle, with the nodes of one
-  /// cycle in order.
+  /// name the nodes. Their codes are `unknown_node` for each edge to a node that does not exist, `too_large`, and
+  /// `cycle`, with the nodes of one cycle in order.
   [[nodiscard]] static auto make(std::span<const std::string_view> names, std::span<const edge> edges)
       -> checked<graph_shape>;
 

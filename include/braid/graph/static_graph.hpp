@@ -45,8 +45,8 @@ class BRAID_API static_graph {
   /// Requires that this graph is not running. Cost: no allocation; stack memory for one node.
   void run() { static_cast<void>(run_until(nullptr, nullptr)); }
 
-  /// Works as `run`, but skips nodes that have not begun when a stop is requested.
-  /// Errors: errc::stopped, or the reason of the flag, if nodes were skipped.
+  /// Works like `run`, but skips nodes that have not begun when a stop is requested. Errors: if nodes were skipped,
+  /// errc::stopped, or the reason of the stop request if it has a reason.
   template <stop_signal Signal>
   [[nodiscard]] auto run(Signal&& stop) -> result<void> {
     if constexpr (std::is_same_v<std::remove_cvref_t<Signal>, stop_flag>)
@@ -157,8 +157,9 @@ class BRAID_API graph_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
-  /// Returns the graph and leaves the builder empty. Errors: the codes unknown_node, self_edge, duplicate_edge and
-  /// too_large. If none of these errors exists, the code cycle for one of the cycles. The messages name the nodes.
+  /// Returns the graph and leaves the builder empty. Errors: diagnostics with the codes `unknown_node`, `self_edge`,
+  /// `duplicate_edge` and `too_large`. If the graph has none of these errors, a diagnostic with the code `cycle` for
+  /// one of its cycles. The messages name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:

@@ -72,12 +72,12 @@ extern template class BRAID_API write_operation<void>;
 
 }  // namespace detail
 
-/// Returns the bytes of a text as a view. Lifetime: the view is valid as long as the text.
+/// Returns the bytes of a string as a view. Lifetime: the view is valid as long as the string.
 [[nodiscard]] inline auto bytes_of(std::string_view text) noexcept -> std::span<const std::byte> {
   return std::as_bytes(std::span(text));
 }
 
-/// Returns bytes as a text view. Lifetime: the view is valid as long as the bytes.
+/// Returns bytes as a std::string_view. Lifetime: the view is valid as long as the bytes.
 [[nodiscard]] inline auto text_of(std::span<const std::byte> bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -237,7 +237,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   return detail::readiness_awaiter(loop, descriptor, io_interest::read);
 }
 
-/// Waits until `descriptor` can be written without blocking. In other respects, this works as `readable`.
+/// Waits until `descriptor` can be written without blocking. In other respects, this works like `readable`.
 [[nodiscard]] inline auto writable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::write);
 }

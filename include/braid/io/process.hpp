@@ -104,7 +104,7 @@ class BRAID_API child_process {
 /// the loop's own, for `next` and the destructor. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
-  /// The maximum number of sets that can exist in a process at a time.
+  /// The maximum number of signal sets that can exist in a process at a time.
   static constexpr std::size_t max_sets = 16;
 
   /// Creates a set. Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full if there

@@ -43,8 +43,8 @@ class BRAID_API socket_address {
 
   socket_address() = default;
 
-  /// Parses an address with a numeric host; for host names use `resolve`. Errors: errc::bad_address for any text that
-  /// does not have one of the forms above.
+  /// Parses an address with a numeric host; for host names use `resolve`. Errors: errc::bad_address if the text does
+  /// not have one of the forms above.
   [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
   /// Returns the address for an IPv4 or IPv6 host that is written without brackets. Errors: errc::bad_address.
   [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
@@ -70,8 +70,8 @@ class BRAID_API socket_address {
   /// Returns the host without the port, or the path of a Unix socket without the prefix. The result is empty for a Unix
   /// socket without a name.
   [[nodiscard]] auto host() const -> std::string;
-  /// Returns the address as a text that `parse` accepts. Returns `unix:` for a Unix socket without a name, and `none`
-  /// if this object holds no address.
+  /// Returns the address as text that `parse` accepts. Returns `unix:` for a Unix socket without a name, and `none` if
+  /// this object holds no address.
   [[nodiscard]] auto to_string() const -> std::string;
 
   [[nodiscard]] auto data() const noexcept -> const sockaddr*;

@@ -74,7 +74,8 @@ class tls_setup;
 /// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: like any value.
+  /// PEM data: the text itself, the name of a file, or nothing. Password-protected keys are refused. Threads: like any
+  /// value.
   class BRAID_API pem {
    public:
     pem() = default;
@@ -221,7 +222,7 @@ class BRAID_API tls_stream {
   /// Writes all parts, one after the other, in TLS records that are as full as possible.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 
-  /// Notifies the peer that no more data will be sent, and ends that direction of the socket. Reading is still
+  /// Notifies the peer that no more data will be sent, and ends the sending direction of the socket. Reading is still
   /// possible.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 

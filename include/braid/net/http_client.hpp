@@ -141,7 +141,8 @@ class BRAID_API http_client {
     /// Returns the head of the answer. The views are valid as long as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
     /// Returns the next piece of the body, or an empty piece at the end of the body. Lifetime: the piece is valid until
-    /// the next call. Errors: truncated, bad_chunk, body_too_large; bad_frame, reset_stream; system errors.
+    /// the next call. Errors: http_errc::truncated, bad_chunk, body_too_large, bad_frame and reset_stream; system
+    /// errors.
     [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
     /// Returns the trailer fields, which follow the body. Call it after `read_some` has returned an empty piece. The
     /// views are valid as long as this object.
@@ -164,7 +165,7 @@ class BRAID_API http_client {
   /// of 300 or above) arrives before the whole body is sent, the rest of the body is not sent, and `pieces` is stopped.
   /// In all other cases the whole body is sent first. Data that the server sends in the meantime is kept, up to
   /// `limits.body_bytes`. Informational answers are skipped, redirects are not followed.
-  /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; truncated;
+  /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; http_errc::truncated;
   /// too_many_responses; no_http2, bad_frame, speaks_http1, refused_stream and reset_stream with HTTP/2; system errors,
   /// such as connection_refused; errors of the resolver; errors of a TLS handshake, such as tls_errc::wrong_host;
   /// errc::deadline_exceeded if connecting takes too long.

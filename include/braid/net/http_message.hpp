@@ -163,7 +163,7 @@ namespace braid {
 
 namespace detail {
 
-/// The position of a field in a text, as offsets, because the address of the text may still change.
+/// The position of a field in the parsed text, as offsets, because the address of the text may still change.
 struct http_field_span {
   std::uint32_t name_at = 0;
   std::uint32_t name_size = 0;
@@ -174,8 +174,8 @@ struct http_field_span {
 }  // namespace detail
 
 /// The fields of a message in the order in which they arrived.
-/// Lifetime: this is a view of a text; the function that returns it documents how long the text is valid. Threads: any,
-/// while the text is valid. Cost: no copy of the text.
+/// Lifetime: this is a view of the parsed text; the function that returns it documents how long the text is valid.
+/// Threads: any, while the text is valid. Cost: no copy of the text.
 class http_fields {
  public:
   /// A field with the line `name: value`. Names are compared without regard to case.

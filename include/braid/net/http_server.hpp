@@ -60,9 +60,9 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto peer() const -> result<socket_address>;
 
   /// Returns the next piece of the request's body when it arrives, or an empty piece at the end of the body. Lifetime:
-  /// the piece is valid until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow; used_twice if
-  /// another task of the handler is reading. If the handler does not answer after an error, the server answers with the
-  /// status for the error.
+  /// the piece is valid until the next call. Errors: http_errc::body_too_large, bad_chunk, truncated and too_slow;
+  /// http_errc::used_twice if another task of the handler is reading. If the handler does not answer after an error,
+  /// the server answers with the status for the error.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// Returns the whole body, or the part that was not read yet. Errors: those of `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;

@@ -44,7 +44,8 @@ class resp_value {
  public:
   constexpr resp_value() noexcept : integer_(0) {}
 
-  /// Creates a value of a type that has a text. Requires that the text is smaller than 4 GiB.
+  /// Creates a value of a type for which `has_text` is true, such as a string or an error. Requires that the text is
+  /// smaller than 4 GiB.
   static constexpr auto of_text(resp_type type, std::string_view text) noexcept -> resp_value {
     resp_value out(type, text.size());
     out.text_ = text.data();
@@ -164,8 +165,8 @@ struct resp_fault {
   std::uint64_t offset = 0;  ///< bytes of the reply before the place
   unsigned char byte = 0;    ///< the first byte of the current value
 
-  /// Returns a text such as "byte 12 of the reply, in a value that begins with `:`: a number is malformed or too
-  /// great".
+  /// Describes the error, for example as "byte 12 of the reply, in a value that begins with `:`: a number is malformed
+  /// or too great".
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };
 
@@ -178,7 +179,7 @@ struct std::is_error_code_enum<braid::resp_errc> : std::true_type {};
 
 namespace braid {
 
-/// A text followed by a number, such as the key `user:42`. It avoids the construction of a string that contains both.
+/// A string followed by a number, such as the key `user:42`. It avoids the construction of a string that contains both.
 struct resp_joined {
   std::string_view text;
   std::int64_t number = 0;

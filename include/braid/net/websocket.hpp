@@ -50,8 +50,8 @@ class BRAID_API websocket {
   [[nodiscard]] auto receive() -> task<result<std::optional<websocket_message>>>;
 
   /// Sends a message, and waits until there is room for the next one. Several tasks may send; they take turns.
-  /// Errors: errc::finished after a close; errc::invalid_argument for a text that is not UTF-8; system errors if the
-  /// client is disconnected or too slow.
+  /// Errors: errc::finished after a close; errc::invalid_argument for a text message that is not UTF-8; system errors
+  /// if the client is disconnected or too slow.
   [[nodiscard]] auto send_text(std::string_view text) -> task<result<void>>;
   [[nodiscard]] auto send_binary(std::string_view data) -> task<result<void>>;
 

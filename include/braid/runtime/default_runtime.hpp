@@ -24,9 +24,9 @@ namespace braid {
 /// Creates the runtime of the process with these options. You need this only if the default options are not suitable.
 /// After `finalize`, this call destroys the previous runtime and creates a new one; references to parts of the previous
 /// runtime become invalid.
-/// Threads: any, except threads of a runtime that is ending. Errors: already_set if the process has a runtime that was
-/// not finalized, whichever call created it; closed at the end of the process; would_deadlock in `on_worker_start` of
-/// the process's runtime; those of `runtime::create`.
+/// Threads: any, except threads of a runtime that is ending. Errors: errc::already_set if the process has a runtime
+/// that was not finalized, whichever call created it; errc::closed at the end of the process; errc::would_deadlock in
+/// `on_worker_start` of the process's runtime; those of `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
@@ -77,8 +77,8 @@ namespace detail {
 /// Runs `fn` once at some later time. On a worker, `fn` runs on the worker's pool. On other threads, `fn` runs on the
 /// workers of the process's runtime. If that runtime does not exist, `fn` runs on the workers of the oldest existing
 /// runtime that the program has created.
-/// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: closed; full if
-/// the capacity is reached. After an error, `fn` has been destroyed without being called.
+/// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: errc::closed;
+/// errc::full if the capacity is reached. After an error, `fn` has been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
   if (executor* const queue = detail::nearest_queue()) [[unlikely]]

@@ -123,7 +123,7 @@ class BRAID_API runtime {
 
   /// Starts a task without a handle. In a merged runtime any worker may start it; the task then stays on that worker's
   /// loop, or on another loop that has far fewer tasks. Exceptions go to `on_error`.
-  /// Errors: closed; the task has then been destroyed without having started.
+  /// Errors: errc::closed; the task has then been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
   /// Returns how many functions on workers and on blocking threads ended late, after the code that waited for them had

@@ -87,7 +87,7 @@ struct task_id {
 class task_name {
  public:
   task_name() = default;
-  /// Constructs a name from a text. Errors: std::bad_alloc.
+  /// Constructs a name from a string. Errors: std::bad_alloc.
   explicit task_name(std::string text)
       : text_(text.empty() ? nullptr : std::make_unique<const std::string>(std::move(text))) {}
   task_name(const task_name& other) : task_name(std::string(std::string_view(other))) {}

@@ -61,7 +61,7 @@ template <detail::forkable First, detail::forkable... Rest>
 
 /// Calls both functions, passes their results to `combine`, and returns the result of `combine`. Neither function may
 /// return void. If `combine` is a simple operation such as a sum, the compiler may turn the last call of a recursion
-/// into a loop. In other respects, this works as `fork_join`.
+/// into a loop. In other respects, this works like `fork_join`.
 template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {
@@ -72,8 +72,8 @@ template <detail::forkable Left, detail::forkable Right, typename Combine>
   return std::invoke(combine, std::forward<decltype(first)>(first), right());
 }
 
-/// Works as `fork_join`, but skips functions that have not begun when a stop is requested. There are no results then.
-/// Errors: errc::stopped, or the reason of the flag.
+/// Works like `fork_join`, but skips functions that have not begun when a stop is requested. If functions were skipped,
+/// there are no results. Errors: errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 auto fork_join(Signal&& stop, First first, Rest... rest) {
@@ -234,9 +234,9 @@ class BRAID_API task_group {
 
   /// Waits until all functions have ended. After that, the group may be used again.
   /// Blocks: until all functions have ended; a worker runs the functions and other forks during the wait. Errors:
-  /// rethrows the first exception of a function; functions that had not begun by then were skipped. Returns
-  /// errc::stopped, or the reason of the flag, if a stop caused functions to be skipped. Returns errc::dropped if a
-  /// pool that is shutting down has dropped some functions.
+  /// rethrows the first exception of a function; functions that had not begun by then were skipped. If a stop caused
+  /// functions to be skipped, returns errc::stopped, or the reason of the stop request if it has a reason. Returns
+  /// errc::dropped if a pool that is shutting down has dropped some functions.
   [[nodiscard]] auto wait() -> result<void>;
 
  private:

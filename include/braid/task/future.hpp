@@ -79,8 +79,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Moves the value out. The future then has no state. Blocks: as `wait` does, and until continuations that were
-  /// attached before have returned. A job of a serial executor must not call this if the executor has to run such a
+  /// Moves the value out. The future then has no state. Blocks: like `wait`, and until continuations that were attached
+  /// before have returned. A job of a serial executor must not call this if the executor has to run such a
   /// continuation, because the job would wait for ever. Errors: rethrows the exception of the work; the errors of
   /// `wait`. In an iteration of an event loop, and on a worker that has an event loop, throws errc::would_deadlock if
   /// an earlier continuation has not returned. The future is unchanged then.
@@ -234,8 +234,8 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Returns the value, which is valid as long as a copy of this future exists. Blocks: as `wait` does. Errors:
-  /// rethrows the exception of the work; the errors of `wait`.
+  /// Returns the value, which is valid as long as a copy of this future exists. Blocks: like `wait`. Errors: rethrows
+  /// the exception of the work; the errors of `wait`.
   auto get() const -> decltype(auto) {
     state().wait();
     if (state_->how() == detail::verdict::failure) std::rethrow_exception(state_->failure());
@@ -286,7 +286,7 @@ class promise {
   using state = detail::promise_state<T>;
 
  public:
-  /// Constructs a promise whose future has no executor, so `then(fn)` works as `then_inline(fn)`. Errors:
+  /// Constructs a promise whose future has no executor, so `then(fn)` works like `then_inline(fn)`. Errors:
   /// std::bad_alloc.
   promise() : promise(detail::executor_id()) {}
   /// Constructs a promise whose continuations run on `executor` if they name no other executor.

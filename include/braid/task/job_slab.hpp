@@ -40,7 +40,7 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// callable is destroyed when its slot is used again, or with the slab.
 /// Threads: any thread may call every member, but jobs must not call `start` and `join`. Threads with their own ring
 /// (those of the slab, and the thread that created it) run other jobs while they wait. You may call `stop` and `join`
-/// several times. Errors: stale for a handle whose slot was used again; closed after `stop`.
+/// several times. Errors: errc::stale for a handle whose slot was used again; errc::closed after `stop`.
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
@@ -85,34 +85,35 @@ class BRAID_API job_slab {
   /// Calls `stop(job_slab::stop_mode::drop)` and `join()`.
   ~job_slab();
 
-  /// Starts the threads, which also run jobs that were scheduled before. Errors: closed; invalid_argument if the slab
-  /// was already started; throws std::system_error if a thread cannot be started; the slab is stopped then.
+  /// Starts the threads, which also run jobs that were scheduled before. Errors: errc::closed; errc::invalid_argument
+  /// if the slab was already started; throws std::system_error if a thread cannot be started; the slab is stopped then.
   [[nodiscard]] auto start() -> braid::result<void>;
 
-  /// Stores a callable in the next slot of this thread's ring. Errors: full, see `when_full`; exceptions of copying the
-  /// callable, and with `run_inline` those of the callable itself. Cost: about 2 ns; a heap allocation if the callable
-  /// is larger than 80 bytes.
+  /// Stores a callable in the next slot of this thread's ring. Errors: errc::full, see `when_full`; exceptions of
+  /// copying the callable, and with `run_inline` those of the callable itself. Cost: about 2 ns; a heap allocation if
+  /// the callable is larger than 80 bytes.
   template <detail::slab_function Fn>
   [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<handle>;
 
-  /// Queues the job. Errors: invalid_argument if the job is already queued or continues another job.
+  /// Queues the job. Errors: errc::invalid_argument if the job is already queued or continues another job.
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
   /// Discards a job that will not be scheduled. Its callable is destroyed at once, its slot may be reused, and its
   /// waiters and dependents get errc::dropped. If you do not call this, an unscheduled job keeps its slot in use until
   /// the end of the slab, and the ring cannot advance past that slot.
-  /// Errors: invalid_argument if the job is scheduled or continues another job; finished for a job that was run inline.
+  /// Errors: errc::invalid_argument if the job is scheduled or continues another job; errc::finished for a job that was
+  /// run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished.
-  /// Errors: exceptions of the job; dropped if a stop came first, or if the job can never run because of a stop.
+  /// Errors: exceptions of the job; errc::dropped if a stop came first, or if the job can never run because of a stop.
   [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
   /// Returns a copy of the callable after its run. A callable that cannot be copied is moved out, which is possible
-  /// only once. Errors: unfinished if the job has not finished; invalid_argument if the callable is not a `T`; finished
-  /// if another call has already moved it out; exceptions of the job; dropped. Cost: 0.1 to 2 µs if another thread has
-  /// allocated the job, or if a `T` is moved.
+  /// only once. Errors: errc::unfinished if the job has not finished; errc::invalid_argument if the callable is not a
+  /// `T`; errc::finished if another call has already moved it out; exceptions of the job; errc::dropped. Cost: 0.1 to 2
+  /// µs if another thread has allocated the job, or if a `T` is moved.
   template <typename T>
   [[nodiscard]] auto result(handle job) -> braid::result<T>;
 
@@ -123,22 +124,22 @@ class BRAID_API job_slab {
   /// Makes `next` run when `first` has finished. `next` must not be scheduled. Jobs that continue the same job run one
   /// after the other in the order of these calls, on one thread. This also applies to continuations that are added
   /// before the last continuation has ended.
-  /// Errors: invalid_argument if `next` is scheduled or continues a job; cycle if the two jobs would wait for each
-  /// other, if a search of at most 64 jobs detects this.
+  /// Errors: errc::invalid_argument if `next` is scheduled or continues a job; errc::cycle if the two jobs would wait
+  /// for each other, if a search of at most 64 jobs detects this.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
   /// Keeps `parent` from finishing before `child` has finished. Both jobs must be scheduled separately. A child has at
-  /// most two parents. Errors: finished if the parent has finished; full if the child already has two parents; cycle
-  /// under the same condition as for `continue_with`.
+  /// most two parents. Errors: errc::finished if the parent has finished; errc::full if the child already has two
+  /// parents; errc::cycle under the same condition as for `continue_with`.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
   /// Refuses new jobs. With `drain`, queued jobs are run; with `drop`, they are dropped together with all jobs that
-  /// continue them. Returns the number of jobs dropped so far. Running jobs continue. Does not wait for the threads. If
-  /// the slab has no threads, `join` runs the jobs that are still queued with `drain`. A concurrent call of `schedule`
-  /// may run jobs itself.
+  /// continue them. Returns the number of jobs that have been dropped so far. Running jobs continue. Does not wait for
+  /// the threads. If the slab has no threads, `join` runs the jobs that are still queued with `drain`. A concurrent
+  /// call of `schedule` may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 
-  /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
+  /// Blocks until `stop` was called and the threads have ended. Errors: errc::would_deadlock from a job.
   [[nodiscard]] auto join() -> braid::result<void>;
 
   /// Returns the number of dropped jobs. The number is final after `join`.

@@ -53,8 +53,8 @@ void parallel_for(First first, Last last, Body&& body, parallel_options options 
   detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, options);
 }
 
-/// Works as `parallel_for`, but skips chunks that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if chunks were skipped.
+/// Works like `parallel_for`, but skips chunks that have not begun when a stop is requested. Errors: if chunks were
+/// skipped, errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, std::integral First, std::integral Last,
           std::invocable<std::common_type_t<First, Last>> Body>
 [[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options options = {})
@@ -99,8 +99,8 @@ void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, p
   detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, options);
 }
 
-/// Works as `parallel_for_each`, but skips chunks that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if chunks were skipped.
+/// Works like `parallel_for_each`, but skips chunks that have not begun when a stop is requested. Errors: if chunks
+/// were skipped, errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
 [[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {},
                                      parallel_options options = {}) -> result<void> {
@@ -121,10 +121,10 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, options);
 }
 
-/// Works as `parallel_for_each` for ranges without random access or without a size, such as lists, maps and filtered
-/// views. It visits elements more than once, so the range must allow more than one pass. Use this only if elements are
-/// large or calls are long. Cost: one pass over the range on the calling thread, and a vector of its iterators. Errors:
-/// those of `parallel_for_each`; std::bad_alloc.
+/// Works like `parallel_for_each`, but for ranges without random access or without a size, such as lists, maps and
+/// filtered views. It visits elements more than once, so the range must allow more than one pass. Use this only if
+/// elements are large or calls are long. Cost: one pass over the range on the calling thread, and a vector of its
+/// iterators. Errors: those of `parallel_for_each`; std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
@@ -188,8 +188,8 @@ auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Pro
   return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, options);
 }
 
-/// Works as `parallel_reduce`, but returns no value if a stop was requested before all elements were processed.
-/// Errors: errc::stopped, or the reason of the flag.
+/// Works like `parallel_reduce`, but returns no value if a stop was requested before all elements were processed.
+/// Errors: errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {},
@@ -219,8 +219,8 @@ auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, options);
 }
 
-/// Works as the scans above, but skips parts that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
+/// Works like the scans above, but skips parts that have not begun when a stop is requested. Errors: if parts were
+/// skipped, errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Combine = std::plus<>>
 [[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
@@ -261,8 +261,8 @@ void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, p
   detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, options);
 }
 
-/// Sorts as `parallel_sort` does, but parts that have not begun when a stop is requested stay unsorted.
-/// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
+/// Sorts as `parallel_sort` does, but parts that have not begun when a stop is requested stay unsorted. Errors: if
+/// parts were skipped, errc::stopped, or the reason of the stop request if it has a reason.
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},

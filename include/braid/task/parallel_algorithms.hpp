@@ -27,7 +27,7 @@
 //
 // Threads, blocking and errors are those of `parallel_for`. With a stop_flag or std::stop_token as the first argument,
 // parts that have not begun when a stop is requested are skipped.
-// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
+// Errors: if parts were skipped, errc::stopped, or the reason of the stop request if it has a reason.
 
 namespace braid {
 

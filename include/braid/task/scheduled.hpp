@@ -163,8 +163,8 @@ template <detail::scheduled_function Fn>
   return closure::start(executor, timers, {}, time, timers.now(), std::forward<Fn>(fn));
 }
 
-/// Works as `post_at` with the timers of the process. The first use of these timers starts them, and they are never
-/// closed. Errors: in addition, std::system_error if their thread cannot be started.
+/// Works like `post_at`, but uses the timers of the process. The first use of these timers starts them, and they are
+/// never closed. Errors: in addition, std::system_error if their thread cannot be started.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, time_point time, Fn&& fn) -> result<scheduled_task> {
   return post_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn));
@@ -174,8 +174,8 @@ template <detail::scheduled_function Fn>
 /// detaches the work. `request_stop` of the future prevents the run, and the future then fails with errc::stopped.
 /// Threads: any. Blocks: `request_stop` blocks while the timers pass the work to its executor on another thread.
 /// Errors: the future fails with errc::closed if the timers are closed, or if the executor is closed or destroyed when
-/// the run is due. It fails with errc::dropped if the timers or the executor drop the work. Lifetime: as `post_at`.
-/// Cost: a single block of memory for jobs, and arming a timer.
+/// the run is due. It fails with errc::dropped if the timers or the executor drop the work. Lifetime: the same as for
+/// `post_at`. Cost: a single block of memory for jobs, and arming a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)
@@ -184,15 +184,15 @@ auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time
                                                         std::forward<Args>(args)...);
 }
 
-/// Works as `spawn_at` with the timers of the process: see `post_at`.
+/// Works like `spawn_at`, but uses the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
   return spawn_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Works as `spawn_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: as `spawn_at`. Errors: those of `spawn_at`. The future also fails with
+/// Works like `spawn_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: the same as for `spawn_at`. Errors: those of `spawn_at`. The future also fails with
 /// errc::invalid_argument if the delay is negative or the time cannot be represented.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
@@ -205,7 +205,7 @@ auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time
   return spawn_at(executor, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Works as `spawn_after` with the timers of the process: see `post_at`.
+/// Works like `spawn_after`, but uses the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -213,9 +213,9 @@ auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&...
   return spawn_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Works as `post_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: as `post_at`. Errors: in addition, errc::invalid_argument if the delay is negative or the
-/// time cannot be represented.
+/// Works like `post_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: the same as for `post_at`. Errors: in addition, errc::invalid_argument if the delay is
+/// negative or the time cannot be represented.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
@@ -224,7 +224,7 @@ template <detail::scheduled_function Fn>
   return post_at(executor, timers, *when, std::forward<Fn>(fn));
 }
 
-/// Works as `post_after` with the timers of the process: see `post_at`.
+/// Works like `post_after`, but uses the timers of the process: see `post_at`.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& executor, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
   return post_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn));
@@ -233,8 +233,8 @@ template <detail::scheduled_function Fn>
 /// Runs `fn` on `executor` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers
 /// are closed. On every executor, a run begins only after the previous run has ended. Exceptions go to the executor's
 /// error report, and the series continues.
-/// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval if the
-/// interval is not positive or the next time cannot be represented.
+/// Threads, lifetime, cost: the same as for `post_at`. Errors: errc::closed if the timers are closed;
+/// errc::bad_interval if the interval is not positive or the next time cannot be represented.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& executor, detail::shared_timers& timers, every_options options, Fn&& fn)
     -> result<scheduled_task> {
@@ -245,7 +245,7 @@ template <detail::periodic_function Fn>
   return closure::start(executor, timers, rule, options.first.value_or(now), now, std::forward<Fn>(fn));
 }
 
-/// Works as `post_every` with the timers of the process: see `post_at`.
+/// Works like `post_every`, but uses the timers of the process: see `post_at`.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& executor, every_options options, Fn&& fn) -> result<scheduled_task> {
   return post_every(executor, detail::timers_of_process(), options, std::forward<Fn>(fn));

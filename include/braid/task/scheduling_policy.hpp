@@ -67,10 +67,10 @@ enum class search : std::uint8_t {
 
 /// The hooks of a scheduling policy. The hooks define everything in which the schedulers of a pool differ. A policy
 /// derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. A
-/// hook for a worker is called by that worker. A thread crosses the light side of the pool's barrier after it has
-/// called `place`. A worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`,
-/// `may_park` and `empty` need no further memory ordering, with one exception. If `empty` finds that another thread has
-/// taken a job, everything that this thread has written before must be visible to the caller of `empty`
+/// hook for a worker is called by that worker. A thread calls `light` of the pool's barrier (an asymmetric_barrier)
+/// after it has called `place`. A worker that goes to sleep calls `heavy` before it calls `may_park`. Therefore,
+/// `place`, `may_park` and `empty` need no further memory ordering, with one exception. If `empty` finds that another
+/// thread has taken a job, everything that this thread has written before must be visible to the caller of `empty`
 /// (docs/design/pool.md). Cost: hooks cost as much as plain functions, because a pool knows the type of its policy.
 class BRAID_API scheduling_hooks {
  public:

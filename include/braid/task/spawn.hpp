@@ -74,8 +74,8 @@ auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_futur
   return detail::attempt_spawn(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
-/// Spawns as `spawn` does, with a priority.
-/// Threads, errors: as `spawn` without a priority.
+/// Works like `spawn` without a priority, but the job has a priority. Threads, errors: the same as for `spawn` without
+/// a priority.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
 auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -85,11 +85,11 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
       .work;
 }
 
-/// Spawns as `spawn` does, but skips the call if `stop` was requested before the call began; a stop of `executor` has
-/// no effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call
-/// is skipped, the future fails with errc::stopped, or with the reason of the flag.
-/// Lifetime: a stop_flag must live until the future is ready. Threads, errors: in other respects, as `spawn` without a
-/// stop.
+/// Works like `spawn`, but skips the call if `stop` was requested before the call began; a stop of `executor` has no
+/// effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call is
+/// skipped, the future fails with errc::stopped, or with the reason of the stop request if it has a reason.
+/// Lifetime: a stop_flag must live until the future is ready. In other respects, threads and errors are the same as for
+/// `spawn` without a stop.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
 auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
@@ -99,7 +99,7 @@ auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
       .work;
 }
 
-/// Spawns as `spawn` does, but returns an error at once if the executor refuses the work.
+/// Works like `spawn`, but returns an error at once if the executor refuses the work.
 /// Threads: any. Errors: errc::closed; `fn` has then been destroyed without being called.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>

@@ -184,8 +184,8 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Works as `when_all` for any number of futures of one type. The values are in a std::vector, in the order of the
-/// futures. If there are no futures, the result is ready at once.
+/// Works like `when_all` of several futures, but for any number of futures of one type. The values are in a
+/// std::vector, in the order of the futures. If there are no futures, the result is ready at once.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
@@ -194,7 +194,7 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_values_as_vector<value>>>(all);
 }
 
-/// Works as `when_all` for shared futures, which stay valid. The values are copied.
+/// Works like `when_all` of futures, but for shared futures, which stay valid. The values are copied.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(const shared_future<T>&... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
@@ -217,7 +217,7 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Works as `when_all_settled` of several futures, for any number of futures of one type. The results are in a
+/// Works like `when_all_settled` of several futures, but for any number of futures of one type. The results are in a
 /// std::vector, in the order of the futures.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
@@ -364,7 +364,7 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
   return detail::gather<detail::any_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Works as `when_any` for any number of futures of one type.
+/// Works like `when_any` of several futures, but for any number of futures of one type.
 /// Errors: the future fails with errc::invalid_argument if there are no inputs.
 template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {

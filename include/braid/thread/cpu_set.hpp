@@ -29,8 +29,9 @@ class BRAID_API cpu_set {
   /// Constructs a set of these CPUs. Requires that each number is below `limit`.
   cpu_set(std::initializer_list<unsigned> cpus);
 
-  /// Parses a text such as `0-3,8`, the format of the system's files. The text may be empty, and blanks around it are
-  /// allowed. Errors: invalid_argument for another format, a descending range, or a number that is not below `limit`.
+  /// Parses a list such as `0-3,8`, in the format of the system's files. The list may be empty, and blanks around it
+  /// are allowed. Errors: invalid_argument for another format, a descending range, or a number that is not below
+  /// `limit`.
   [[nodiscard]] static auto parse(std::string_view text) -> result<cpu_set>;
 
   /// Returns the CPUs from `first` to `last`, inclusive. Requires that `first` is not greater than `last`, and that
@@ -53,7 +54,7 @@ class BRAID_API cpu_set {
   [[nodiscard]] auto begin() const noexcept -> iterator;
   [[nodiscard]] auto end() const noexcept -> iterator;
 
-  /// Returns a text that `parse` accepts, such as `0-3,8`. The text of an empty set is empty.
+  /// Returns the set as text that `parse` accepts, such as `0-3,8`. For an empty set, the text is empty.
   [[nodiscard]] auto to_string() const -> std::string;
 
   /// Intersects this set with `other`. The following operators compute the union and the difference.

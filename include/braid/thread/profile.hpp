@@ -44,8 +44,8 @@ class BRAID_API settings_report {
   /// Returns true if nothing was refused.
   [[nodiscard]] auto all_applied() const noexcept -> bool { return first_refusal().has_value(); }
 
-  /// Returns a readable text: `name applied, scheduling refused: Operation not permitted`. It is empty if no setting
-  /// was requested.
+  /// Describes the outcomes, for example as `name applied, scheduling refused: Operation not permitted`. Returns an
+  /// empty string if no setting was requested.
   [[nodiscard]] auto to_string() const -> std::string;
 
  private:

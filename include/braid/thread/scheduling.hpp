@@ -124,8 +124,8 @@ class BRAID_API scheduling {
   [[nodiscard]] auto nice() const noexcept -> std::optional<nice_value>;
   [[nodiscard]] auto priority() const noexcept -> std::optional<realtime_priority>;
 
-  /// Returns a readable text: `other, nice 5`, `fifo, priority 10`, `deadline, 1000000 ns of every 8000000 ns within
-  /// 4000000 ns`.
+  /// Describes the policy, for example as `other, nice 5`, `fifo, priority 10`, `deadline, 1000000 ns of every 8000000
+  /// ns within 4000000 ns`.
   [[nodiscard]] auto to_string() const -> std::string;
 
   auto operator==(const scheduling&) const -> bool = default;

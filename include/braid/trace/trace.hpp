@@ -29,7 +29,7 @@ class name {
   const char* text_;
 };
 
-/// Returns a name for a text that is created at run time. Equal texts get the same name. The name is kept until the
+/// Returns a name for a string that is created at run time. Equal strings get the same name. The name is kept until the
 /// process ends. Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
 [[nodiscard]] BRAID_API auto intern(std::string_view text) -> name;
 

@@ -21,7 +21,7 @@ enum class base64_alphabet : std::uint8_t {
 BRAID_API void append_base64(std::string& out, std::string_view bytes, base64_alphabet alphabet);
 
 /// Decodes base64 in either alphabet, with or without padding. Returns the bytes, which are stored in `room`, or
-/// nothing if the text is malformed. Two different texts in the same alphabet, without padding, never decode to the
+/// nothing if the text is malformed. Two different strings in the same alphabet, without padding, never decode to the
 /// same bytes. Requires that `room` has space for 3 bytes for each 4 characters.
 BRAID_API auto from_base64(std::string_view text, std::span<char> room) -> std::optional<std::string_view>;
 

@@ -21,8 +21,8 @@ BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
 
 #endif
 
-/// Parses a text that consists only of a number. Returns nothing if the text contains anything else, or if the number
-/// is out of range.
+/// Parses a string that consists only of a number. Returns nothing if the string contains anything else, or if the
+/// number is out of range.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
 #if !defined(__cpp_lib_to_chars)

@@ -16,7 +16,7 @@ namespace detail {
 /// Fills the table. It is a friend of the types whose members the table describes.
 struct debug_layout;
 
-/// The byte offsets of the wait details that `describe` and `needs` of an operation report.
+/// Describes where an awaiter stores the data that its functions `describe` and `needs` read. Offsets are in bytes.
 struct wait_layout {
   enum class kind : std::uint64_t {
     time = 1,    ///< the value is the time_point that ends it

@@ -10,8 +10,9 @@
 
 namespace braid::detail {
 
-/// The number of free permits, or a mark that tasks may wait in the semaphore's queue. While the mark is set, no permit
-/// is free, and a released permit must be passed to a waiter under the lock of the queue.
+/// The number of free permits, or a special value, the mark, which says that tasks may be waiting in the semaphore's
+/// queue. While the mark is set, no permit is free, and a released permit must be passed to a waiter under the lock of
+/// the queue.
 /// Threads: any. Cost: a compare-exchange.
 /// Protocol: docs/design/coroutine_sync.md
 class permit_count {

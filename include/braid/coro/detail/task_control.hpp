@@ -46,8 +46,8 @@ class BRAID_API task_control {
   /// Records in the trace that the task has ended.
   void note_end() const noexcept;
 
-  /// Records whether the task ended as stopped. The value false, after true, means that the task failed after it was
-  /// stopped.
+  /// Records whether the task ended as stopped. A call with false after a call with true means that the task failed
+  /// after it was stopped.
   void set_stopped(bool value) noexcept { is_stopped_ = value; }
   [[nodiscard]] auto is_stopped() const noexcept -> bool { return is_stopped_; }
 

@@ -17,7 +17,7 @@ class countdown {
   /// Records that one of `all` predecessors has ended. Returns true for the last one. Cost: an atomic
   /// read-modify-write; usually none for the last predecessor.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
-    // If this reads 1, all other predecessors have arrived. edge static_graph.arrival: observe what the other
+    // If the counter is 1 here, all other predecessors have arrived. edge static_graph.arrival: observe what the other
     // predecessors have written
     if (left_.load(acquire) != 1) {
       // edge static_graph.arrival: both, because the last predecessor starts the node, which must see what all

@@ -55,7 +55,8 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-/// The types of a call of `Fn` with values of the types `Values`: the call itself and its result.
+/// The types that belong to a call of `Fn` with values of the types `Values`: the type of the call, and the type of its
+/// result.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;

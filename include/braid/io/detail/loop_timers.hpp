@@ -15,7 +15,7 @@ namespace braid::detail {
 /// timers.
 /// Threads: create the object on the loop's own thread while the loop runs; destroy it on the same thread, or after the
 /// loop has stopped. For all other calls, the rules of `shared_timers` apply. Lifetime: must be destroyed before its
-/// loop. Cost: that of `shared_timers`, and a post to the loop if a new timer is due before all others.
+/// loop. Cost: the same as for `shared_timers`, and a post to the loop if a new timer is due before all others.
 class BRAID_API loop_timers final : public shared_timers {
  public:
   /// Constructs timers that use the clock of the loop.

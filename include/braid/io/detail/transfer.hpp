@@ -37,8 +37,9 @@ class io_registration {
   [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
-  /// Returns whether a system call is worth trying, because it may succeed without waiting. After a call that would
-  /// have blocked, or that moved everything, the result is false until the kernel reports readiness.
+  /// Returns whether a system call is worth trying, because it may succeed without waiting. The result becomes false
+  /// after a call that would have blocked, or that emptied or filled the descriptor. It stays false until the kernel
+  /// reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
   // The following functions are for backends, and for code that makes its own system calls.

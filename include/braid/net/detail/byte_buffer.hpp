@@ -18,8 +18,8 @@ class BRAID_API byte_buffer {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end_ - begin_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return end_ == begin_; }
 
-  /// Returns free memory behind the content, for at least `size` bytes. After you have written bytes there, call
-  /// `added` to make them part of the buffer.
+  /// Returns free memory after the content, with room for at least `size` bytes. After you have written bytes there,
+  /// call `added` to make them part of the buffer.
   [[nodiscard]] auto room(std::size_t size) -> char* {
     if (size > capacity_ - end_) make_room(size);
     return data_.get() + end_;

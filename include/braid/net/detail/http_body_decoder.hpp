@@ -47,7 +47,7 @@ class BRAID_API http_body_decoder {
   auto next(std::string_view input) -> std::expected<piece, http_errc>;
 
   /// Called when the connection has no more input.
-  /// Errors: truncated, unless the body has ended or extends to the end of the connection.
+  /// Errors: http_errc::truncated, unless the body has ended or extends to the end of the connection.
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 
   [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }

@@ -8,7 +8,7 @@
 
 namespace braid::detail {
 
-/// Returns a text such as `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7. Threads: any. Errors:
+/// Formats a time as in `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7. Threads: any. Errors:
 /// std::bad_alloc.
 [[nodiscard]] BRAID_API auto http_date(std::chrono::sys_seconds when) -> std::string;
 

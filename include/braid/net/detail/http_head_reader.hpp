@@ -1,4 +1,4 @@
-// braid/net/detail/http_head_reader.hpp: reads lines and fields from a text that arrives in pieces.
+// braid/net/detail/http_head_reader.hpp: reads lines and fields from text that arrives in pieces.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -25,9 +25,9 @@ struct http_known_fields {
   bool expects_continue = false;
 };
 
-/// A reader that reads line by line from a text that grows: each call gets the same bytes again, and more. The results
-/// depend only on the bytes, and not on the pieces in which they arrived. Characters are checked as they arrive, and a
-/// line is parsed once it is complete.
+/// A reader that reads line by line from text that grows: each call gets the bytes of the previous call again, and the
+/// bytes that arrived after it. The results depend only on the bytes, and not on the pieces in which they arrived.
+/// Characters are checked as they arrive, and a line is parsed once it is complete.
 class BRAID_API http_head_reader {
  public:
   explicit http_head_reader(const http_limits& limits) : limits_(&limits) {}

@@ -75,7 +75,7 @@ inline constexpr auto http_chars = make_http_chars();
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Returns whether the two texts are equal, ignoring case. `in_lower` must be in lower case.
+/// Returns whether the two strings are equal, ignoring case. `in_lower` must be in lower case.
 [[nodiscard]] constexpr auto equals_lower(std::string_view text, std::string_view in_lower) noexcept -> bool {
   if (text.size() != in_lower.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)

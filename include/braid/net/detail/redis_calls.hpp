@@ -26,11 +26,11 @@ class redis_calls {
  public:
   static constexpr duration default_timeout = duration::zero();
 
-  /// Returns the text of a key, or nothing, as result<std::optional<std::string_view>>.
+  /// Returns the string of a key, or nothing, as result<std::optional<std::string_view>>.
   auto get(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_get{{}, key}, &memory, timeout);
   }
-  /// Sets a text. Returns result<void>.
+  /// Sets a key to a string. Returns result<void>.
   auto set(std::string_view key, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_set{{}, key, value}, nullptr, timeout);
   }
@@ -77,7 +77,7 @@ class redis_calls {
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
-  /// Works as `run` with a `redis_batch`, but the batch consists of the same command for many ids.
+  /// Works like `run` with a `redis_batch`, but the batch consists of the same command for many ids.
   auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_id_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

@@ -46,7 +46,7 @@ struct redis_write_command : redis_read_command {
   static constexpr bool is_read = false;
 };
 
-/// Reads a reply that must be a text or null.
+/// Reads a reply that must be a string or null.
 struct redis_text_reply : redis_read_command {
   using value_type = std::optional<std::string_view>;
   static constexpr std::uint32_t types = error_bit | text_bits;
@@ -63,7 +63,7 @@ struct redis_integer_reply : Kind {
   static auto read(const resp_value& reply) noexcept -> result<value_type> { return reply.integer(); }
 };
 
-/// Reads a reply whose elements must all be texts.
+/// Reads a reply whose elements must all be strings.
 struct redis_texts_reply : redis_read_command {
   using value_type = std::span<const resp_value>;
   BRAID_API static auto read(const resp_value& reply) noexcept -> result<value_type>;

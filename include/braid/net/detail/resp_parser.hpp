@@ -21,12 +21,12 @@ struct resp_limits {
   std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
 };
 
-/// Parses replies, one after the other, from bytes that arrive in pieces of any size. Texts are copied into the arena
+/// Parses replies, one after the other, from bytes that arrive in pieces of any size. Strings are copied into the arena
 /// of the reply, so that the input is no longer needed once `parse` has returned. Attributes are parsed and dropped.
 /// Call `begin` before each reply, then `parse` until it reports that the reply is complete or invalid. After an
 /// invalid reply, the start of the next reply cannot be found, so the connection must be closed.
 /// Threads: one at a time. Errors: std::bad_alloc from the arena; the connection must then be closed as well.
-/// Cost: 15 ns for a short text, 10 ns for each short element of an array.
+/// Cost: 15 ns for a short string, 10 ns for each short element of an array.
 class BRAID_API resp_parser {
  public:
   enum class status : std::uint8_t { complete, incomplete, wrong };

@@ -1,5 +1,5 @@
-// braid/net/detail/short_text.hpp: inlined functions for short Redis texts, for which a function call would cost too
-// much.
+// braid/net/detail/short_text.hpp: inlined functions for short strings of the Redis protocol, for which a function call
+// would cost too much.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// Copies a text. It is inlined, because most texts are short, and a call of memcpy would take longer than the copy.
-/// The two ranges must not overlap.
+/// Copies a string. It is inlined, because most strings are short, and a call of memcpy would take longer than the
+/// copy. The two ranges must not overlap.
 inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
   if (size > 16) {
     std::memcpy(to, from, size);
@@ -35,14 +35,14 @@ inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
   }
 }
 
-/// A length-prefixed text at the start of some bytes.
+/// A length-prefixed string at the start of some bytes.
 struct short_text {
   std::string_view text;
   std::size_t consumed = 0;  ///< the size of the text with its length and line ends; 0 if it is absent
 };
 
-/// Returns the length-prefixed text (`$`) at `at` if it is complete, valid, and shorter than a hundred bytes. Otherwise
-/// returns an empty result.
+/// Returns the length-prefixed string (`$`) that starts at `at` if it is complete, valid, and shorter than a hundred
+/// bytes. Otherwise returns an empty result.
 inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
   constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF
   if (end - at < max_begin || *at != '$') return {};

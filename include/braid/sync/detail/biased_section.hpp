@@ -13,11 +13,11 @@
 namespace braid::detail {
 
 /// A section that one thread at a time may enter: the owner, or another thread that holds the lock. The owner announces
-/// itself and then checks whether another thread wants to enter. The other thread announces itself, crosses the heavy
-/// side of the barrier, and waits until the owner has left. An owner that finds another thread's announcement queues up
-/// for the lock like any other thread. Blocks: `revoke` blocks while the owner is inside, and `own` blocks while
-/// another thread is inside. Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is
-/// in docs/design/inbox.md.
+/// itself and then checks whether another thread wants to enter. The other thread announces itself, calls the barrier's
+/// `heavy`, and waits until the owner has left. An owner that finds another thread's announcement queues up for the
+/// lock like any other thread. Blocks: `revoke` blocks while the owner is inside, and `own` blocks while another thread
+/// is inside. Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in
+/// docs/design/inbox.md.
 template <typename Lock>
 class biased_section {
  public:

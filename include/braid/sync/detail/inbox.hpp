@@ -39,9 +39,9 @@ concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invoc
 /// threads than producers, the remaining threads share one producer under a lock. Callables of one thread are consumed
 /// in the order in which they were posted.
 ///
-/// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
-/// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the
-/// other, as in the Dekker pattern.
+/// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, calls the
+/// barrier's `heavy`, and then checks that the inbox is empty. At least one of the two threads notices the other, as in
+/// the Dekker pattern.
 /// Threads: any thread may post and may call `close`, `empty` and `size`; only the owner may call the other functions.
 /// Cost: memory is allocated in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime:
 /// when the inbox is destroyed, no thread may be inside a call or hold a claimed callable. Callables that are still in
@@ -54,8 +54,8 @@ class inbox {
 
   static constexpr auto unbounded = static_cast<std::size_t>(-1);
 
-  /// Constructs an inbox. A worker crosses `barrier` before it sleeps. The inboxes of a pool share the barrier, which
-  /// must outlive them. `try_post` refuses a producer that has `capacity` waiting callables; other posts are not
+  /// Constructs an inbox. A worker calls `barrier.heavy()` before it sleeps. The inboxes of a pool share the barrier,
+  /// which must outlive them. `try_post` refuses a producer that has `capacity` waiting callables; other posts are not
   /// limited.
   explicit inbox(asymmetric_barrier& barrier, std::size_t capacity = unbounded) noexcept
       : barrier_(barrier), capacity_(capacity), consumers_(barrier) {}

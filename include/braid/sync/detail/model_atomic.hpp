@@ -13,7 +13,8 @@
 
 namespace braid::detail {
 
-/// The location of the history of an atomic: number `index` in the run `run`. In other runs the atomic has no history.
+/// Locates the history of an atomic: it is the history with the index `index` in the run with the number `run`. In
+/// other runs the atomic has no history.
 struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;

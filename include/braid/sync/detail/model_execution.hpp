@@ -30,7 +30,7 @@ struct model_site {
   auto operator<=>(const model_site&) const = default;
 };
 
-/// Returns a text such as "parker.hpp:52:34".
+/// Returns the location as text, such as "parker.hpp:52:34".
 [[nodiscard]] auto to_string(const model_site& site) -> std::string;
 
 /// The kinds of decisions. Each decision with a cost uses up a budget, and is possible only while the budget lasts.

@@ -12,8 +12,8 @@ namespace braid::detail {
 
 /// An event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
 /// sleep, polls for work once more, and sleeps. A thread that posts work claims a worker that has announced this. The
-/// pool's barrier orders both sides as in the Dekker pattern. The worker crosses the barrier between announcing its
-/// sleep and polling. The posting thread crosses it between queueing its job and claiming a worker.
+/// pool's barrier orders both sides as in the Dekker pattern. The worker calls the barrier's `heavy` between announcing
+/// its sleep and polling. The posting thread calls `light` between queueing its job and claiming a worker.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:

@@ -125,8 +125,9 @@ struct pivot {
   std::conditional_t<is_copy, std::iter_value_t<Iterator>, Iterator> held;
 };
 
-/// Quickselect: moves the element of rank `place` to the position `place`. Afterwards, no element before this position
-/// is greater than that element, and no element after the position is smaller. Returns false if a stop was requested.
+/// Quickselect: moves to the position `place` the element that a sort would put there. Afterwards, no element before
+/// this position is greater than that element, and no element after the position is smaller. Returns false if a stop
+/// was requested.
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
                 parallel_options options) -> bool {

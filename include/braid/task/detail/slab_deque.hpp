@@ -16,10 +16,10 @@
 namespace braid::detail {
 
 /// A work-stealing deque of numbers without a private part. Instead of the owner, a thief pays for synchronization: it
-/// crosses the heavy side of the barrier once for each steal of half of the entries. So a thief can steal any entry,
-/// even during a long job of the owner. Threads: only the owner may call `try_push` and `pop`; any thread may call the
-/// other functions. Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998
-/// (the THE protocol). Protocol: docs/design/job_slab.md
+/// calls the barrier's `heavy` once for each steal of half of the entries. So a thief can steal any entry, even during
+/// a long job of the owner. Threads: only the owner may call `try_push` and `pop`; any thread may call the other
+/// functions. Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the
+/// THE protocol). Protocol: docs/design/job_slab.md
 template <typename Lock = std::mutex>
 class slab_deque {
  public:

@@ -12,10 +12,10 @@ namespace braid::detail {
 
 /// A biased lock, as in earlier Java virtual machines. The bias owner (`bias_owner`) locks it with a plain store, and
 /// then checks that the bias was not revoked (`revoked`). All other threads use the lock word. The first thread that
-/// locks the lock word revokes the bias: it crosses the heavy side of the barrier and waits until the bias owner has
-/// left. From then on, until `unlock_and_rebias`, all threads use the lock word. The bias may pass from thread to
-/// thread by any synchronization. No code of the program runs while the lock is held. Source: Kawachiya, Koseki,
-/// Onodera, "Lock reservation", 2002.
+/// locks the lock word revokes the bias: it calls the barrier's `heavy` and waits until the bias owner has left. From
+/// then on, until `unlock_and_rebias`, all threads use the lock word. The bias may pass from thread to thread by any
+/// synchronization. No code of the program runs while the lock is held. Source: Kawachiya, Koseki, Onodera, "Lock
+/// reservation", 2002.
 /// Protocol: docs/design/job_slab.md
 class slab_lock {
  public:

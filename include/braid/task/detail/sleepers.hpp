@@ -39,8 +39,8 @@ class BRAID_API sleepers {
 
   // --- Functions for threads that post work. ---
 
-  /// Wakes a worker for a queued job if necessary. Requires that the caller has crossed the light side of the barrier
-  /// since it queued the job.
+  /// Wakes a worker for a queued job if necessary. Requires that the caller has called the barrier's `light` since it
+  /// queued the job.
   void wake_for(const placement& placed) noexcept {
     if (idle_.none()) return;
     if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0 &&

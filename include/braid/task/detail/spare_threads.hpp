@@ -67,7 +67,7 @@ class BRAID_API spare_threads {
   /// Ends the spare threads. Requires that no blocked thread will request a context again.
   void join() noexcept;
 
-  /// Returns the number of threads that were started so far.
+  /// Returns the number of threads that have been started so far.
   [[nodiscard]] auto started() const noexcept -> std::size_t { return started_.load(relaxed); }
 
  private:

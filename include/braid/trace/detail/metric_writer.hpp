@@ -44,7 +44,7 @@ class BRAID_API metric_writer {
   /// written before.
   void add(std::span<const metric> all);
 
-  /// Returns the text of all families that were written so far.
+  /// Returns the text of all families that have been written so far.
   [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }
 
  private:

@@ -56,7 +56,7 @@ class record_ring {
     return head - tail;
   }
 
-  /// Returns the number of records that were read so far.
+  /// Returns the number of records that have been read so far.
   [[nodiscard]] auto read() const noexcept -> std::uint64_t { return tail_.load(relaxed); }
 
   // --- Functions for reading a ring whose process has ended. ---
@@ -73,7 +73,7 @@ class record_ring {
     return first - from;
   }
 
-  /// Returns the number of records that were dropped so far.
+  /// Returns the number of records that have been dropped so far.
   /// Threads: any.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_.load(relaxed); }
 
