@@ -23,7 +23,7 @@ void detail::http_response_parser::reset() noexcept {
   state_ = state::start_line;
 }
 
-auto detail::http_response_parser::parse(std::string_view input, http_method asked) -> detail::http_progress {
+auto detail::http_response_parser::parse(std::string_view input, http_method method) -> detail::http_progress {
   if (state_ == state::start_line) {
     const auto line = reader_.next_line(input, limits_.head_bytes);
     if (!line) return refuse(line.error());
@@ -34,7 +34,7 @@ auto detail::http_response_parser::parse(std::string_view input, http_method ask
   if (state_ == state::fields) {
     const auto all = reader_.read_fields(input);
     if (!all) return refuse(all.error());
-    return *all ? finish(input, asked) : detail::http_progress::needs_more;
+    return *all ? finish(input, method) : detail::http_progress::needs_more;
   }
   if (state_ == state::refused) return detail::http_progress::refused;
   place_views(input);
@@ -54,12 +54,12 @@ auto detail::http_response_parser::parse_start_line(std::string_view line) -> st
   return std::nullopt;
 }
 
-auto detail::http_response_parser::finish(std::string_view input, http_method asked) -> detail::http_progress {
+auto detail::http_response_parser::finish(std::string_view input, http_method method) -> detail::http_progress {
   using kind = http_framing::kind;
   const http_known_fields& known = reader_.known();
   head_.keep_alive = !known.close && (head_.minor_version == 1 || known.keep_alive);
   head_.body = {};
-  if (asked != http_method::head && !detail::is_bodiless(head_.status)) {
+  if (method != http_method::head && !detail::is_bodiless(head_.status)) {
     if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
       return refuse(http_errc::bad_encoding);
     const auto body = find_framing(known, limits_);

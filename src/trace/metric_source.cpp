@@ -69,7 +69,8 @@ auto metric_list::take() -> std::vector<metric> {
   return merged;
 }
 
-metric_source::metric_source(const void* at, add_fn add, const void* of) noexcept : loop_(at), add_(add), part_(of) {
+metric_source::metric_source(const void* loop, add_fn add, const void* part) noexcept
+    : loop_(loop), add_(add), part_(part) {
   const std::lock_guard guard(listed().lock);
   listed().sources.push_back(*this);
 }
@@ -79,10 +80,10 @@ metric_source::~metric_source() {
   unlink();
 }
 
-void metric_source::add_those_on(const void* at, metric_list& metrics) {
+void metric_source::add_those_on(const void* loop, metric_list& metrics) {
   const std::lock_guard guard(listed().lock);
   listed().sources.for_each([&](const metric_source& each) {
-    if (each.loop_ == at) each.add_(each.part_, metrics);
+    if (each.loop_ == loop) each.add_(each.part_, metrics);
   });
 }
 

@@ -67,8 +67,8 @@ class BRAID_API fiber_frame {
   void wait(fiber_wait for_what);
   /// Returns the wait of the fiber. Called on the driver.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
-  /// Records that the wait could not begin. The wait then throws `why` in the fiber. Called on the driver.
-  void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }
+  /// Records that the wait could not begin. The wait then throws `error` in the fiber. Called on the driver.
+  void fail_wait(std::exception_ptr error) noexcept { failure_ = std::move(error); }
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
 

@@ -81,8 +81,8 @@ class BRAID_API http_response_parser {
   http_response_parser(const http_response_parser&) = delete;
   auto operator=(const http_response_parser&) -> http_response_parser& = delete;
 
-  /// Parses everything that has arrived so far. The response belongs to a request with the method `asked`.
-  auto parse(std::string_view input, http_method asked) -> http_progress;
+  /// Parses everything that has arrived so far. `method` is the method of the request that is answered.
+  auto parse(std::string_view input, http_method method) -> http_progress;
 
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return head_; }
@@ -96,7 +96,7 @@ class BRAID_API http_response_parser {
 
   auto refuse(http_errc error) -> http_progress;
   auto parse_start_line(std::string_view line) -> std::optional<http_errc>;
-  auto finish(std::string_view input, http_method asked) -> http_progress;
+  auto finish(std::string_view input, http_method method) -> http_progress;
   void place_views(std::string_view input);
 
   http_limits limits_;

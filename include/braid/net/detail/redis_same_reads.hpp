@@ -27,12 +27,12 @@ class redis_same_reads {
   /// Removes all commands.
   void clear() noexcept { ++iteration_; }
 
-  /// Returns the entry of a previously added command with the same bytes, or null. `command` is a part of `all`; the
-  /// added commands are earlier parts of `all`.
-  [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
+  /// Returns the entry of a previously added command with the same bytes, or null. `command` is a part of `buffer`; the
+  /// added commands are earlier parts of the same buffer.
+  [[nodiscard]] auto find(std::string_view buffer, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
     for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))
-      if (all.substr(places_[at].offset, places_[at].size) == command) return places_[at].entry;
+      if (buffer.substr(places_[at].offset, places_[at].size) == command) return places_[at].entry;
     free_ = at;
     return nullptr;
   }

@@ -43,14 +43,14 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
-  /// Calls `other`, whose time is not counted as time of the jobs. The worker counts as busy during the call. Returns
-  /// the time at which the call ended.
+  /// Runs `call`, whose time is not counted as time of the jobs. The worker counts as busy during the call. Returns the
+  /// time at which the call ended.
   template <typename Fn>
-  auto beside_jobs(Fn&& other) noexcept -> time_point {
+  auto beside_jobs(Fn&& call) noexcept -> time_point {
     const std::int64_t begin = clock_->now().time_since_epoch().count();
     const std::int64_t began = began_ns_.load(relaxed);
     began_ns_.store(begin, relaxed);
-    other();
+    call();
     const time_point ended = clock_->now();
     const std::int64_t took = ended.time_since_epoch().count() - begin;
     began_ns_.store(began != 0 ? began + took : 0, relaxed);

@@ -45,17 +45,17 @@ class BRAID_API metric_list {
 /// thread that collects the metrics. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
-  using add_fn = void (*)(const void* of, metric_list& metrics);
+  using add_fn = void (*)(const void* part, metric_list& metrics);
 
-  /// Adds the part to the list. `at` is the loop to which the part belongs. The function `add` reads `of`, and must not
-  /// add or remove parts.
-  metric_source(const void* at, add_fn add, const void* of) noexcept;
+  /// Adds the part to the list. `loop` is the loop to which the part belongs. The function `add` is called with `part`,
+  /// and must not add or remove parts.
+  metric_source(const void* loop, add_fn add, const void* part) noexcept;
   metric_source(const metric_source&) = delete;
   auto operator=(const metric_source&) -> metric_source& = delete;
   ~metric_source();
 
-  /// Adds the samples of all parts of the loop `at`.
-  static void add_those_on(const void* at, metric_list& metrics);
+  /// Adds the samples of all parts of the loop.
+  static void add_those_on(const void* loop, metric_list& metrics);
 
  private:
   const void* loop_;

@@ -61,16 +61,16 @@ class record_ring {
 
   // --- Functions for reading a ring whose process has ended. ---
 
-  /// Appends to `to` the records after the first `from` records that are still in the ring. Returns the number of
-  /// records that were overwritten. Even if the ring's bytes are invalid, it appends no more than the ring can contain.
-  /// The last two positions are skipped, because they may contain an incomplete record.
-  auto copy_from(std::uint64_t from, std::vector<Record>& to) const -> std::uint64_t {
+  /// Appends to `records` all records that are still in the ring, except the first `skipped` records that were ever
+  /// added. Returns the number of records that were overwritten. Even if the ring's bytes are invalid, it appends no
+  /// more than the ring can contain. The last two positions are skipped, because they may contain an incomplete record.
+  auto copy_from(std::uint64_t skipped, std::vector<Record>& records) const -> std::uint64_t {
     constexpr std::uint64_t kept = Capacity - 2;
     const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole
-    if (from > head) return 0;
-    const std::uint64_t first = head - from > kept ? head - kept : from;
-    for (std::uint64_t at = first; at != head; ++at) to.push_back(records_[at % Capacity]);
-    return first - from;
+    if (skipped > head) return 0;
+    const std::uint64_t first = head - skipped > kept ? head - kept : skipped;
+    for (std::uint64_t at = first; at != head; ++at) records.push_back(records_[at % Capacity]);
+    return first - skipped;
   }
 
   /// Returns the number of records that have been dropped so far.
