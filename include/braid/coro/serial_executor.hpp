@@ -86,9 +86,9 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   void disarm(timer& item) noexcept override;
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
-  /// Runs `first` in the root scope of a new home on `executor`. The home is destroyed when no task is left in it.
-  /// Returns false if `executor` refuses; `first` was then destroyed without having started. `first` is also destroyed
-  /// if `executor` drops it later.
+  /// Runs the task `first` in the root scope of a new home on `executor`. The home is destroyed when no task is left in
+  /// it. Returns false if `executor` refuses; `first` was then destroyed without having started. `first` is also
+  /// destroyed if `executor` drops it later.
   /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports the error.
   [[nodiscard]] static auto run_alone(executor& executor, task<void> first) -> bool;
 

@@ -207,7 +207,7 @@ class async_latch {
   async_latch(const async_latch&) = delete;
   auto operator=(const async_latch&) -> async_latch& = delete;
 
-  /// Decrements the count by `by`. Requires that the count is at least `by`.
+  /// Subtracts `by` from the count. Requires that the count is at least `by`.
   void count_down(std::size_t by = 1) noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);

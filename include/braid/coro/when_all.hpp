@@ -164,7 +164,7 @@ struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;  // the failure of the first task that failed, or was stopped by the scope itself
 
-  /// Runs one of several tasks. The first task that returns a value stores it in `into` and stops the others.
+  /// Runs one of several tasks. The first task that returns a value stores its outcome in `into` and stops the others.
   template <typename T>
   auto run(scope& scope, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
     if (winner) co_return;  // its first step was queued, and an earlier task has already won

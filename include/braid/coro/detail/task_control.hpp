@@ -26,7 +26,8 @@ class BRAID_API task_control {
 
   [[nodiscard]] auto info() noexcept -> task_info& { return info_; }
 
-  /// Stops the task for `reason`. If the task waits for the end of this call, the home of its scope then runs `last`.
+  /// Stops the task for `reason`. If the task waits for the end of this call, the home of its scope then runs the job
+  /// `last`.
   /// Threads: any.
   void request_stop(errc reason, job& last) noexcept;
 

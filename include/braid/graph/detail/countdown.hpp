@@ -14,8 +14,8 @@ namespace braid::detail {
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
-  /// Records that one of `all` predecessors has ended. Returns true for the last one. Cost: an atomic
-  /// read-modify-write; usually none for the last predecessor.
+  /// Records that one of the node's predecessors has ended; `all` is their number. Returns true for the last one. Cost:
+  /// an atomic read-modify-write; usually none for the last predecessor.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
     // If the counter is 1 here, all other predecessors have arrived. edge static_graph.arrival: observe what the other
     // predecessors have written

@@ -49,8 +49,9 @@ inline constexpr auto http_chars = make_http_chars();
   return !text.empty();
 }
 
-/// Returns the position of the first character at or after `at` that must not be in a field value. Returns `end` if
-/// there is no such character. Eight bytes are checked at a time, because most received bytes are checked here.
+/// Returns the position of the first character at or after the position `at` that must not be in a field value. Returns
+/// `end` if there is no such character. Eight bytes are checked at a time, because most received bytes are checked
+/// here.
 [[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   constexpr std::uint64_t highs = ones * 0x80U;

@@ -41,7 +41,7 @@ struct short_text {
   std::size_t consumed = 0;  ///< the size of the text with its length and line ends; 0 if it is absent
 };
 
-/// Returns the length-prefixed string (`$`) that starts at `at` if it is complete, valid, and shorter than a hundred
+/// Returns the length-prefixed string (`$`) at the address `at` if it is complete, valid, and shorter than a hundred
 /// bytes. Otherwise returns an empty result.
 inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
   constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF

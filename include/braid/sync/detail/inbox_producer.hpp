@@ -196,11 +196,11 @@ class inbox_producer : public inbox_producer_base {
     of.done.store(of.done.load(relaxed) + 1, release);
   }
 
-  /// Moves half of the callables, rounded up, to `there`. Returns the number of moved callables. They are visible in
-  /// the new queue before they disappear from this one.
+  /// Moves half of the callables, rounded up, to the queue of the guard `there`. Returns the number of moved callables.
+  /// They are visible in the new queue before they disappear from this one.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
-  /// Moves the oldest callable to `place`. Returns false if there is no callable.
+  /// Moves the oldest callable to the address `place`. Returns false if there is no callable.
   auto move_one_to(std::byte* place) noexcept -> bool;
 
   // --- Functions for any thread. ---

@@ -57,15 +57,15 @@ class inbox_record {
   template <typename Fn>
   static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
 
-  /// Constructs a record at `at`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and exceptions
-  /// from copying or moving `fn`.
+  /// Constructs a record at the address `at`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and
+  /// exceptions from copying or moving `fn`.
   template <typename Fn>
   static void make(std::byte* at, Fn&& fn);
 
   /// Writes the mark after the last record of a segment.
   static void make_end(std::byte* at) noexcept { ::new (at) inbox_record; }
 
-  /// Returns the record that was constructed at `at`.
+  /// Returns the record that was constructed at the address `at`.
   [[nodiscard]] static auto of(std::byte* at) noexcept -> inbox_record& {
     return *std::launder(reinterpret_cast<inbox_record*>(at));
   }
