@@ -7,6 +7,7 @@
 #include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/server/events/detail/unknown_type.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -70,12 +71,13 @@ class event_reader {
       out.event_id = *id;
       if (id->empty() || id->size() > max_event_id || !is_printable(*id))
         reader_->report("event_id", "bad_event_id",
-                        "`event_id` must have 1 to " + std::to_string(max_event_id) + " printable ASCII characters");
+                        "`event_id` must have 1 to " + std::to_string(max_event_id) +
+                            " printable ASCII characters, got " + described(*id));
     }
     if (const std::string* type = reader_->text("type", presence::required)) {
       out.type = *type;
       type_ = rules_->find(*type);
-      if (type_ == nullptr) unknown_type(*type);
+      if (type_ == nullptr) detail::report_unknown_type(*reader_, "type", *type, *rules_);
     }
     const auto time = reader_->integer("time_ms", presence::optional, times);
     out.time = time ? std::chrono::milliseconds(*time) : now;
@@ -91,13 +93,6 @@ class event_reader {
   }
 
  private:
-  void unknown_type(const std::string& type) {
-    std::vector<std::string_view> known;
-    for (const event_type& each : rules_->types()) known.emplace_back(each.name);
-    reader_->report("type", "unknown_event", "there is no event type " + quote_name(type),
-                    braid::did_you_mean(type, known));
-  }
-
   auto read_id(std::string_view field, std::string_view code) -> std::optional<row_id> {
     const json* value = reader_->value(field, presence::optional);
     if (value == nullptr) return std::nullopt;
@@ -115,7 +110,8 @@ class event_reader {
       const std::string place = braid::json_pointer(pointer, name);
       std::optional<value_type> type;
       if (name.empty() || name.size() > max_name_bytes || !is_printable(name)) {
-        problems_.add("bad_name", place, "a name must have 1 to 100 printable ASCII characters");
+        problems_.add("bad_name", place,
+                      "a name must have 1 to 100 printable ASCII characters, got " + described(name));
         continue;
       }
       if (type_ != nullptr && type_->fields) {

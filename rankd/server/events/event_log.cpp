@@ -102,6 +102,13 @@ auto is_written_by_another(const fs::path& path) -> bool {
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
 }
 
+/// Logs why the disk refused events, because clients learn only that it did. `why` is a value of errno.
+void note_failure(const serve_log& log, const fs::path& folder, int why) {
+  const std::string message = std::generic_category().message(why);
+  log.note(log_level::error, "events_not_written",
+           {{"folder", std::string_view(folder.native())}, {"message", std::string_view(message)}});
+}
+
 void note_cut(const serve_log& log, const fs::path& file, std::size_t bytes) {
   const std::string name = file.string();
   log.note(log_level::warning, "events_cut", {{"file", name}, {"bytes", static_cast<std::int64_t>(bytes)}});
@@ -370,15 +377,17 @@ auto event_log::write_in_place(std::string_view bytes) -> bool {
 /// Writes and syncs bytes. After a failed sync the log continues in a new file, because the system may have dropped
 /// pages of the old file.
 auto event_log::append(std::string_view bytes) -> bool {
-  if (is_broken_ && !cut()) return false;
+  if (is_broken_ && !cut()) return note_failure(options_.log, options_.folder, errno), false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
-    if (!open_file(number_ + 1) && is_broken_) return false;
+    if (!open_file(number_ + 1) && is_broken_) return note_failure(options_.log, options_.folder, errno), false;
   const bool is_whole = write_bytes(file_.number(), bytes) == bytes.size();
   if (is_whole && options_.sync(file_.number()) == 0) {
     size_ += bytes.size();
     return true;
   }
+  const int why = errno;
   is_broken_ = !cut() || is_whole;
+  note_failure(options_.log, options_.folder, why);
   return false;
 }
 

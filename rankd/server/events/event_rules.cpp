@@ -4,6 +4,7 @@
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/server/events/detail/unknown_type.hpp>
 #include <rankd/server/events/step_kinds.hpp>
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class rule_reader {
     if (const std::string* event = row_->text("event", presence::required)) {
       type_ = rules_->find(*event);
       out.event = *event;
-      if (type_ == nullptr) row_->report("event", "unknown_event", "there is no event type " + quote_name(*event));
+      if (type_ == nullptr) detail::report_unknown_type(*row_, "event", *event, *rules_);
     }
     read_endpoint(out);
     read_key(out);

@@ -9,6 +9,7 @@
 #include <braid/io/backend.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -162,6 +163,29 @@ TEST_CASE("events that the disk does not take are reported so, and may come agai
     CHECK(log->counts().failed == 2);
   }
   CHECK(ids_in(folder.path()) == "a b c ");
+}
+
+TEST_CASE("the log says why the disk does not take events") {
+  const scratch_folder folder;
+  const fs::path lines = folder.path() / "log";
+  const auto to = line_file::open(lines).value();
+  std::atomic<bool> is_full{false};
+  const auto sync = [&](int /*file*/) {
+    errno = ENOSPC;
+    return is_full ? -1 : 0;
+  };
+  const auto log =
+      event_log::open({.folder = folder.path() / "events", .sync = sync, .log = serve_log(*to, log_level::info)})
+          .value();
+  CHECK(sent(*log, {"a"}) == "1 0");
+  CHECK_FALSE(read_text_file(lines).value().contains("events_not_written"));
+  is_full = true;
+  CHECK(sent(*log, {"b"}) == "failed");
+  CHECK(eventually([&] {
+    const std::string text = read_text_file(lines).value();
+    return text.contains(R"("level":"error","event":"events_not_written","folder":")") &&
+           text.contains(R"("message":"No space left on device")");
+  }));
 }
 
 TEST_CASE("nothing is written behind events that the disk neither took nor let be cut") {

@@ -107,6 +107,22 @@ TEST_CASE("events that are wrong are refused where they are") {
         "too_many_fields /events/0/fields\n");
 }
 
+TEST_CASE("a refused event shows the value, and what was expected") {
+  const auto first = [](const auto& made) { return made.error().front(); };
+  const auto rules = rules_of(with_price);
+  REQUIRE(rules);
+  CHECK(first(read(R"({"event_id":"ä","type":"click"})")).message ==
+        "`event_id` must have 1 to 128 printable ASCII characters, got a string: `\"ä\"`");
+  CHECK(first(read(R"({"event_id":"a","type":"clik"})")).hint == "did you mean `click`?");
+  CHECK(first(read(R"({"event_id":"a","type":"view"})")).hint == "expected one of: impression, click, purchase");
+  CHECK(first(read(R"({"event_id":"a","type":"view"})", *rules)).hint == "expected one of: purchase");
+  CHECK(first(read(R"({"event_id":"a","type":"click","fields":{"":1}})")).message ==
+        "a name must have 1 to 100 printable ASCII characters, got a string: `\"\"`");
+  CHECK(first(rules_of("[[set]]\nevent = \"view\"\nendpoint = \"ep_0001\"\nkey = \"k\"\nvalue = \"item_id\"\n"
+                       "max_items = 9\n"))
+            .hint == "expected one of: impression, click, purchase");
+}
+
 TEST_CASE("a project says which events there are, and of which types their fields") {
   const auto rules = rules_of(with_price);
   REQUIRE(rules);
