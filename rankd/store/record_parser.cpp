@@ -25,38 +25,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-struct refusal {
-  std::string_view code;
-  std::string_view message;
-};
-
-auto refusal_of(simdjson::error_code error) -> refusal {
-  switch (error) {
-    case simdjson::UTF8_ERROR: return {"invalid_utf8", "the line is not valid UTF-8"};
-    case simdjson::NUMBER_ERROR: return {"bad_number", "a number is malformed or too large"};
-    case simdjson::DEPTH_ERROR: return {"too_deep", "the line is nested too deep"};
-    case simdjson::STRING_ERROR:
-    case simdjson::UNESCAPED_CHARS:
-      return {"bad_string", "a string holds a bad escape or an unescaped control character"};
-    case simdjson::UNCLOSED_STRING: return {"bad_string", "a string has no end"};
-    default: return {"bad_json", "the line is not one JSON value"};
-  }
-}
-
-auto name_of(dom::element_type type) -> std::string_view {
-  switch (type) {
-    case dom::element_type::ARRAY: return "an array";
-    case dom::element_type::OBJECT: return "an object";
-    case dom::element_type::STRING: return "a string";
-    case dom::element_type::BOOL: return "a bool";
-    case dom::element_type::NULL_VALUE: return "null";
-    case dom::element_type::INT64:
-    case dom::element_type::UINT64: return "an integer";
-    case dom::element_type::DOUBLE: return "a fraction";
-  }
-  return "something else";
-}
-
 auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
 constexpr std::string_view delete_head = "delete";  // its body is that of a hash: `fields`, with another value
@@ -153,14 +121,14 @@ class record_parser::machine {
 
 void record_parser::machine::wrong_type(std::string_view pointer, std::string_view wanted, dom::element found,
                                         std::string_view hint) {
-  report("wrong_type", pointer, "expected " + std::string(wanted) + ", got " + std::string(name_of(found.type())),
+  report("wrong_type", pointer, "expected " + std::string(wanted) + ", got " + std::string(detail::type_name(found)),
          hint);
 }
 
 auto record_parser::machine::read_document(std::string_view text) -> std::optional<dom::object> {
   dom::element root;
   if (const auto error = detail::parse_json_line(parser_, text, widened_, root); error != simdjson::SUCCESS) {
-    const auto [code, message] = refusal_of(error);
+    const auto [code, message] = detail::refusal_of(error);
     const bool has_column = error == simdjson::UTF8_ERROR;  // finding the others would need a second parser
     report(code, "",
            std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));

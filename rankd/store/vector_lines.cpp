@@ -95,6 +95,10 @@ class vector_reader {
     problems_.add(std::move(made));
   }
 
+  void wrong_type(std::string_view pointer, std::string_view expected, dom::element got, std::string_view hint = {}) {
+    report("wrong_type", pointer, std::string(expected) + ", got " + std::string(detail::type_name(got)), hint);
+  }
+
   void unreadable(const fs::path& file, std::error_code error) {
     problems_.append(make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file));
   }
@@ -104,11 +108,11 @@ class vector_reader {
     if (line.text.find_first_not_of(" \t\r") == std::string_view::npos) return;
     dom::element root;
     const auto error = detail::parse_json_line(parser_, line.text, widened_, root);
-    if (error != simdjson::SUCCESS)
-      return report(error == simdjson::UTF8_ERROR ? "invalid_utf8" : "bad_json", "",
-                    std::string("the line is not one JSON value: ") + simdjson::error_message(error));
-    if (!root.is_object())
-      return report("wrong_type", "", "expected an object", R"(write {"id": 7, "vector": [0.5, -1]})");
+    if (error != simdjson::SUCCESS) {
+      const auto [code, message] = detail::refusal_of(error);
+      return report(code, "", message);
+    }
+    if (!root.is_object()) return wrong_type("", "expected an object", root, R"(write {"id": 7, "vector": [0.5, -1]})");
     read_members(root.get_object().value_unsafe());
   }
 
@@ -167,8 +171,10 @@ class vector_reader {
       ids_ = id_kind::texts;
       return std::string(text);
     }
+    if (element.is_uint64() && !element.is_int64())
+      return report("out_of_range", pointer, "an id must be an integer of 64 bits with a sign"), std::nullopt;
     if (element.get_int64().get(number) != simdjson::SUCCESS)
-      return report("wrong_type", pointer, "an id must be an integer of 64 bits or a string"), std::nullopt;
+      return wrong_type(pointer, "an id must be an integer of 64 bits or a string", element), std::nullopt;
     if (ids_ == id_kind::texts) return wrong_id_type(pointer, "string", "integer");
     ids_ = id_kind::numbers;
     return number;
@@ -177,13 +183,13 @@ class vector_reader {
   auto read_numbers(dom::element element) -> bool {
     dom::array numbers;
     if (element.get_array().get(numbers) != simdjson::SUCCESS)
-      return report("wrong_type", "/vector", "expected an array of numbers"), false;
+      return wrong_type("/vector", "expected an array of numbers", element), false;
     numbers_.clear();
     for (const dom::element item : numbers) {
       const std::string pointer = braid::json_pointer("/vector", numbers_.size() / sizeof(float));
       double number = 0;
       if (item.get_double().get(number) != simdjson::SUCCESS)
-        return report("wrong_type", pointer, "expected a number"), false;
+        return wrong_type(pointer, "expected a number", item), false;
       if (!append_vector_item(numbers_, number))
         return report("out_of_range", pointer, "the number is larger than any float32"), false;
     }
@@ -197,12 +203,15 @@ class vector_reader {
     if (table_.dimensions == 0) table_.dimensions = static_cast<std::uint32_t>(size);
     if (size == table_.dimensions) return true;
     report("wrong_length", "/vector",
-           "a vector must have " + std::to_string(table_.dimensions) + " numbers" + length_reason_ + ", got " +
-               std::to_string(size));
+           "a vector must have " + counted_numbers() + length_reason_ + ", got " + std::to_string(size));
     return false;
   }
 
-  /// Returns whether no earlier line has this id. If an earlier line has this id, reports an error.
+  [[nodiscard]] auto counted_numbers() const -> std::string {
+    return std::to_string(table_.dimensions) + (table_.dimensions == 1 ? " number" : " numbers");
+  }
+
+  /// Returns whether no line before has this id. Reports the id otherwise.
   auto is_new(const row_id& id, std::string_view pointer) -> bool {
     const auto file = static_cast<std::uint32_t>(files_.size() - 1);
     const auto [place, is_new] = lines_.emplace(id, line_place{.file = file, .number = number_});

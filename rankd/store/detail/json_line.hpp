@@ -27,4 +27,40 @@ inline auto parse_json_line(simdjson::dom::parser& parser, std::string_view text
   return parser.parse(widened.data(), size, false).get(out);
 }
 
+/// Why a line is not a JSON value that can be read.
+struct line_refusal {
+  std::string_view code;
+  std::string_view message;
+};
+
+inline auto refusal_of(simdjson::error_code error) -> line_refusal {
+  switch (error) {
+    case simdjson::UTF8_ERROR: return {"invalid_utf8", "the line is not valid UTF-8"};
+    case simdjson::NUMBER_ERROR:
+      return {"bad_number", "a number is malformed, or it does not fit into a float or into an integer of 64 bits"};
+    case simdjson::DEPTH_ERROR: return {"too_deep", "the line is nested too deep"};
+    case simdjson::STRING_ERROR:
+    case simdjson::UNESCAPED_CHARS:
+      return {"bad_string", "a string holds a bad escape or an unescaped control character"};
+    case simdjson::UNCLOSED_STRING: return {"bad_string", "a string has no end"};
+    default: return {"bad_json", "the line is not one JSON value"};
+  }
+}
+
+/// Returns the type of a value, for messages.
+inline auto type_name(simdjson::dom::element value) -> std::string_view {
+  using simdjson::dom::element_type;
+  switch (value.type()) {
+    case element_type::ARRAY: return "an array";
+    case element_type::OBJECT: return "an object";
+    case element_type::STRING: return "a string";
+    case element_type::BOOL: return "a bool";
+    case element_type::NULL_VALUE: return "null";
+    case element_type::INT64:
+    case element_type::UINT64: return "an integer";
+    case element_type::DOUBLE: return "a fraction";
+  }
+  return "something else";
+}
+
 }  // namespace rankd::detail

@@ -72,7 +72,10 @@ TEST_CASE("every way to be wrong has its code and its pointer") {
   CHECK(wrong("{\"id\":\"1\",\"vector\":[1]}\n{\"id\":2,\"vector\":[1]}") == "wrong_type /id");
   CHECK(wrong("{\"id\":\"a\",\"vector\":[1]}\n{\"id\":\"a\",\"vector\":[2]}") == "duplicate_id /id");
   CHECK(wrong(R"({"id":1.5,"vector":[1]})") == "wrong_type /id");
-  CHECK(wrong(R"({"id":18446744073709551615,"vector":[1]})") == "wrong_type /id");
+  CHECK(wrong(R"({"id":18446744073709551615,"vector":[1]})") == "out_of_range /id");
+  CHECK(wrong(R"({"id":9999999999999999999999,"vector":[1]})") == "bad_number");
+  CHECK(wrong(R"({"id":1,"vector":[1e400]})") == "bad_number");
+  CHECK(wrong(R"({"id":"a)") == "bad_string");
   CHECK(wrong(R"({"id":1,"vector":3})") == "wrong_type /vector");
   CHECK(wrong(R"({"id":1,"vector":[]})") == "wrong_length /vector");
   CHECK(wrong(R"({"id":1,"vector":[1,"2"]})") == "wrong_type /vector/1");
@@ -94,6 +97,18 @@ TEST_CASE("a diagnostic names the line and its file, and too many of them end th
   CHECK(stopped.error().size() == max_vector_diagnostics + 1);
   const auto missing = read_vectors(std::vector<std::filesystem::path>{"/nowhere/v.ndjson"}, 0);
   CHECK(missing.error().front().code == "data_unreadable");
+}
+
+TEST_CASE("a diagnostic about a type names the type that the line has") {
+  const auto message = [](const std::string& line) { return read(line).error().front().message; };
+  CHECK(message("[]") == "line 1: expected an object, got an array");
+  CHECK(message(R"({"id":1.5,"vector":[1]})") ==
+        "line 1: an id must be an integer of 64 bits or a string, got a fraction");
+  CHECK(message(R"({"id":1,"vector":"1"})") == "line 1: expected an array of numbers, got a string");
+  CHECK(message(R"({"id":1,"vector":[1,null]})") == "line 1: expected a number, got null");
+  CHECK(message("{\"id\":1,\"vector\":[1]}\n{\"id\":2,\"vector\":[1,2]}") ==
+        "line 2: a vector must have 1 number, as in the first vector, got 2");
+  CHECK(message("\xff") == "line 1: the line is not valid UTF-8");
 }
 
 TEST_CASE("a file after changes is the file that a build of the remaining vectors makes") {
