@@ -22,7 +22,9 @@ auto refuse(const std::filesystem::path& file, std::string code, std::string mes
 auto read_text_file(const std::filesystem::path& file, std::size_t largest) -> braid::checked<std::string> {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) return refuse(file, "unreadable_file", "there is no such file");
+  if (status.type() == std::filesystem::file_type::not_found)
+    return refuse(file, "unreadable_file", "there is no such file");
+  if (error) return refuse(file, "unreadable_file", "the file cannot be opened: " + error.message());
   // Refuses pipes and devices, because reading them might block or never end.
   if (!std::filesystem::is_regular_file(status)) return refuse(file, "unreadable_file", "this is not a regular file");
 

@@ -1,6 +1,7 @@
 // rankd/registry/shadows.cpp: reads which plans run as shadows of other plans.
 #include <rankd/registry/shadows.hpp>
 
+#include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/project.hpp>
@@ -25,7 +26,7 @@ auto read_shadow(object_reader& reader, std::string plan) -> shadow_settings {
   if (const auto share = reader.typed("share", presence::optional, value_type::floating)) {
     out.share = std::get<double>(*share);
     if (!(out.share > 0 && out.share <= 1))
-      reader.report("share", "bad_value", "`share` must be above 0 and at most 1");
+      reader.report("share", "bad_value", "`share` must be above 0 and at most 1, got `" + number_text(*share) + "`");
   }
   if (const auto runs = reader.integer("in_flight", presence::optional, runs_range))
     out.in_flight = static_cast<std::size_t>(*runs);

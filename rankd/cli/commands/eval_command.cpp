@@ -90,8 +90,17 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
 /// Parses a line of judgements. A plan named on the command line replaces the plan in the request.
 auto read_judged(std::string_view text, std::uint64_t number, const std::string& file, const registries& declared)
     -> braid::checked<judged_request> {
-  const auto document = parse_json(text, file, number);
-  if (!document) return std::unexpected(document.error());
+  const std::string place = file + ":" + std::to_string(number);
+  auto document = parse_json(text, file, number);
+  if (!document) {
+    // A message about the syntax begins with its line and column; any other one has only a pointer.
+    braid::diagnostics placed;
+    for (braid::diagnostic each : document.error()) {
+      if (!each.pointer.empty()) each.source = place;
+      placed.add(std::move(each));
+    }
+    return std::unexpected(std::move(placed));
+  }
   braid::diagnostics problems;
   object_reader line(*document, "", problems);
   judged_request out;
@@ -112,7 +121,7 @@ auto read_judged(std::string_view text, std::uint64_t number, const std::string&
   if (problems.empty()) return out;
   braid::diagnostics placed;
   for (braid::diagnostic each : problems) {
-    each.source = file + ":" + std::to_string(number);
+    each.source = place;
     placed.add(std::move(each));
   }
   return std::unexpected(std::move(placed));

@@ -79,7 +79,7 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
 
 auto batch_output::standard_output() -> braid::checked<batch_output> {
   auto file = atomic_file::create({});
-  if (!file) return std::unexpected(unwritable(file.error(), "output"));
+  if (!file) return std::unexpected(unwritable(file.error(), {}));
   return batch_output(std::move(*file));
 }
 
@@ -88,7 +88,7 @@ auto batch_output::state() const -> fs::path { return file_.part().string() + ".
 auto batch_output::failure(std::error_code error) const -> std::unexpected<braid::diagnostics> {
   const fs::path& part = file_.part();
   return std::unexpected(part.empty()
-                             ? unwritable(error, "output")
+                             ? unwritable(error, {})
                              : unwritable(error, part, "the written answers are kept; continue with --resume"));
 }
 

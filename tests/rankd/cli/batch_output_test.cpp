@@ -2,12 +2,16 @@
 // nothing has changed.
 #include <rankd/cli/output/batch_output.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/process.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/umask.hpp>
 
 #include <filesystem>
 #include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -160,4 +164,15 @@ TEST_CASE("a place that cannot be written is an error that names it") {
   const auto missing = batch_output::open(folder.path() / "no" / "answers", first_world, unfinished::refuse);
   REQUIRE(code_of(missing) == "output_unwritable");
   CHECK(missing.error().front().source.ends_with("no/answers.part"));
+}
+
+TEST_CASE("an error about standard output names no file") {
+  const auto end = braid::testing::run_in_child([] {
+    if (::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO) < 0) ::_exit(1);
+    auto answers = batch_output::standard_output();
+    if (!answers) ::_exit(2);
+    const auto written = answers->write("one\n", {{4, 1}, 1, 0});
+    if (written || !written.error().front().source.empty()) ::_exit(3);
+  });
+  CHECK(end.status == 0);
 }

@@ -121,13 +121,15 @@ TEST_CASE("what is wrong with judgements is told with its line") {
   const project_copy project;
   project.write("judged.ndjson",
                 "{\"request\":{\"user_id\":1},\"relevance\":{\"x\":1,\"2\":-1}}\n"
-                "{\"request\":{\"user\":1},\"relevance\":[]}\n{\n");
+                "{\"request\":{\"user\":1},\"relevance\":[]}\n{\n"
+                "{\"request\":{\"user_id\":1},\"relevance\":{\"2\":1e999}}\n");
   const process_end run = rankd_in(project.path(), {"eval", "reels_plan_a", "--judgements", "judged.ndjson"});
   CHECK(run.status == 1);
   CHECK(has(run.err, "judged.ndjson:1#/relevance/x"));
   CHECK(has(run.err, "a relevance must be a number from 0 to 1000, not an integer: `-1`"));
   CHECK(has(run.err, "judged.ndjson:2"));
-  CHECK(has(run.err, "line 3"));
+  CHECK(has(run.err, "judged.ndjson#: line 3, column "));
+  CHECK(has(run.err, "judged.ndjson:4#/relevance/2: the number 1e999 is beyond"));
   CHECK(rankd_in(project.path(), {"eval", "reels_plan_a"}).status == 2);
   CHECK(rankd_in(project.path(), {"eval", "reels_plan_a", "--judgements", "judged.ndjson", "--diversity", "contry"})
             .err.find("did you mean `country`?") != std::string::npos);

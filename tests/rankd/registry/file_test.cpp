@@ -29,6 +29,15 @@ TEST_CASE("a file at the limit is read and one byte more is refused") {
   CHECK(refused.error().front().source == (folder.path() / "y").string());
 }
 
+TEST_CASE("a file that the system does not show is not called absent") {
+  const braid::testing::scratch_folder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  const auto refused = read_text_file(folder.path() / "loop");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().message.starts_with("the file cannot be opened: "));
+  CHECK(read_text_file(folder.path() / "absent").error().front().message == "there is no such file");
+}
+
 TEST_CASE("what is absent, a folder or a pipe is unreadable") {
   const braid::testing::scratch_folder folder;
   const auto pipe = folder.path() / "pipe";

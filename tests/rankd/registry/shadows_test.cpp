@@ -48,7 +48,7 @@ TEST_CASE("what is wrong with a shadow is said with its place") {
   CHECK(code_of("[shadow.a]\nplan = \"a\"\n") == "bad_value /shadow/a/plan");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = 0\n") == "bad_value /shadow/a/share");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = 1.5\n") == "bad_value /shadow/a/share");
-  CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = nan\n") != "");
+  CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = nan\n") == "non_finite_number /shadow/a/share");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nin_flight = 0\n") != "");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nrate = 1\n") == "unknown_field /shadow/a/rate");
   CHECK(code_of("shadow = 1\n") == "wrong_type /shadow");
