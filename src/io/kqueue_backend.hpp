@@ -100,8 +100,9 @@ class kqueue_backend final : public io_backend {
   [[nodiscard]] auto begin() noexcept -> result<void> {
     const kqueue_event wakes{.filter = kqueue_event::user, .flags = kqueue_event::add | kqueue_event::edge};
     const int status = calls_->kevent({&wakes, 1}, {}, duration::zero());
-    if (status < 0) return fail(std::error_code(-status, std::system_category()));
-    return {};
+    if (status >= 0) return {};
+    errno = -status;
+    return fail(last_system_error());
   }
 
   [[nodiscard]] auto name() const noexcept -> std::string_view override { return "kqueue"; }

@@ -19,11 +19,12 @@
 namespace braid {
 namespace {
 
-/// Limits for accepting the connections that the kernel accepted before the server's stop: a time, and a number of
-/// connections. The number is the number of waiting connections that the kernel reports, plus a few. Without these
-/// limits, a flood of new connections would prevent the stop.
+/// The limits for accepting connections that the kernel accepted before the server's stop: a time for each, and the
+/// reported number of waiting connections plus a few. If no number is reported, the limits are a time for all of them
+/// and a large number. Without limits, a flood of new connections would prevent the stop.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
+constexpr auto max_uncounted_looks = 50ms;
 constexpr std::size_t max_last_looks = 4096;
 /// The pause after an error, such as a lack of memory in this process, that prevents the server from accepting
 /// connections.
@@ -203,7 +204,8 @@ auto http_server::state::start_next(scope& scope) -> task<void> {
 auto http_server::state::accept_last(stream_listener& listener, scope& scope) -> task<void> {
   if (next_) co_await start_next(scope);
   const result<std::size_t> waiting = listener.waiting();
-  for (std::size_t left = waiting ? *waiting + few_more : max_last_looks; left > 0; --left) {
+  const time_point end = waiting ? time_point::max() : detail::after(on.now(), max_uncounted_looks);
+  for (std::size_t left = waiting ? *waiting + few_more : max_last_looks; left > 0 && on.now() < end; --left) {
     task<result<stream_socket>> accepts = listener.accept();
     task<result<stream_socket>> limited = with_timeout(last_look, std::move(accepts));
     result<stream_socket> got = co_await std::move(limited);

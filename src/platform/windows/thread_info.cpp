@@ -31,10 +31,12 @@ struct opened_thread {
   std::uint64_t start_ticks = 0;
 };
 
+auto has_ended(void* thread) noexcept -> bool { return ::WaitForSingleObject(thread, 0) == WAIT_OBJECT_0; }
+
 auto open(::pid_t id) -> result<opened_thread> {
   auto handle = detail::open_thread(THREAD_QUERY_INFORMATION | THREAD_SET_INFORMATION | SYNCHRONIZE, id);
   if (!handle) return fail(handle.error());
-  if (::WaitForSingleObject(handle->get(), 0) == WAIT_OBJECT_0) return no_such_thread();  // the thread has ended
+  if (has_ended(handle->get())) return no_such_thread();
   FILETIME created{};
   FILETIME ended{};
   FILETIME kernel{};
@@ -53,12 +55,20 @@ auto open(const thread_info& thread) -> result<owned_handle> {
   return std::move(found->handle);
 }
 
-/// Returns `call(id)`. The thread stays open during the call, so that the id cannot belong to another thread.
+/// Returns the result of a call for an open thread. If the call has failed because the thread has ended in the
+/// meantime, Windows has several errors for it, and the result is no_such_process.
+template <typename T>
+auto outcome_for(void* thread, result<T> done) -> result<T> {
+  if (!done && has_ended(thread)) return no_such_thread();
+  return done;
+}
+
+/// Returns `call(id)` while the thread is open, so that the id cannot belong to another thread.
 template <typename Call>
 auto with(const thread_info& thread, Call call) -> decltype(call(thread.id())) {
   const auto opened = open(thread);
   if (!opened) return fail(opened.error());
-  return call(thread.id());
+  return outcome_for(opened->get(), call(thread.id()));
 }
 
 /// The next two functions convert between UTF-8 and UTF-16, the encoding of Windows.
@@ -105,14 +115,14 @@ auto thread_info::is_alive() const -> bool { return open(*this).has_value(); }
 auto thread_info::name() const -> result<std::string> {
   const auto opened = open(*this);
   if (!opened) return fail(opened.error());
-  return read_name(opened->get());
+  return outcome_for(opened->get(), read_name(opened->get()));
 }
 
 auto thread_info::set_name(std::string_view name) const -> result<void> {
   if (const auto fits = detail::check_name(name); !fits) return fits;
   const auto opened = open(*this);
   if (!opened) return fail(opened.error());
-  return write_name(opened->get(), name);
+  return outcome_for(opened->get(), write_name(opened->get(), name));
 }
 
 auto thread_info::affinity() const -> result<cpu_set> { return with(*this, detail::read_affinity); }

@@ -5,7 +5,6 @@
 #include <braid/io/process.hpp>
 #include <braid/io/tls.hpp>
 
-#include "../../io/backends.hpp"
 #include "../../io/tls_setup.hpp"
 
 #include <system_error>
@@ -17,8 +16,6 @@ namespace {
 auto unported() { return fail(std::make_error_code(std::errc::operation_not_supported)); }
 
 }  // namespace
-
-auto detail::make_epoll_backend() -> result<std::unique_ptr<io_backend>> { return unported(); }
 
 // --- TLS ---
 
