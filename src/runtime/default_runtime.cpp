@@ -4,9 +4,11 @@
 
 #include <braid/base/detail/never_destroyed.hpp>
 
+#include "../platform/system.hpp"
 #include "top_socket.hpp"
 
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/worker.hpp>
@@ -21,8 +23,6 @@
 #include <system_error>
 #include <utility>
 
-#include <pthread.h>
-
 namespace braid {
 namespace {
 
@@ -33,7 +33,7 @@ struct process_runtime {
 
   atomic<runtime*> made{nullptr};    // written under the lock
   atomic<std::uint64_t> workers{0};  // the id of its pool, as a word; written before `made`
-  std::mutex mutex;
+  detail::constant_mutex mutex;
   phase at = phase::none;             // under the lock
   bool ends_with_process = false;     // `atexit` was called; under the lock
   unsigned finalizing = 0;            // the number of threads in a shutdown of the runtime; under the lock
@@ -41,7 +41,7 @@ struct process_runtime {
   atomic<bool> has_finalized{false};  // true if `at` is ended or over; written under the lock
 
   // A list of the runtimes that the program has created and not destroyed yet.
-  std::mutex list_mutex;
+  detail::constant_mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
   atomic<unsigned> bounded{0};                // the number with a bounded queue; written under the lock of the list
   atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
@@ -131,7 +131,7 @@ auto workers_of_default() -> pool& {
 /// The fork handler is registered when the library is loaded, because a thread may create the runtime while another
 /// thread forks.
 [[maybe_unused]] const detail::default_pool_source earlier_source = detail::set_default_pool(&workers_of_default);
-[[maybe_unused]] const int runtime_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_parent);
+[[maybe_unused]] const int runtime_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_parent);
 
 /// Ends the default runtime by calling `shut_down(runtime)`. If that call fails, the runtime has not ended, and
 /// `finalize` can be called again.

@@ -4,6 +4,7 @@
 
 #include <braid/base/detail/never_destroyed.hpp>
 
+#include "../platform/system.hpp"
 #include "metrics_reader.hpp"
 #include "top_socket.hpp"
 
@@ -20,8 +21,6 @@
 #include <new>
 #include <utility>
 #include <vector>
-
-#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -82,7 +81,7 @@ void forget_pools_in_child() noexcept {
 constexpr pool_observer all_pools{.made = &add, .gone = &remove};
 
 [[maybe_unused]] const bool is_observing = (observe_pools(all_pools), true);
-[[maybe_unused]] const int pool_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_pools_in_child);
+[[maybe_unused]] const int pool_fork_handler = call_at_fork(nullptr, nullptr, &forget_pools_in_child);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // src/runtime/stall_watch.cpp: checks whether workers and loops make progress, and reports those that do not.
 #include <braid/runtime/detail/stall_watch.hpp>
 
+#include "../platform/system.hpp"
 #include "metrics_reader.hpp"
 #include "stack_sample.hpp"
 
@@ -117,7 +118,7 @@ auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target> { ret
 auto is_busy(const stall_target& target) noexcept -> bool { return metrics_reader::progress(target).is_busy; }
 
 auto stall_limit_of_environment() -> std::optional<duration> {
-  const char* const asked = ::secure_getenv("BRAID_STALL");
+  const char* const asked = trusted_environment("BRAID_STALL");
   if (asked == nullptr) return std::nullopt;
   const auto limit = duration_in(asked);
   if (!limit)

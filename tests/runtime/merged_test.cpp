@@ -40,9 +40,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 using namespace braid;
 using testing::deaths;
 using testing::ends;
@@ -292,7 +289,7 @@ TEST_CASE("a task that waits for another pool does not run another task in betwe
     co_return;
   };
   auto body = [&]() -> task<void> {
-    const auto self = static_cast<::pid_t>(::syscall(SYS_gettid));
+    const auto self = this_thread::info().value().id();
     REQUIRE(all->post(next()));  // lies at the seat of this worker
     const bool slept = run_in(other, [self] { return eventually([self] { return testing::is_asleep(self); }); });
     CHECK(slept);

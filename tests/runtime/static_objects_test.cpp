@@ -16,7 +16,7 @@ struct before_all {
     const bool refused = braid::post([] {}).error() == braid::errc::closed;
     const bool failed = braid::testing::failure_code(braid::spawn([] { return 1; })) == braid::errc::closed;
     const bool again = braid::finalize().has_value();
-    if (!refused || !failed || !again) std::quick_exit(3);
+    if (!refused || !failed || !again) std::_Exit(3);
   }
 };
 
@@ -31,7 +31,7 @@ before_main early;
 /// Made after the runtime, and so ends before it.
 struct within_main {
   ~within_main() {
-    if (braid::spawn([] { return 8; }).get() != 8) std::quick_exit(4);
+    if (braid::spawn([] { return 8; }).get() != 8) std::_Exit(4);
   }
 };
 

@@ -61,11 +61,12 @@ class CheckLayers(ToolCase):
                       "src/io/a.cpp": '#include "../platform/descriptors.hpp"\n',
                       "src/platform/windows/a.cpp": '#include "../descriptors.hpp"\n#include <braid/io/loop.hpp>\n'})
 
-    def test_the_interface_to_the_system_is_below_all_layers_and_its_sources_are_below_net(self):
+    def test_the_interface_to_the_system_is_below_all_layers_and_its_sources_are_above(self):
+        self.accepts({"src/runtime/a.hpp": "", "src/platform/windows/a.cpp": '#include "../../runtime/a.hpp"\n'})
         self.refuses({"src/platform/descriptors.hpp": "#include <braid/io/loop.hpp>\n", "include/braid/io/loop.hpp": "",
-                      "src/platform/windows/a.cpp": "#include <braid/net/resp.hpp>\n", "include/braid/net/resp.hpp": ""},
+                      "src/net/b.cpp": '#include "../runtime/a.hpp"\n', "src/runtime/a.hpp": ""},
                      "src/platform/descriptors.hpp:1: layer base includes include/braid/io/loop.hpp of the higher layer io",
-                     "src/platform/windows/a.cpp:1: layer io includes include/braid/net/resp.hpp of the higher layer net")
+                     "src/net/b.cpp:1: layer net includes src/runtime/a.hpp of the higher layer runtime")
 
     def test_code_for_one_system_stands_in_its_folder(self):
         self.refuses({"src/sync/a.cpp": "\n#ifdef _WIN32\n#endif\n",

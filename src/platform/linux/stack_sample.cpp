@@ -1,6 +1,6 @@
-// src/runtime/stack_sample.cpp: reads the stack of another thread. A signal handler on that thread writes the stack to
+// src/platform/linux/stack_sample.cpp: reads the stack of another thread. A signal handler on that thread writes it to
 // a shared slot.
-#include "stack_sample.hpp"
+#include "../../runtime/stack_sample.hpp"
 
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/futex.hpp>

@@ -1,9 +1,9 @@
-// src/runtime/top_socket.cpp: runs a thread that sends the metrics of all runtimes and pools to each client that
+// src/platform/linux/top_socket.cpp: a thread that sends the metrics of all runtimes and pools to each client that
 // connects.
-#include "top_socket.hpp"
+#include "../../runtime/top_socket.hpp"
 
-#include "metrics_reader.hpp"
-#include "pool_watch.hpp"
+#include "../../runtime/metrics_reader.hpp"
+#include "../../runtime/pool_watch.hpp"
 
 #include <braid/coro/dump.hpp>
 #include <braid/runtime/detail/socket_deadline.hpp>
