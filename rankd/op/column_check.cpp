@@ -6,6 +6,7 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/store/record_parser.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -95,7 +96,7 @@ auto fits_key(std::string_view text, const key_entry& key) -> bool {
 /// Returns a phrase for messages about a malformed value, such as "no float" or "no vector of 3 numbers".
 auto what_it_is_not(const key_entry& key) -> std::string {
   const std::string type(to_string(key.type));
-  return "no " + type + (key.type == value_type::vector ? " of " + std::to_string(key.dimensions) + " numbers" : "");
+  return "no " + type + (key.type == value_type::vector ? " of " + counted(key.dimensions, "number") : "");
 }
 
 auto spelling_hint(value_type type) -> std::string {
@@ -118,10 +119,6 @@ auto listed(const Names& names) -> std::string {
 auto list_readers(const std::set<std::string>& plans) -> std::string {
   return (plans.size() == 1 ? "which plan " : "which plans ") + listed(plans) +
          (plans.size() == 1 ? " reads" : " read");
-}
-
-auto counted_records(std::uint64_t count) -> std::string {
-  return std::to_string(count) + (count == 1 ? " record" : " records");
 }
 
 }  // namespace
@@ -201,9 +198,8 @@ void column_check::add(const plan& stated, const registries& declared) {
 void column_check::add_example(const key_form& form, column_read& column, std::string_view key, std::string_view text,
                                record_origin origin) const {
   if (++column.malformed > max_examples) return;
-  const std::string value = column.key->type == value_type::vector
-                                ? "a value of " + std::to_string(text.size()) + " bytes"
-                                : quote_name(text);
+  const std::string value =
+      column.key->type == value_type::vector ? "a value of " + counted(text.size(), "byte") : quote_name(text);
   std::string message = quote_name(key) + ": ";
   if (form.kind == record_kind::hash) message += quote_name(column.field) + " is ";
   message += value + ", " + what_it_is_not(*column.key) + ", so rows have " +
@@ -286,7 +282,7 @@ auto column_check::missing_columns() const -> braid::diagnostics {
     for (const column_read& each : form.columns) {
       if (each.is_there) continue;
       const std::string records =
-          form.is_whole ? "no record of" : "none of the first " + std::to_string(form.records) + " records of";
+          form.is_whole ? "no record of" : "none of the first " + counted(form.records, "record") + " of";
       out.add(problem_at("missing_column", {},
                          records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
                              list_readers(each.plans) + "; these records have the columns " + listed(form.names),
@@ -308,7 +304,7 @@ auto column_check::unread_records() const -> braid::diagnostics {
     const std::string keys = beginning.empty()          ? "other keys"
                              : beginning.ends_with(':') ? "`" + beginning + "*`"
                                                         : quote_name(beginning);
-    const std::string message = counted_records(all.records) + " of " + keys + ", such as " + quote_name(all.first) +
+    const std::string message = counted(all.records, "record") + " of " + keys + ", such as " + quote_name(all.first) +
                                 ", " + (all.records == 1 ? "is" : "are") + " read by no plan; the plans read " +
                                 listed(read);
     std::string hint = braid::did_you_mean(beginning, beginnings);
@@ -342,8 +338,8 @@ auto column_check::malformed_values() const -> braid::diagnostics {
       if (each.malformed <= max_examples) continue;
       const std::string of = form.kind == record_kind::hash ? quote_name(each.field) + " of " : std::string();
       out.add(problem_at("malformed_value", {},
-                         std::to_string(each.malformed - max_examples) + " more values, " + of + "`" + form.shown +
-                             "`, are " + what_it_is_not(*each.key),
+                         counted(each.malformed - max_examples, "more value") + ", " + of + "`" + form.shown + "`, " +
+                             (each.malformed - max_examples == 1 ? "is " : "are ") + what_it_is_not(*each.key),
                          spelling_hint(each.key->type)));
     }
   return out;

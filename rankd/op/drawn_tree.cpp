@@ -2,6 +2,7 @@
 #include <rankd/op/detail/drawn_tree.hpp>
 
 #include <rankd/op/detail/model_reading.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +39,7 @@ class tree_walk {
              missed == parents_.end() ? 0 : static_cast<std::size_t>(missed - parents_.begin()),
              rules_.unreached == 0 ? "no path leads from the root, which is the first node, to this node"
                                    : "`num_deleted` is " + std::to_string(rules_.unreached) + ", but " +
-                                         std::to_string(tree_.nodes.size() - found.size()) + " nodes are unreachable");
+                                         counted(tree_.nodes.size() - found.size(), "node") + " cannot be reached");
     return is_right_ ? std::move(found) : std::vector<std::size_t>();
   }
 

@@ -2,6 +2,7 @@
 #include <rankd/op/detail/lightgbm.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/detail/number_in.hpp>
 
@@ -126,8 +127,8 @@ auto read_header(object_reader& reader, const model_reading& reading) -> lightgb
   }
   if (static_cast<std::int64_t>(names->size()) != *highest + 1)
     reader.report("feature_names", "wrong_length",
-                  "there are " + std::to_string(names->size()) + " names, but by `max_feature_idx` " +
-                      std::to_string(*highest + 1) + " features");
+                  "the list has " + counted(names->size(), "name") + ", but by `max_feature_idx` the model has " +
+                      counted(static_cast<std::uint64_t>(*highest) + 1, "feature"));
   return out;
 }
 

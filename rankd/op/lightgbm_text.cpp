@@ -4,6 +4,7 @@
 
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/detail/number_in.hpp>
 
@@ -115,7 +116,7 @@ struct section_reader {
     const auto items = list_items(found->value);
     if (items.size() != count) {
       with.report("wrong_length", place(name),
-                  quote_name(name) + " has " + std::to_string(items.size()) + " items; it must have " +
+                  quote_name(name) + " has " + counted(items.size(), "item") + "; it must have " +
                       std::to_string(count) + at_line(found->line));
       return out;
     }
@@ -177,7 +178,7 @@ auto cut(std::string_view text, const model_reading& reading) -> cut_text {
   }
   if (!out.is_whole)
     reading.report("truncated", "/trees",
-                   "the file ends after " + std::to_string(out.trees.size()) + " trees without `end of trees`",
+                   "the file ends after " + counted(out.trees.size(), "tree") + " without `end of trees`",
                    "copy or save the model again");
   return out;
 }
@@ -203,14 +204,15 @@ auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm
     for (const std::string_view each : list_items(names->value)) out.features.emplace_back(each);
     if (out.features.size() != features)
       reading.report("wrong_length", "/feature_names",
-                     "there are " + std::to_string(out.features.size()) + " names, but by `max_feature_idx` " +
-                         std::to_string(features) + " features" + at_line(names->line));
+                     "the list has " + counted(out.features.size(), "name") +
+                         ", but by `max_feature_idx` the model has " + counted(features, "feature") +
+                         at_line(names->line));
   }
   if (in.has("tree_sizes") && file.is_whole) {
     const std::size_t promised = list_items(in.field("tree_sizes")->value).size();
     if (promised != file.trees.size())
       reading.report("wrong_length", "/tree_sizes",
-                     "the header declares " + std::to_string(promised) + " trees, but the file has " +
+                     "the header declares " + counted(promised, "tree") + ", but the file has " +
                          std::to_string(file.trees.size()) + at_line(in.field("tree_sizes")->line));
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <rankd/op/models.hpp>
 #include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -101,7 +102,7 @@ void check_same_length(const plan_param& list, std::size_t items, const plan_par
                        braid::diagnostics& problems) {
   if (items == others) return;
   problems.add(problem_at("wrong_length", list.pointer,
-                          "`" + list.name + "` has " + std::to_string(items) + " items, and `" + other.name + "` has " +
+                          "`" + list.name + "` has " + counted(items, "item") + ", and `" + other.name + "` has " +
                               std::to_string(others)));
 }
 

@@ -6,6 +6,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -108,9 +109,9 @@ auto read_lists(const json& item, std::string pointer, const model_reading& read
     in.report("feature", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length != out.size() && in.array(field, presence::optional) != nullptr)
-      in.report(field, "wrong_length",
-                quote_name(field) + " has " + std::to_string(length) + " items, but `feature` has " +
-                    std::to_string(out.size()));
+      in.report(
+          field, "wrong_length",
+          quote_name(field) + " has " + counted(length, "item") + ", but `feature` has " + std::to_string(out.size()));
   };
   same("threshold", out.threshold.size());
   same("left", out.left.size());

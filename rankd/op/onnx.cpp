@@ -3,6 +3,7 @@
 #include <rankd/op/detail/onnx_call.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,8 @@ constexpr std::size_t max_slots = 2 * max_model_keys;
 
 constexpr std::string_view names_entry = "feature_names";
 constexpr std::string_view naming_hint =
-    "give the columns the names of keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
-    "\"age\"])})";
+    "give the columns the names of keys: model.metadata_props.add(key=\"feature_names\", value=json.dumps([\"price\", "
+    "\"age\"]))";
 
 /// A column of a graph input. The name of the column is the name of a key.
 struct input_column {
@@ -211,9 +212,9 @@ auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_
   }
   if (!names) return out;
   if (names->size() != out.size()) {
-    scope.with.report("wrong_length", "/metadata_props/feature_names",
-                      "there are " + std::to_string(names->size()) + " names, but the inputs have " +
-                          std::to_string(out.size()) + " columns");
+    scope.with.report(
+        "wrong_length", "/metadata_props/feature_names",
+        "the list has " + counted(names->size(), "name") + ", but the inputs have " + counted(out.size(), "column"));
     return out;
   }
   for (std::size_t at = 0; at < out.size(); ++at) {
@@ -266,11 +267,12 @@ auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot
     }
     out.insert(out.end(), found->second.slots.begin(), found->second.slots.end());
   }
-  const bool has_classes = outputs.has_labels || std::ranges::any_of(outputs.scores, &onnx_value::is_map);
+  const bool has_classes = (outputs.has_labels || std::ranges::any_of(outputs.scores, &onnx_value::is_map)) &&
+                           read_catboost_targets(scope.file) == catboost_targets::none;
   if (has_classes && out.size() == 2) return {out.back()};
   if (out.empty() || out.size() > max_outputs)
     scope.with.report("too_many_items", "/graph/output",
-                      "the model gives " + std::to_string(out.size()) + " scores for each row; the limit is " +
+                      "the model gives " + counted(out.size(), "score") + " for each row; the limit is " +
                           std::to_string(max_outputs));
   return out;
 }

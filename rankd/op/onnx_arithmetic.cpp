@@ -1,5 +1,6 @@
 // rankd/op/onnx_arithmetic.cpp: implements the ONNX operators that compute with the numbers of one row.
 #include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -131,7 +132,7 @@ auto multiplied(const onnx_call& call, const onnx_rows& by, std::span<const doub
 
 auto refuse_matrix(const onnx_call& call, const onnx_rows& rows) -> made_rows {
   call.refuse("wrong_length", "input",
-              "the matrix must have a row for each of the " + std::to_string(rows.slots.size()) + " columns");
+              "the matrix must have " + counted(rows.slots.size(), "row") + ", one for each column");
   return std::nullopt;
 }
 
@@ -169,7 +170,7 @@ auto make_gemm(const onnx_call& call) -> made_rows {
     if (added == nullptr) return std::nullopt;
     if (added->values.size() != 1 && added->values.size() != columns) {
       call.refuse("wrong_length", "input",
-                  "C must be one number, or one for each of the " + std::to_string(columns) + " columns");
+                  "C must have 1 number, or " + std::to_string(columns) + ", one for each column");
       return std::nullopt;
     }
     for (std::size_t at = 0; at < columns; ++at) last[at] = beta * added->values[added->values.size() == 1 ? 0 : at];

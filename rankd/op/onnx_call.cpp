@@ -1,5 +1,6 @@
 // rankd/op/onnx_call.cpp: finds the operands of ONNX nodes and widens them to the same number of columns.
 #include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -69,6 +70,19 @@ auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
   return nullptr;
 }
 
+void onnx_call::refuse_unknown(std::string_view name) const {
+  const onnx_node* const begin = scope_.file.nodes.data();
+  const onnx_node* const maker = std::find_if(begin, &node_, [name](const onnx_node& each) {
+    return std::ranges::find(each.outputs, name) != each.outputs.end();
+  });
+  if (maker == &node_)
+    return refuse("unknown_value", "input",
+                  "no input of the graph, initializer or earlier node provides " + shown(name));
+  refuse(
+      "unknown_value", "input",
+      "the output " + shown(name) + " of an earlier node (" + shown(maker->op) + ") cannot be used as numbers of rows");
+}
+
 auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
   if (is_absent(at)) {
     refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
@@ -77,7 +91,7 @@ auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
   const std::string_view name = node_.inputs[at];
   if (const auto found = scope_.rows.find(name); found != scope_.rows.end()) return &found->second;
   if (!is_constant(at)) {
-    refuse("unknown_value", "input", "no input of the graph, initializer or earlier node provides " + shown(name));
+    refuse_unknown(name);
     return nullptr;
   }
   const onnx_numbers* numbers = constant(at);
@@ -107,8 +121,8 @@ auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
   if (found == nullptr) return nullptr;
   if (found->rank == 2 && is_real(found->type)) return found;
   refuse("wrong_type", "input",
-         shown(node_.inputs[at]) + " is " + onnx_type_text(found->type) + " with " + std::to_string(found->rank) +
-             " dimensions; expected a table of tensor(float) or tensor(double)");
+         shown(node_.inputs[at]) + " is " + onnx_type_text(found->type) + " with " + counted(found->rank, "dimension") +
+             "; expected a table of tensor(float) or tensor(double)");
   return nullptr;
 }
 
@@ -226,7 +240,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     if (*own != 1) columns = columns == 1 ? *own : columns;
     if (*own == 1 || *own == columns) continue;
     refuse("wrong_length", "input",
-           shown(node_.inputs[at]) + " has " + std::to_string(*own) + " columns, but another input has " +
+           shown(node_.inputs[at]) + " has " + counted(*own, "column") + ", but another input has " +
                std::to_string(columns));
     return std::nullopt;
   }

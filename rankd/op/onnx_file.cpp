@@ -3,6 +3,7 @@
 #include <rankd/op/detail/onnx_file.hpp>
 #include <rankd/op/detail/wire.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -351,13 +352,12 @@ auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> st
     return refuse("too_many_items",
                   "the dimensions are negative, or have more than " + std::to_string(max_numbers) + " numbers");
   if (read.has_raw && read.raw.size() != *count * size)
-    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers of " +
-                                      std::to_string(size) + " bytes, but the data has " +
-                                      std::to_string(read.raw.size()) + " bytes");
+    return refuse("wrong_length", "the dimensions have " + counted(*count, "number") + " of " + counted(size, "byte") +
+                                      ", but the data has " + counted(read.raw.size(), "byte"));
   if (read.has_raw) decode_raw(read);
   for (const std::int64_t each : read.ints) read.out.values.push_back(static_cast<double>(each));
   if (read.out.values.size() != *count)
-    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers, but the data has " +
+    return refuse("wrong_length", "the dimensions have " + counted(*count, "number") + ", but the data has " +
                                       std::to_string(read.out.values.size()));
   return std::move(read.out);
 }

@@ -1,5 +1,6 @@
 // rankd/op/onnx_learners.cpp: implements the operators of ai.onnx.ml that scale, impute, encode and weight columns.
 #include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,7 @@ auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<
   if (values.size() == 1) values.resize(columns, values.front());
   if (values.size() == columns && !values.empty()) return values;
   call.refuse("wrong_length", attribute,
-              "the list has " + std::to_string(values.size()) + " items, but there are " + std::to_string(columns) +
-                  " columns");
+              "the list has " + counted(values.size(), "item") + ", but the input has " + counted(columns, "column"));
   return std::nullopt;
 }
 
@@ -132,11 +132,12 @@ auto make_labels(const onnx_call& call) -> made_rows {
 // The functions below normalize rows.
 
 /// Divides each slot by `norm`. If `norm` is zero, the slots do not change.
-auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
-  const std::uint32_t one = call.out().constant(1, number_width::floats);
-  const std::uint32_t by = call.out().step(model_op::select, number_width::floats, std::array{norm, norm, one});
+auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm, onnx_type type = onnx_type::floats)
+    -> slot_list {
+  const std::uint32_t one = call.out().constant(1, width_of(type));
+  const std::uint32_t by = call.out().step(model_op::select, width_of(type), std::array{norm, norm, one});
   const std::vector<slot_list> operands{slots, slot_list(slots.size(), by)};
-  return call.each(model_op::divide, onnx_type::floats, operands);
+  return call.each(model_op::divide, type, operands);
 }
 
 /// Normalizes a row by its L2 norm. Each result is the square root of x² divided by the sum of all squares, with the
@@ -178,7 +179,27 @@ auto make_normalizer(const onnx_call& call) -> made_rows {
   return out;
 }
 
-// The functions below convert linear models.
+/// Normalizes a row by its L1 or L2 norm. Older versions of skl2onnx do so for one-vs-rest.
+auto make_lp_normalizer(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr) return std::nullopt;
+  const std::int64_t axis = call.integer("axis", -1);
+  const std::int64_t power = call.integer("p", 2);
+  if ((axis != -1 && axis != 1) || (power != 1 && power != 2)) {
+    call.refuse("bad_value", axis == -1 || axis == 1 ? "p" : "axis",
+                "only the norms 1 and 2 of the columns, axis 1, are supported, not the norm " + std::to_string(power) +
+                    " of axis " + std::to_string(axis));
+    return std::nullopt;
+  }
+  const std::vector<slot_list> squares{of->slots, of->slots};
+  const slot_list parts = power == 1 ? call.each(model_op::absolute, of->type, of->slots)
+                                     : call.each(model_op::multiply, of->type, squares);
+  std::uint32_t norm = call.out().step(model_op::sum, width_of(of->type), parts);
+  if (power == 2) norm = call.out().step(model_op::root, width_of(of->type), std::array{norm});
+  return onnx_rows{of->type, of->rank, over(call, of->slots, norm, of->type)};
+}
+
+// This section converts linear models.
 
 /// Computes one sum of products for each output. The coefficients are listed output by output.
 auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<double>& intercepts)
@@ -189,8 +210,9 @@ auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<doub
   const std::size_t columns = of->slots.size();
   if (outputs == 0 || outputs > max_outputs || coefficients.size() != outputs * columns) {
     call.refuse("wrong_length", "coefficients",
-                "the list has " + std::to_string(coefficients.size()) + " items; it must have one for each of the " +
-                    std::to_string(columns) + " columns and " + std::to_string(outputs) + " outputs");
+                "the list has " + counted(coefficients.size(), "item") + "; it must have " +
+                    std::to_string(columns * outputs) + ", for " + counted(columns, "column") + " and " +
+                    counted(outputs, "output"));
     return std::nullopt;
   }
   std::vector<double> matrix(coefficients.size());
@@ -205,9 +227,9 @@ auto make_linear_regressor(const onnx_call& call) -> made_rows {
   std::vector<double> intercepts = call.floats("intercepts");
   if (intercepts.empty()) intercepts.resize(outputs, 0.0);
   if (intercepts.size() != outputs) {
-    call.refuse("wrong_length", "intercepts",
-                "the list has " + std::to_string(intercepts.size()) + " items, but there are " +
-                    std::to_string(outputs) + " targets");
+    call.refuse(
+        "wrong_length", "intercepts",
+        "the list has " + counted(intercepts.size(), "item") + ", but the model has " + counted(outputs, "target"));
     return std::nullopt;
   }
   if (!call.is_plain_regressor()) return std::nullopt;
@@ -221,8 +243,8 @@ auto make_linear_classifier(const onnx_call& call) -> made_rows {
   const std::size_t labels = call.ints("classlabels_ints").size() + call.strings("classlabels_strings").size();
   if (intercepts.size() != labels || labels < 2) {
     call.refuse("wrong_length", "intercepts",
-                "the list has " + std::to_string(intercepts.size()) + " items, but there are " +
-                    std::to_string(labels) + " classes; two or more are needed");
+                "the list has " + counted(intercepts.size(), "item") + ", but the model has " +
+                    counted(labels, "class", "classes") + "; two or more are needed");
     return std::nullopt;
   }
   auto slots = weighted(call, labels, intercepts);
@@ -236,6 +258,7 @@ constexpr std::array learners_operators{
     onnx_operator{onnx_ml, "LinearClassifier", &make_linear_classifier, 1},
     onnx_operator{onnx_ml, "LinearRegressor", &make_linear_regressor},
     onnx_operator{onnx_ml, "Normalizer", &make_normalizer},
+    onnx_operator{"", "LpNormalization", &make_lp_normalizer},
     onnx_operator{onnx_ml, "LabelEncoder", &make_labels},
     onnx_operator{onnx_ml, "OneHotEncoder", &make_one_hot},
     onnx_operator{onnx_ml, "Scaler", &make_scaler},

@@ -1,6 +1,7 @@
 // rankd/op/onnx_shapes.cpp: implements the ONNX operators that select, join and rename columns. Most of these operators
 // need no step in the program.
 #include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,19 +47,23 @@ auto is_of_columns(std::int64_t axis, std::uint32_t rank) -> bool {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
 
-/// Joins the columns of all inputs. Requires that each input has `rank` dimensions.
+/// Joins the columns of all inputs. Requires that each input has `rank` dimensions. Floats and doubles become doubles:
+/// skl2onnx joins them, although ONNX requires one type.
 auto joined(const onnx_call& call, onnx_type type, std::uint32_t rank) -> made_rows {
   onnx_rows out{.type = type, .rank = rank, .slots = {}};
+  const bool is_vector = call.node().op == "FeatureVectorizer";
   for (std::size_t at = 0; at < call.inputs(); ++at) {
     const onnx_rows* part = call.rows(at);
     if (part == nullptr) return std::nullopt;
-    if (part->rank != rank || (part->type != type && call.node().op == "Concat")) {
+    const bool fits = part->type == out.type || (is_real(part->type) && is_real(out.type)) || is_vector;
+    if (part->rank != rank || !fits) {
       call.refuse("wrong_type", "input",
                   shown(call.node().inputs[at]) + " is " + onnx_type_text(part->type) + " with " +
-                      std::to_string(part->rank) + " dimensions; expected " + onnx_type_text(type) + " with " +
+                      counted(part->rank, "dimension") + "; expected " + onnx_type_text(type) + " with " +
                       std::to_string(rank));
       return std::nullopt;
     }
+    if (part->type == onnx_type::doubles && !is_vector) out.type = onnx_type::doubles;
     out.slots.insert(out.slots.end(), part->slots.begin(), part->slots.end());
     if (out.slots.size() <= max_model_keys) continue;
     call.refuse("too_many_items", "input", "there are more than " + std::to_string(max_model_keys) + " columns");
@@ -100,7 +105,13 @@ auto make_concat(const onnx_call& call) -> made_rows {
   return joined(call, first->type, rank);
 }
 
-/// Makes rows of the same shape as other rows. All columns contain the same number, which is the attribute `value`, or
+/// Joins the tables of a sequence, such as the classes of each label of a classifier for several labels.
+auto make_sequence(const onnx_call& call) -> made_rows {
+  const onnx_rows* first = call.table(0);
+  return first == nullptr ? std::nullopt : joined(call, first->type, 2);
+}
+
+/// Makes rows of the same shape as other rows, with one number in all columns. The number is the attribute `value`, or
 /// 0.
 auto make_filled(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.shaped(0);
@@ -133,7 +144,8 @@ auto chosen(const onnx_call& call, const onnx_rows& rows, const std::vector<std:
   for (const std::int64_t each : numbers) {
     if (each < -columns || each >= columns) {
       call.refuse("out_of_range", "input",
-                  "there is no column " + std::to_string(each) + "; there are " + std::to_string(columns));
+                  "there is no column " + std::to_string(each) + "; the input has " +
+                      counted(static_cast<std::uint64_t>(columns), "column"));
       return std::nullopt;
     }
     out.slots.push_back(rows.slots[static_cast<std::size_t>(each < 0 ? each + columns : each)]);
@@ -197,7 +209,7 @@ auto make_slice(const onnx_call& call) -> made_rows {
 
 auto refuse_shape(const onnx_call& call, const onnx_rows& rows) -> made_rows {
   call.refuse("bad_value", "input",
-              "the shape must keep the rows, and " + std::to_string(rows.slots.size()) + " columns in each");
+              "the shape must keep the rows, and " + counted(rows.slots.size(), "column") + " in each");
   return std::nullopt;
 }
 
@@ -267,6 +279,7 @@ constexpr std::array shapes_operators{
     onnx_operator{"", "Gather", &make_gather},
     onnx_operator{"", "Identity", &make_same},
     onnx_operator{"", "Reshape", &make_reshaped},
+    onnx_operator{"", "SequenceConstruct", &make_sequence},
     onnx_operator{"", "Slice", &make_slice},
     onnx_operator{"", "Squeeze", &make_squeezed},
     onnx_operator{"", "Unsqueeze", &make_unsqueezed},

@@ -3,6 +3,7 @@
 // not define: see docs/decisions/0020.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -73,7 +74,7 @@ auto numbers_of_either(const onnx_call& call, std::string_view list, std::string
 auto is_long(const onnx_call& call, std::string_view list, std::size_t length, std::size_t wanted) -> bool {
   if (length == wanted) return true;
   call.refuse("wrong_length", list,
-              "the list has " + std::to_string(length) + " items; it must have " + std::to_string(wanted));
+              "the list has " + counted(length, "item") + "; it must have " + std::to_string(wanted));
   return false;
 }
 
@@ -117,7 +118,7 @@ auto read_weights(forest_reading& out, const weight_names& names) -> bool {
     if (output[at] < 0 || static_cast<std::size_t>(output[at]) >= out.outputs) {
       call.refuse_item(
           "out_of_range", names.output, at,
-          "there is no output " + std::to_string(output[at]) + "; there are " + std::to_string(out.outputs));
+          "there is no output " + std::to_string(output[at]) + "; the model has " + counted(out.outputs, "output"));
       return false;
     }
     if (!std::isfinite(value[at])) {
@@ -308,9 +309,9 @@ auto summed(const onnx_call& call, std::size_t outputs, const weight_names& name
   const auto fold = read_fold(call);
   if (of == nullptr || !fold) return std::nullopt;
   if (of->rank != 2 || of->type == onnx_type::flags) {
-    call.refuse("wrong_type", "input",
-                "trees need a table of numbers, not " + onnx_type_text(of->type) + " with " + std::to_string(of->rank) +
-                    " dimensions");
+    call.refuse(
+        "wrong_type", "input",
+        "trees need a table of numbers, not " + onnx_type_text(of->type) + " with " + counted(of->rank, "dimension"));
     return std::nullopt;
   }
   const onnx_type type = of->type == onnx_type::doubles ? onnx_type::doubles : onnx_type::floats;
@@ -334,8 +335,13 @@ auto with_base(const onnx_call& call, forest_sums sums, const std::vector<double
   return sums.type == onnx_type::floats ? out : call.each(model_op::same, onnx_type::floats, out);
 }
 
-auto base_values(const onnx_call& call) -> std::vector<double> {
-  return numbers_of_either(call, "base_values", "base_values_as_tensor");
+/// Returns a base value for each output, or an empty list if there are none. A single zero is for all outputs: skl2onnx
+/// writes it for boosting with `init="zero"`. Returns nothing after a diagnostic.
+auto base_values(const onnx_call& call, std::size_t outputs) -> std::optional<std::vector<double>> {
+  std::vector<double> out = numbers_of_either(call, "base_values", "base_values_as_tensor");
+  if (out.size() == 1 && out.front() == 0) out.clear();
+  if (!out.empty() && !is_long(call, "base_values", out.size(), outputs)) return std::nullopt;
+  return out;
 }
 
 /// Computes the scores of a classifier for two classes if the file has weights for only one output. The sum is the
@@ -351,9 +357,9 @@ auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
     return std::nullopt;
   }
   sums.slots.resize(1);
-  const std::vector<double> base = base_values(call);
-  if (base.size() > 1 && !is_long(call, "base_values", base.size(), 1)) return std::nullopt;
-  const slot_list score = with_base(call, std::move(sums), base);
+  const auto base = base_values(call, 1);
+  if (!base) return std::nullopt;
+  const slot_list score = with_base(call, std::move(sums), *base);
   program_builder& out = call.out();
   if (is_share) {
     const std::uint32_t one = out.constant(1, number_width::floats);
@@ -362,6 +368,24 @@ auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   }
   const slot_list both{out.step(model_op::negate, number_width::floats, score), score.front()};
   return transformed(call, both, transform);
+}
+
+/// Computes the predictions of a CatBoost model for several targets. Its classifier has no classes.
+auto catboost_scores(const onnx_call& call, catboost_targets targets) -> made_rows {
+  const std::vector<std::int64_t> ids = call.ints("class_ids");
+  const std::int64_t last = ids.empty() ? 0 : std::ranges::max(ids);
+  const auto outputs = static_cast<std::size_t>(std::clamp<std::int64_t>(last + 1, 1, max_outputs));
+  auto sums = summed(call, outputs, of_classifier);
+  if (!sums) return std::nullopt;
+  const auto base = base_values(call, outputs);
+  if (!base) return std::nullopt;
+  onnx_rows out{onnx_type::floats, 2, with_base(call, std::move(*sums), *base)};
+  if (targets == catboost_targets::mean_and_variance) {
+    const std::uint32_t half = out.slots.back();
+    const std::uint32_t log = call.out().step(model_op::add, number_width::floats, std::array{half, half});
+    out.slots.back() = call.out().step(model_op::exponential, number_width::floats, std::array{log});
+  }
+  return out;
 }
 
 }  // namespace
@@ -376,13 +400,15 @@ auto make_tree_regressor(const onnx_call& call) -> made_rows {
   const auto outputs = static_cast<std::size_t>(targets);
   auto sums = summed(call, outputs, of_regressor);
   if (!sums) return std::nullopt;
-  const std::vector<double> base = base_values(call);
-  if (!base.empty() && !is_long(call, "base_values", base.size(), outputs)) return std::nullopt;
-  return onnx_rows{onnx_type::floats, 2, with_base(call, std::move(*sums), base)};
+  const auto base = base_values(call, outputs);
+  if (!base) return std::nullopt;
+  return onnx_rows{onnx_type::floats, 2, with_base(call, std::move(*sums), *base)};
 }
 
 auto make_tree_classifier(const onnx_call& call) -> made_rows {
   const std::size_t labels = call.ints("classlabels_int64s").size() + call.strings("classlabels_strings").size();
+  const catboost_targets targets = labels == 0 ? read_catboost_targets(call.file()) : catboost_targets::none;
+  if (targets != catboost_targets::none) return catboost_scores(call, targets);
   if (labels < 2 || labels > max_outputs) {
     call.refuse("out_of_range", "classlabels_int64s",
                 "there can be 2 to " + std::to_string(max_outputs) + " classes, not " + std::to_string(labels));
@@ -392,13 +418,13 @@ auto make_tree_classifier(const onnx_call& call) -> made_rows {
   if (!sums) return std::nullopt;
   const auto is_first = [](const listed_weight& each) { return each.weight.output == 0; };
   if (labels == 2 && std::ranges::all_of(sums->weights, is_first)) return one_sided(call, std::move(*sums));
-  const std::vector<double> base = base_values(call);
-  if (!base.empty() && !is_long(call, "base_values", base.size(), labels)) return std::nullopt;
+  const auto base = base_values(call, labels);
+  if (!base) return std::nullopt;
   if (labels == 2 && !sums->has_all_outputs) {
     call.refuse("bad_value", "class_ids", "two classes with leaves for only one class are ambiguous and not supported");
     return std::nullopt;
   }
-  return transformed(call, with_base(call, std::move(*sums), base), call.text("post_transform", "NONE"));
+  return transformed(call, with_base(call, std::move(*sums), *base), call.text("post_transform", "NONE"));
 }
 
 }  // namespace rankd::detail

@@ -4,6 +4,7 @@
 
 #include <rankd/registry/names.hpp>
 #include <rankd/rows/dictionary.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -162,7 +163,7 @@ auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std:
                  braid::arena& memory) -> std::expected<row_set, std::string> {
   if (kept == unset_order) return std::unexpected("the operator did not set the number of rows that it keeps");
   if (kept > rows.size())
-    return std::unexpected("the operator keeps " + std::to_string(kept) + " rows of " + std::to_string(rows.size()));
+    return std::unexpected("the operator keeps " + counted(kept, "row") + " of " + std::to_string(rows.size()));
   if (effect == row_change::permutation && kept != rows.size())
     return std::unexpected("the operator must return all rows, but returned " + std::to_string(kept) + " of " +
                            std::to_string(rows.size()));

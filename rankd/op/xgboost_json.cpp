@@ -3,6 +3,7 @@
 #include <rankd/op/detail/model_lists.hpp>
 #include <rankd/op/detail/model_reading.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/detail/number_in.hpp>
 
@@ -118,8 +119,7 @@ void read_params(object_reader& reader, xgboost_header& out) {
   out.base = read_base(reader);
   if (out.base.size() > 1 && out.base.size() != out.outputs)
     reader.report("base_score", "wrong_length",
-                  "there are " + std::to_string(out.base.size()) + " base scores for " + std::to_string(out.outputs) +
-                      " outputs");
+                  "the list has " + counted(out.base.size(), "base score") + " for " + counted(out.outputs, "output"));
 }
 
 auto hint_for_objective(const std::string& name) -> std::string {
@@ -146,8 +146,8 @@ void read_names(object_reader& reader, xgboost_header& out, const model_reading&
   if (names == nullptr || names->empty() || out.features == 0) return;
   if (names->size() != out.features)
     return reader.report("feature_names", "wrong_length",
-                         "there are " + std::to_string(names->size()) + " names, but by `num_feature` " +
-                             std::to_string(out.features) + " features");
+                         "the list has " + counted(names->size(), "name") + ", but by `num_feature` the model has " +
+                             counted(out.features, "feature"));
   for (std::size_t at = 0; at < names->size(); ++at) {
     if (const json& name = (*names)[at]; name.is_string())
       out.names[at] = name.get<std::string>();
@@ -197,9 +197,9 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
     reader.report("left_children", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length == nodes || reader.array(field, presence::optional) == nullptr) return;
-    reader.report(field, "wrong_length",
-                  quote_name(field) + " has " + std::to_string(length) + " items, but `left_children` has " +
-                      std::to_string(nodes));
+    reader.report(
+        field, "wrong_length",
+        quote_name(field) + " has " + counted(length, "item") + ", but `left_children` has " + std::to_string(nodes));
   };
   same("right_children", out.right.size());
   same("split_indices", out.feature.size());
@@ -411,9 +411,8 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
     object_reader params(*param, in.pointer_of("gbtree_model_param"), reading.problems);
     const auto promised = count_in(params, "num_trees", presence::required, {.min = 0, .max = max_trees});
     if (promised && *promised != trees->size())
-      params.report(
-          "num_trees", "wrong_length",
-          "the file promises " + std::to_string(*promised) + " trees, and has " + std::to_string(trees->size()));
+      params.report("num_trees", "wrong_length",
+                    "the file promises " + counted(*promised, "tree") + ", and has " + std::to_string(trees->size()));
   }
   if (groups.size() != trees->size())
     in.report("tree_info", "wrong_length", "`tree_info` must have an item for each tree");

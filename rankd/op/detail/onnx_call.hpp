@@ -64,6 +64,7 @@ class onnx_call {
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
+  [[nodiscard]] auto file() const -> const onnx_file& { return scope_.file; }
   [[nodiscard]] auto with() const -> const model_reading& { return scope_.with; }
   [[nodiscard]] auto out() const -> program_builder& { return scope_.out; }
 
@@ -127,6 +128,8 @@ class onnx_call {
   [[nodiscard]] auto constants(std::span<const double> values, onnx_type type) const -> slot_list;
 
  private:
+  /// Reports an input that has no rows, and says whether an earlier node has an output of this name.
+  void refuse_unknown(std::string_view name) const;
   [[nodiscard]] auto find(std::string_view attribute) const -> onnx_attribute;
   [[nodiscard]] auto find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t>;
 

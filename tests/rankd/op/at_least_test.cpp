@@ -18,6 +18,6 @@ TEST_CASE("at_least passes its rows on, or fails and says how many there were") 
   const auto few = bench.run(*bind_op("core::at_least", R"({"count":4})").value(), {rows});
   REQUIRE_FALSE(few.has_value());
   CHECK(few.error().code == "too_few_rows");
-  CHECK(few.error().message == "there are 3 rows; `count` requires at least 4");
+  CHECK(few.error().message == "the input has 3 rows; `count` requires at least 4");
   CHECK((diagnostics("core::at_least", R"({"count":0})") == lines{"out_of_range /nodes/2/params/count"}));
 }

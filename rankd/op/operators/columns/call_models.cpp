@@ -6,6 +6,7 @@
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/rows/defect.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -96,8 +97,8 @@ void check_outputs(const plan_param& out_keys, std::span<const called_model> cal
   if (given == wanted || (given > wanted && !std::ranges::all_of(called, is_found))) return;
   problems.add({.code = "wrong_length",
                 .pointer = out_keys.pointer,
-                .message = "`out_keys` has " + std::to_string(given) + " items, but the models return " +
-                           std::to_string(wanted) + " scores for each row (" + all + ")",
+                .message = "`out_keys` has " + counted(given, "item") + ", but the models return " +
+                           counted(wanted, "score") + " for each row (" + all + ")",
                 .hint = "name one key for each score of each model, in the order of the model's classes",
                 .node = {},
                 .source = {}});

@@ -2,6 +2,7 @@
 // fallback can provide other rows.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <array>
 #include <cstdint>
@@ -19,8 +20,8 @@ struct at_least_params {
     const row_set& rows = context.inputs[0];
     const std::int64_t least = count.in(context.params);
     if (static_cast<std::int64_t>(rows.size()) >= least) return rows;
-    return std::unexpected(op_error{"too_few_rows", "there are " + std::to_string(rows.size()) +
-                                                        " rows; `count` requires at least " + std::to_string(least)});
+    return std::unexpected(op_error{"too_few_rows", "the input has " + counted(rows.size(), "row") +
+                                                        "; `count` requires at least " + std::to_string(least)});
   }
 };
 

@@ -1,6 +1,7 @@
 // rankd/op/operators/rows/choose.cpp: implements the operator that returns the rows of one of its inputs. Conditions on
 // params of the request select the input.
 #include <rankd/op/detail/pass_on.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <array>
 #include <string>
@@ -22,9 +23,9 @@ auto bind_choose(const plan_node& node, const bind_context& /*with*/)
   if (conditions.trees.size() + 1 == node.inputs.size()) return make_pass_on();
   return std::unexpected(braid::diagnostics({.code = "wrong_length",
                                              .pointer = conditions.pointer,
-                                             .message = "`pred_ids` has " + std::to_string(conditions.trees.size()) +
-                                                        " items; " + std::to_string(node.inputs.size()) +
-                                                        " inputs need " + std::to_string(node.inputs.size() - 1),
+                                             .message = "`pred_ids` has " + counted(conditions.trees.size(), "item") +
+                                                        "; for " + counted(node.inputs.size(), "input") +
+                                                        ", it must have " + std::to_string(node.inputs.size() - 1),
                                              .hint = {},
                                              .node = {},
                                              .source = {}}));

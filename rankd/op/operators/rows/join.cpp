@@ -4,6 +4,7 @@
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/rows/equal_rows.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/config.hpp>
 
@@ -239,9 +240,9 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
 void check_map(const plan_param& map, std::span<const key_entry* const> from, std::span<const key_entry* const> to,
                braid::diagnostics& problems) {
   if (from.size() != to.size()) {
-    problems.add(refused_map(
-        "wrong_length", map.pointer,
-        "`map` has " + std::to_string(to.size()) + " keys, but `select` has " + std::to_string(from.size())));
+    problems.add(
+        refused_map("wrong_length", map.pointer,
+                    "`map` has " + counted(to.size(), "key") + ", but `select` has " + std::to_string(from.size())));
     return;
   }
   for (std::size_t at = 0; at < to.size(); ++at)

@@ -10,6 +10,7 @@
 #include <rankd/rows/dictionary.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_file.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -101,7 +102,7 @@ struct nearest_params {
     const std::uint64_t searched = (allowed ? allowed->size() : from->size()) + changed.vectors.size();
     const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, searched);
     if (most > batch::max_rows)
-      return std::unexpected(op_error{"too_many_rows", "for " + std::to_string(queries.size()) + " rows there are " +
+      return std::unexpected(op_error{"too_many_rows", "for " + counted(queries.size(), "row") + " there are " +
                                                            std::to_string(most) + " nearest"});
     if (!context.may_make(most, most * (sizeof(std::int64_t) + sizeof(double)))) return over_budget();
     how.allowed = allowed ? &*allowed : nullptr;
@@ -327,7 +328,7 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
     problems.add({.code = "dimensions_differ",
                   .pointer = query.pointer,
                   .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") has " +
-                             std::to_string(key->dimensions) + " dimensions, but the vectors of `" + endpoint->name +
+                             counted(key->dimensions, "dimension") + ", but the vectors of `" + endpoint->name +
                              "` have " + std::to_string(params.from->dimensions()),
                   .hint = "use vectors from the same model",
                   .node = {},

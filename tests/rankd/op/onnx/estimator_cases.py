@@ -19,12 +19,15 @@ class Model(NamedTuple):
     name: str
     made: Callable[[], Any]
     target: Target
-    inputs: str = "floats"  # one table of floats or of doubles; or columns, of an array or of a frame of pandas
+    # one table of floats or of doubles; columns, of an array or of a frame of pandas; or types that skl2onnx guesses
+    inputs: str = "floats"
     nulls: bool = False  # in the rows of the training
     options: dict[str, Any] = {}  # of the converter
     opset: Any = None
     fit: Callable[[Any, Any, np.ndarray], Any] | None = None
     own: str = ""  # the method of the library that makes the scores
+    without: tuple[str, ...] = ()  # operators that the converter must not use
+    optimized: bool = False  # the file is the one that ONNX Runtime saves
 
 
 # Targets
@@ -114,6 +117,8 @@ SIMPLE_REGRESSORS = [
     "RANSACRegressor", "OrthogonalMatchingPursuit", "PassiveAggressiveRegressor", "SGDRegressor", "QuantileRegressor",
     "TweedieRegressor", "PoissonRegressor", "GammaRegressor"]
 OPSETS = [{"": 9, "ai.onnx.ml": 1}, 10, 11, 12, {"": 13, "ai.onnx.ml": 2}, 15, 17, {"": 18, "ai.onnx.ml": 3}, 19, 21, 22]
+SPELLINGS = [("Scaler",), ("LinearClassifier",), ("LinearRegressor",), ("Normalizer",), ("Imputer",),
+             ("ArrayFeatureExtractor",), ("Scaler", "LinearClassifier", "LinearRegressor", "Normalizer")]
 ZIPMAPS: list[tuple[str, dict[str, Any]]] = [
     ("no zipmap", {"zipmap": False}), ("zipmap columns", {"zipmap": "columns"}), ("raw scores", {"raw_scores": True}),
     ("raw scores, no zipmap", {"raw_scores": True, "zipmap": False}), ("no labels", {"nocl": True, "zipmap": False}),
@@ -411,18 +416,18 @@ def pipelines() -> list[Model]:
         "histograms": (lambda: build("ensemble.HistGradientBoostingRegressor", **HISTOGRAMS), number)}
     for encoder, made in encoders.items():
         for learner, (last, target) in learners.items():
-            for inputs in ("floats", "frame"):
+            for inputs in ("floats", "frame", "guessed"):
                 if learner == "histograms" and "sparse" not in encoder and "One" in encoder:
                     continue  # it takes no sparse tables
 
                 def whole(inputs: str = inputs, made: Any = made, last: Any = last) -> Any:
-                    chosen = [numbers, ["brand"]] if inputs == "frame" else [[frames[each] for each in numbers], [3]]
+                    chosen = [[frames[each] for each in numbers], [3]] if inputs == "floats" else [numbers, ["brand"]]
                     steps = then(build("impute.SimpleImputer"), build("preprocessing.StandardScaler"))
                     return then(table(("numbers", steps, chosen[0]), ("encoded", made(), chosen[1])), last())
                 out.append(Model(group, f"{encoder}, {learner}, {inputs}", whole, target, inputs))
     for remainder in ("drop", "passthrough"):
-        for inputs in ("floats", "columns", "frame"):
-            chosen: Any = numbers if inputs == "frame" else [0, 4]
+        for inputs in ("floats", "columns", "frame", "guessed"):
+            chosen: Any = numbers if inputs in ("frame", "guessed") else [0, 4]
             out.append(Model(group, f"remainder {remainder}, {inputs}", lambda chosen=chosen, remainder=remainder: then(
                 table(("scaled", build("preprocessing.StandardScaler"), chosen), remainder=remainder),
                 build("linear_model.Ridge")), number, inputs))
@@ -456,6 +461,9 @@ def conversions() -> list[Model]:
                        False)}
     out = []
     for name, (made, target, is_classifier) in learners.items():
+        for without in SPELLINGS:
+            out.append(Model("other spellings", f"{name}, without {' and '.join(without)}", made, target, without=without))
+        out.append(Model("other spellings", f"{name}, saved by ONNX Runtime", made, target, optimized=True))
         for said, options in ZIPMAPS if is_classifier else []:
             out.append(Model("zipmap and other options", f"{name}, {said}", made, target, options=options,
                              own="decision_function" if options.get("raw_scores") else ""))
@@ -465,6 +473,10 @@ def conversions() -> list[Model]:
         out.append(Model("doubles", name, made, target, "doubles"))
         if is_classifier:
             out.append(Model("doubles", f"{name}, no zipmap", made, target, "doubles", options={"zipmap": False}))
+    for way in ("std", "div", "div_cast"):
+        for inputs in ("floats", "doubles"):
+            out.append(Model("other spellings", f"StandardScaler, {way}, {inputs}", learners["ridge"][0], number, inputs,
+                             options={find("preprocessing.StandardScaler"): {"div": way}}))
     return out
 
 

@@ -144,6 +144,10 @@ CASES = [
          exact=False),
     Case("catboost_average_binary", catboost.CatBoostClassifier(iterations=6, boost_from_average=True, **CATBOOST),
          yes_or_no, nulls=True, exact=False, own=True),
+    Case("catboost_targets", catboost.CatBoostRegressor(iterations=3, loss_function="MultiRMSE", **CATBOOST), two,
+         exact=False, own=True),
+    Case("catboost_variance", catboost.CatBoostRegressor(iterations=3, loss_function="RMSEWithUncertainty", **CATBOOST),
+         number, nulls=True, exact=False, own=True),
     Case("boosting_raw", GradientBoostingClassifier(n_estimators=6, **SMALL), yes_or_no,
          options={"raw_scores": True, "zipmap": False}),
     Case("boosting_columns_classes", GradientBoostingClassifier(n_estimators=3, **SMALL), which,
@@ -156,13 +160,18 @@ CASES = [
 ]
 
 
+def name_columns(made: onnx.ModelProto) -> None:
+    """Adds the names of keys to the metadata. CatBoost's own entries stay: they state its loss function."""
+    made.metadata_props.add(key="feature_names", value=json.dumps(list(KEYS)))
+
+
 def converted(case: Case, model: Any) -> onnx.ModelProto:
     if isinstance(model, catboost.CatBoost):
         with tempfile.TemporaryDirectory() as scratch:
             model.save_model(f"{scratch}/it.onnx", format="onnx")
             made = onnx.load(f"{scratch}/it.onnx")
         made.graph.input[0].name, made.graph.node[0].input[0] = "X", "X"
-        onnx.helper.set_model_props(made, {"feature_names": json.dumps(list(KEYS))})
+        name_columns(made)
         return made
     if case.inputs == "columns":
         types = [(name, TYPES[kind]([None, 1])) for name, kind in KEYS.items()]
@@ -172,7 +181,7 @@ def converted(case: Case, model: Any) -> onnx.ModelProto:
                             options={id(model): case.options} if case.options else None)
     if case.inputs == "doubles" and made.graph.node[-1].op_type == "TreeEnsembleRegressor":
         made.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT  # skl2onnx says double, which it is not
-    onnx.helper.set_model_props(made, {"feature_names": json.dumps(list(KEYS))})
+    name_columns(made)
     return made
 
 
