@@ -117,7 +117,7 @@ class BRAID_API timer_wheel {
 
   /// The lists of the wheel, and a bit for each list that is not empty.
   struct wheel_slots {
-    std::array<std::uint64_t, levels> used{};  // bit per slot that has a timer
+    std::array<std::uint64_t, levels> used{};  // a bit for each slot, set if the slot has a timer
     std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> lists;
   };
 
@@ -130,7 +130,7 @@ class BRAID_API timer_wheel {
   auto pop_few() noexcept -> timer&;
 
   std::uint64_t elapsed_;                 // every timer up to this tick has been returned
-  std::uint32_t used_levels_ = 0;         // bit per level that has a timer
+  std::uint32_t used_levels_ = 0;         // a bit for each level, set if the level has a timer
   std::uint32_t few_count_ = 0;           // the number of timers in `few_`
   intrusive_list<timer> few_;             // all later timers by tick, while there are no slots
   intrusive_list<timer> overdue_;         // armed for a time that had passed

@@ -122,7 +122,7 @@ class [[nodiscard]] awaited_callback {
   }
 
  private:
-  detail::callback_wait<Args...>* to_;  // null when it was called or moved from
+  detail::callback_wait<Args...>* to_;  // null once the callback was called or moved from
 };
 
 namespace detail {

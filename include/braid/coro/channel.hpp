@@ -223,7 +223,7 @@ struct oneshot_state {
 
   small_mutex lock;  // guards all members below
   std::optional<T> value;
-  bool sender_left = false;  // after it has sent, or without
+  bool sender_left = false;  // with or without sending a value
   bool receiver_left = false;
   wait_queue waiting;  // the receiver
 };

@@ -251,7 +251,7 @@ class BRAID_API scope : private job, private stop_callback {
   time_point deadline_ = time_point::max();
   std::unique_ptr<deadline_timer> timer_;  // null if the deadline is the parent's
   intrusive_list<stop_callback> callbacks_;
-  intrusive_list<stop_callback> deaf_;  // the waits of `keep`
+  intrusive_list<stop_callback> deaf_;  // the waits that `keep` has registered
   std::size_t tasks_ = 0;
   std::exception_ptr error_;
   const void* key_ = nullptr;
@@ -263,7 +263,7 @@ class BRAID_API scope : private job, private stop_callback {
   atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ : 1 = callback_state::pending;
-  bool is_stopped_from_outside_ : 1 = false;  // before it was stopped otherwise
+  bool is_stopped_from_outside_ : 1 = false;  // a stop from outside came before any other stop
   bool is_cut_short_ : 1 = false;
 };
 

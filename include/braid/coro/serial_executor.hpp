@@ -163,8 +163,8 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   detail::drain_limit length_;
   atomic<bool> refused_{false};  // the executor refuses, or there is no memory; written by the refused thread
   atomic<bool> ended_{false};    // no task is left, and none can begin; written by the home's thread
-  scope first_;                  // the root scope, unless the first task has a scope of its own: this one
-  std::unique_ptr<scope> root_;  // the root scope in that case, created by the first call of `root`
+  scope first_;                  // the root scope, or the scope of a first task that has its own scope
+  std::unique_ptr<scope> root_;  // the root scope in the second case, created by the first call of `root`
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer

@@ -151,7 +151,7 @@ class graph_run {
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
   std::uint32_t done_in_order_ = 0;              // the number of done nodes at the front of order()
   std::uint32_t decided_in_order_ = 0;           // nodes at the front that are done or cannot fail
-  std::size_t running_count_ = 0;                // nodes that have started elsewhere and hold a place of max_running
+  std::size_t running_count_ = 0;                // nodes that have started elsewhere and count towards max_running
   std::size_t late_ = 0;
   std::optional<graph_failure> failure_;  // the failure of the first failed node in order(), so far
   detail::run_record record_;

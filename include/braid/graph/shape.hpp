@@ -25,7 +25,7 @@ class BRAID_API graph_shape {
     node_index to;
   };
 
-  graph_shape() = default;  ///< without nodes
+  graph_shape() = default;  ///< creates a shape without nodes
 
   /// Builds the shape. If an edge is listed twice, it counts as two edges.
   /// Errors: errc::invalid_argument for an edge to a node that does not exist, and for more than 2^32 - 1 nodes or

@@ -40,7 +40,7 @@ class BRAID_API child_process {
   struct options {
     std::string program;                      ///< a path, or a name that is searched for in PATH
     std::vector<std::string> arguments = {};  ///< the arguments after the name of the program
-    std::string folder = {};                  ///< the folder in which it runs; empty: that of this process
+    std::string folder = {};                  ///< the folder of the program; empty: the folder of this process
     /// The environment variables of the child, as `NAME=value`. If there is no list, the child gets the environment of
     /// this process.
     std::optional<std::vector<std::string>> environment = {};
@@ -123,7 +123,7 @@ class BRAID_API signal_set {
  private:
   signal_set(pipe_stream wakes, std::size_t place) noexcept;
 
-  pipe_stream wakes_;  // the end of an event that the handler raises: `next` reads it
+  pipe_stream wakes_;  // the event that the signal handler raises; `next` reads it
   std::optional<std::size_t> place_;
   int last_ = 0;  // the signal that was taken last
 };

@@ -25,7 +25,7 @@ namespace braid {
 /// value other than `any` must consist of reads only.
 enum class redis_replies : std::uint8_t {
   any,
-  text,   ///< a text or null: GET, HGET
+  text,   ///< a string or null: GET, HGET
   texts,  ///< an array, a map or a set: LRANGE, HGETALL, SMEMBERS
 };
 

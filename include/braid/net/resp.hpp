@@ -26,7 +26,7 @@ enum class resp_type : std::uint8_t {
   null,           ///< `_`, and `$-1` and `*-1` of RESP2
   simple_string,  ///< `+`
   bulk_string,    ///< `$`
-  verbatim,       ///< `=`: a text with a format of three letters
+  verbatim,       ///< `=`: a string with a format of three letters
   big_number,     ///< `(`: an integer of any length, as its text
   error,          ///< `-` and `!`
   integer,        ///< `:`
@@ -118,7 +118,7 @@ class resp_value {
       : type_(type), size_(static_cast<std::uint32_t>(size)), integer_(0) {}
 
   resp_type type_ = resp_type::null;
-  std::uint32_t size_ = 0;  // bytes of a text, elements of an aggregate
+  std::uint32_t size_ = 0;  // the number of bytes of a string, or of elements of an aggregate
   union {
     const char* text_;
     const resp_value* items_;
@@ -139,7 +139,7 @@ enum class resp_errc : std::uint8_t {
   bad_boolean,       ///< a boolean is neither t nor f
   bad_null,          ///< a null is followed by other bytes
   bad_line_end,      ///< CR or LF is missing
-  bad_verbatim,      ///< a verbatim text has no format of three letters and a colon
+  bad_verbatim,      ///< a verbatim string has no format of three letters and a colon
   misplaced_push,    ///< a push inside another value
   streamed,          ///< a value of unknown length, which no server sends
   line_too_long,     ///< a line is longer than the limit

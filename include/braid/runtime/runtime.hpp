@@ -188,7 +188,8 @@ class BRAID_API runtime {
   std::unique_ptr<bounded_executor> queue_;    // limits the jobs that wait for `pool_`; null without a capacity
   std::vector<detail::loop_driver*> drivers_;  // the drivers of a merged runtime; the pool's workers own them
   std::vector<loop*> loops_;
-  std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
+  std::unique_ptr<atomic<std::size_t>[]>
+      on_the_way_;  // the number of tasks on the way to each driver; written by workers
   std::unique_ptr<blocking_pool> blocking_;
   atomic<std::size_t> next_loop_{0};  // the worker that gets the next work from outside; any thread
   runtime* next_ = nullptr;           // the next one in the list of the process; under its lock

@@ -198,7 +198,7 @@ class BRAID_API executor {
   /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any. Errors: the first
   /// call may throw std::bad_alloc.
   [[nodiscard]] auto id() const -> detail::executor_id {
-    const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot that the number is of
+    const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot with this number
     return known != 0 ? detail::executor_id::from_word(known) : make_id();
   }
   [[nodiscard]] auto has_id(detail::executor_id of) const noexcept -> bool {

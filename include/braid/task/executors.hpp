@@ -98,9 +98,9 @@ class BRAID_API blocking_pool final : public executor {
   std::condition_variable arrived_;
   detail::intrusive_queue<job> queue_;
   std::size_t queued_ = 0;
-  std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
-  std::size_t started_ = 0;  // the number of threads started so far
-  std::uint64_t begun_ = 0;  // the number of jobs begun so far
+  std::size_t idle_ = 0;     // threads that wait for a job, including those that were notified
+  std::size_t started_ = 0;  // the number of threads that have been started
+  std::uint64_t begun_ = 0;  // the number of jobs that have begun
   std::size_t at_work_ = 0;  // threads that have not ended
   std::condition_variable none_at_work_;
   bool closed_ = false;

@@ -72,7 +72,7 @@ class BRAID_API job_slab {
     handle(std::uint32_t slot, std::uint64_t generation) noexcept : slot_(slot), generation_(generation) {}
 
     std::uint32_t slot_ = detail::no_slot;
-    std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 a job that was run inline and has finished
+    std::uint64_t generation_ = 0;  // without a slot: 0 for no job, 1 for a job that was run inline and has finished
   };
 
   /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
@@ -157,7 +157,7 @@ class BRAID_API job_slab {
  private:
   enum class mode : std::uint8_t { open, draining, dropping };
   struct reserved {
-    detail::slab_slot* slot = nullptr;  // null: full
+    detail::slab_slot* slot = nullptr;  // null if the ring is full
     job_slab::handle handle;
   };
   enum class poll_result : std::uint8_t { nothing, job, finished };

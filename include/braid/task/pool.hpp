@@ -54,7 +54,7 @@ enum class scheduler : std::uint8_t {
 
 /// The CPUs that the workers of a pool use.
 enum class worker_placement : std::uint8_t {
-  anywhere,  ///< each of them all
+  anywhere,  ///< each worker may run on every allowed CPU
   spread,    ///< each worker gets one CPU, round robin
 };
 
@@ -69,7 +69,7 @@ struct worker_registration {
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< the jobs run first
   drop_pending,  ///< the jobs are dropped: waiters fail with errc::dropped
-  stop_now,      ///< as drop_pending; running jobs that poll the pool's stop token also end
+  stop_now,      ///< like drop_pending; in addition, running jobs that poll the pool's stop token can end early
 };
 
 class registration;
@@ -104,7 +104,7 @@ class BRAID_API pool : public executor {
     std::optional<thread_profile> profile = std::nullopt;        ///< the profile of each worker; its name is not used
     std::optional<braid::scheduling> scheduling = std::nullopt;  ///< overrides the profile's scheduling
     std::optional<cpu_set> affinity = std::nullopt;              ///< overrides the profile's affinity
-    worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
+    worker_placement placement = worker_placement::anywhere;     ///< placement on these CPUs, or on all allowed CPUs
     refusal on_refused = refusal::ignore;                        ///< what happens if the system refuses a setting
     std::optional<worker_registration> registration = std::nullopt;
     /// The maximum number of spare threads. When a job blocks on a future, a spare thread continues with the other jobs
@@ -230,8 +230,8 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::scheduler_base> scheduler_;
   std::unique_ptr<detail::spare_threads>
       spare_threads_;                             // null if no thread can take over a worker, or if the maximum is 0
-  const atomic<worker*>* busy_worker_ = nullptr;  // from the scheduler; saves remote posts a call
-  detail::local_queues* own_queues_ = nullptr;    // from the scheduler; saves the posts of workers some calls
+  const atomic<worker*>* busy_worker_ = nullptr;  // provided by the scheduler; saves a virtual call in each remote post
+  detail::local_queues* own_queues_ = nullptr;    // provided by the scheduler; saves virtual calls in posts of workers
   std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
   std::latch configured_;
   atomic<bool> configuration_failed_{false};  // set by the first worker whose settings could not be applied

@@ -23,7 +23,7 @@ class BRAID_API symbol_table {
   struct loaded {
     std::string path;
     std::uint64_t base = 0;   // the number that is added to the addresses in its file
-    std::uint64_t begin = 0;  // the begin of its first segment
+    std::uint64_t begin = 0;  // the start of its first segment
     std::uint64_t end = 0;    // the end of its last segment
   };
 

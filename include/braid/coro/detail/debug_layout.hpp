@@ -19,7 +19,7 @@ struct debug_layout;
 /// Describes where an awaiter stores the data that its functions `describe` and `needs` read. Offsets are in bytes.
 struct wait_layout {
   enum class kind : std::uint64_t {
-    time = 1,    ///< the value is the time_point that ends it
+    time = 1,    ///< the value is the time_point that ends the wait
     descriptor,  ///< the number of a descriptor, and the flag an io_interest
     lock,        ///< the number of the task that holds it, if the flag says that the wait is queued
     future,      ///< the address of the awaited state: a `task_state` if a task produces the value

@@ -24,13 +24,13 @@ class join_balance {
 
   /// Ends a child whose continuation was stolen. Returns whether it was the last strand.
   [[nodiscard]] auto child_ended() noexcept -> bool {
-    return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand sees all results
+    return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand must see all results
   }
 
   /// Ends the continuation. Returns whether it was the last strand.
   [[nodiscard]] auto continuation_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
-    return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, as a strand that ends last
+    return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, for the same reason
   }
 
  private:

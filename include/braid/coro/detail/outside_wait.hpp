@@ -45,7 +45,7 @@ class outside_wait : public awaiter_base {
   }
 
  private:
-  enum class phase : std::uint8_t { waits, starts, completed, stopped } phase_ = phase::waits;  // used at the home
+  enum class phase : std::uint8_t { waits, starts, completed, stopped } phase_ = phase::waits;  // used on the home
 };
 
 }  // namespace braid::detail

@@ -58,7 +58,7 @@ class BRAID_API task_control {
 
  private:
   task_info info_;
-  bool is_traced_ : 1 = false;  // the trace contains its begin
+  bool is_traced_ : 1 = false;  // the trace contains the beginning of the task
   bool is_stopped_ : 1 = false;
   bool is_detached_ : 1 = false;
   small_mutex lock_;  // guards all members below
@@ -66,10 +66,10 @@ class BRAID_API task_control {
   enum class stops : std::uint8_t {
     none,     // not at all: the task has no scope yet, or does not use it any more
     passed,   // through the scope
-    awaited,  // as `none`; and the task is queued once no thread stops the scope any more
+    awaited,  // like `none`; in addition, the task is queued once no thread is stopping the scope
   } stops_ = stops::none;
   std::uint8_t requested_ = 0;  // the reason of a stop that was requested before the scope existed, or 0
-  std::uint32_t stopping_ = 0;  // threads that are about to stop the scope
+  std::uint32_t stopping_ = 0;  // the number of threads that are about to stop the scope
   scope* own_ = nullptr;        // set by `begin`; the task itself reads it without the lock
 };
 

@@ -179,8 +179,8 @@ class task_state : public future_state<T> {
   void fire(cascade& /*more*/) noexcept override {}  // never called: it is not attached to a future
 
   union {
-    task<T> work_;                // until it begins
-    std::exception_ptr failure_;  // from then on, until it settles
+    task<T> work_;                // used until the task begins
+    std::exception_ptr failure_;  // used from then on, until the future settles
   };
   mutable task_control control_;
 };
@@ -242,7 +242,7 @@ class inner_task final : public task_state<T> {
   }
 
   union {
-    scope scope_;  // from the beginning of the task until `leave`
+    scope scope_;  // exists from the beginning of the task until `leave`
   };
 };
 

@@ -42,7 +42,7 @@ class countdown {
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:
-  atomic<std::uint32_t> left_{0};  // −1 by each predecessor that ends; filled by the last
+  atomic<std::uint32_t> left_{0};  // decremented by each predecessor that ends; reset by the last one
 };
 
 }  // namespace braid::detail

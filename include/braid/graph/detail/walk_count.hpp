@@ -23,7 +23,7 @@ class walk_count {
   /// run has ended.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
-    return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did
+    return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees all writes
   }
 
  private:

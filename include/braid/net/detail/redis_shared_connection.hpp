@@ -166,7 +166,7 @@ class BRAID_API redis_shared_connection {
   redis_options options_;
   std::shared_ptr<redis_transport> transport_;  // null if there is no connection
   resp_parser parser_;
-  byte_buffer out_;  // encoded and not given to the wire
+  byte_buffer out_;  // encoded bytes that were not passed to the transport yet
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // requests to be encoded, in order
   intrusive_list<redis_request, redis_due_hook> by_due_;     // waiting requests that use the default timeout
@@ -190,14 +190,14 @@ class BRAID_API redis_shared_connection {
   time_point now_{};                        // the time of this iteration, while it is known
   time_point due_{};                        // the deadline of new requests, by the link's own timeout
   time_point last_heard_{};                 // when bytes last arrived, or replies became due again
-  time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
+  time_point doubted_ = time_point::max();  // the value of `last_heard_` for which silence was found too long once
   bool is_retired_ = false;
   bool is_untracked_ = false;     // this attempt requests no tracking, because the server has refused it
   bool has_tracker_ = false;      // the tracker was informed about this connection
   std::uint32_t failures_ = 0;    // attempts in a row
   std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
   bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
-  std::uint32_t generation_ = 0;  // the number of connections so far: shows after a suspension whether it has changed
+  std::uint32_t generation_ = 0;  // the number of connections so far; a change shows that there is a new one
   std::uint32_t at_once_ = 0;     // the number of tasks that may still be resumed in this iteration
   state state_ = state::backing_off;
   bool now_known_ = false;

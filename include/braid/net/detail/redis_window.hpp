@@ -17,7 +17,7 @@ namespace braid::detail {
 class redis_window {
  public:
   struct entry {
-    redis_request* who = nullptr;  // the first of those that share it; null when all have left
+    redis_request* who = nullptr;  // the first request that shares the entry; null once all have left
     std::uint32_t replies = 0;     // replies that have not arrived
   };
 

@@ -17,8 +17,8 @@ struct resp_limits {
   static constexpr std::uint32_t max_depth = 64;
 
   std::uint32_t depth = 32;          ///< the maximum depth of nested aggregates, at most `max_depth`
-  std::uint32_t line = 64U << 10U;   ///< bytes of a text that is ended by CR LF
-  std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
+  std::uint32_t line = 64U << 10U;   ///< the maximum size of a line, which ends with CR LF, in bytes
+  std::uint32_t reply = 64U << 20U;  ///< the maximum size of a reply in bytes, on the wire and in the arena
 };
 
 /// Parses replies, one after the other, from bytes that arrive in pieces of any size. Strings are copied into the arena

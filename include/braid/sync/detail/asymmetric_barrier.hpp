@@ -12,7 +12,7 @@ namespace braid::detail {
 
 /// The implementation of an asymmetric barrier.
 enum class barrier_kind : std::uint8_t {
-  asymmetric,  ///< the light side is a promise of the compiler; the heavy side interrupts the other processors
+  asymmetric,  ///< the light side only restrains the compiler; the heavy side interrupts the other processors
   symmetric,   ///< both sides execute a full fence; used if the system refuses membarrier or BRAID_BARRIER is `fence`
 };
 

@@ -10,7 +10,7 @@ namespace braid::detail {
 
 /// Counters that one thread at a time writes. Any thread may read them.
 struct contention_counts {
-  atomic<std::uint64_t> lost_exchanges{0};  ///< compare-exchanges of queues that another thread was faster at
+  atomic<std::uint64_t> lost_exchanges{0};  ///< compare-exchanges of queues that another thread won
   atomic<std::uint64_t> heavy_barriers{0};  ///< heavy sides of asymmetric barriers that interrupted the processors
 };
 

@@ -30,7 +30,7 @@ class event_count {
   /// Announces that the caller is about to wait. The caller must then check the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
     waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its check of the condition
-    return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
+    return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe the writes before earlier notifies
   }
 
   /// Withdraws the announcement of `prepare`. A waiter calls this if the condition already holds.

@@ -186,7 +186,7 @@ class inbox {
   const std::uint64_t number_ = detail::next_inbox_number();
   asymmetric_barrier& barrier_;
   const std::size_t capacity_;
-  atomic<std::uint32_t> closed_{0};                                 // 1 from the begin of the first close
+  atomic<std::uint32_t> closed_{0};                                 // 1 from the start of the first `close`
   atomic<std::size_t> count_{0};                                    // the number of producers; grows under registry_
   std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each is written once, before count_ includes it
   std::shared_ptr<producer> shared_;                                // of threads without their own; under shared_lock_

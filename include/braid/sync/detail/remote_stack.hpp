@@ -97,7 +97,7 @@ class remote_stack {
   // empty and the owner sleeps or is about to sleep. closed(): the stack refuses pushes.
   atomic<T*> head_{nullptr};
   bool is_armed_ = false;    // true if the owner has armed the stack since its last take; used by the owner
-  std::uint32_t wakes_ = 0;  // the owner's
+  std::uint32_t wakes_ = 0;  // the number of pushes that returned `wake`; used by the owner
 };
 
 }  // namespace braid::detail

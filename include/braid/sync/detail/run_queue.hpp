@@ -115,7 +115,7 @@ class run_queue {
   auto take_half_of_list(std::span<T*> out) noexcept -> std::size_t;
   auto unlist() noexcept -> T*;
 
-  bool seems_empty_ = true;          // the owner's: nothing was pushed since it last found nothing
+  bool seems_empty_ = true;          // used by the owner: nothing was pushed since the owner last found nothing
   ring front_;                       // the oldest elements
   ring back_;                        // the newest elements
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves

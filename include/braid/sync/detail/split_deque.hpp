@@ -114,7 +114,7 @@ class split_deque {
   /// Returns whether there is a request and the owner has private entries, so that `take` may succeed.
   /// Threads: any.
   [[nodiscard]] auto is_held_back() const noexcept -> bool {
-    if (limit_.load(relaxed) != asked) return false;  // the owner is about, and its line is left to it
+    if (limit_.load(relaxed) != asked) return false;  // the owner is active, so its cache line is left alone
     return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
   }
 

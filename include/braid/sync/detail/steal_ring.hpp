@@ -77,7 +77,7 @@ class steal_ring {
     std::uint64_t head = head_.load(relaxed);
     for (;;) {
       const std::uint64_t tail = tail_.load(acquire);  // edge steal_ring.element: observe the slots and the elements
-      if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
+      if (tail <= head) return 0;                      // the tail is below the head if its value is the older one
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
       // The values that were read are valid if no other thread has moved the head, because a slot is filled again only

@@ -109,7 +109,7 @@ class common_queue {
   }
 
   half added_;
-  alignas(cache_line) bool closed_ = false;  // under the lock of the adding side
+  alignas(cache_line) bool closed_ = false;  // guarded by the lock of the push side
   half taken_;
   atomic<std::uint64_t> brought_over_{0};  // the number of jobs ever moved; written under the lock of `taken_`
 };

@@ -42,10 +42,10 @@ class drain_limit {
   }
 
  private:
-  // The number of jobs before the first reading of the clock, if earlier jobs were short.
-  // docs/design/constants.md says what these values rest on.
+  // If earlier jobs were short: the number of jobs that run before the clock is read for the first time, and the number
+  // of drains between two readings of the clock.
   static constexpr std::size_t short_jobs = 16;
-  static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
+  static constexpr std::size_t drains_between_looks = 4;
 
   /// Returns the number of jobs after which the limit must be checked again. Returns `ran` if the drain is over.
   template <typename Now>

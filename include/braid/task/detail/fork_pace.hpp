@@ -60,7 +60,7 @@ class fork_pace {
   const std::int64_t no_forks_;
   std::int64_t enough_ = none;
   std::int64_t enough_of_a_loop_ = none;
-  std::uint32_t came_back_ = 0;  // since the row began
+  std::uint32_t came_back_ = 0;  // the number of useless forks since the series began
   time_point row_began_;
 };
 

@@ -134,7 +134,7 @@ class BRAID_API future_core : public continuation {
 
   atomic<std::uintptr_t> head_{pending};
   executor_id executor_;
-  atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all holders of one
+  atomic<std::uint32_t> refs_{2};    // references, and the bit `deferred`; written by each holder of a reference
   atomic<std::uint32_t> signal_{0};  // 1 if settled; written by the producer if the head is watched
 };
 

@@ -114,7 +114,7 @@ class job_pace {
   // The average time of a job. It has its own cache line because other threads may read it with each post, while the
   // worker writes it only once in a batch. Jobs of unknown length count as long, so that the first jobs wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
-  atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
+  atomic<std::int64_t> began_ns_{0};  // when the batch began; 0 if the worker has nothing to run; written by the worker
 };
 
 }  // namespace braid::detail

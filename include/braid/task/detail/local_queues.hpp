@@ -110,7 +110,7 @@ class BRAID_API local_queues {
 
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
-  atomic<bool> quiescent_{false};  // true: written by each thread that has found that
+  atomic<bool> quiescent_{false};  // set by each thread that has found the queues quiescent
   /// The lower bits count the thieves that are moving jobs between worker contexts. A thread that polls one context
   /// after the other needs this count, because it could miss jobs that are being moved. The bit `dropping` stays set
   /// once `drop_all` has begun. The upper bits count all moves that ever began. Thieves, and the thread in `drop_all`,

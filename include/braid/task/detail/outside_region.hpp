@@ -92,7 +92,7 @@ class BRAID_API outside_region {
   class part_size;
   class shared_part_size;
 
-  static constexpr duration worth_help = 20us;  // remaining work of this length: a worker takes about as long to start
+  static constexpr duration worth_help = 20us;  // less work is not shared: a worker takes that long to start
   static constexpr duration first_look = 2us;   // a shorter measurement mainly shows cache misses
   static constexpr duration usual_part = 2us;   // the time of a part while the thread is alone
   static constexpr duration min_shared_part = 2us;

@@ -35,7 +35,7 @@ class misplaced {
 
   struct found {
     std::size_t index;
-    std::size_t neighbours;  // including this one
+    std::size_t neighbours;  // the number of elements from this element to the end of its run
   };
   /// Returns the index of element number `number`, and the number of elements from this element to the end of its run.
   /// Requires that `number` is less than `total()`.
@@ -82,7 +82,7 @@ auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, cons
   std::size_t middle = 0;
   for (std::size_t block = 0; block != ends.size(); ++block) middle += ends[block] - all.begin(block);
 
-  misplaced early;  // do not belong to the front, and are there
+  misplaced early;  // elements in the front that do not belong there
   misplaced late;
   for (std::size_t block = 0; block != ends.size(); ++block) {
     early.add(ends[block], std::min(all.end(block), middle));

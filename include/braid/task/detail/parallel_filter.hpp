@@ -117,7 +117,7 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
   if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
     kept.visit_all(block, [&](std::size_t i, bool is_kept) {
       *to = at(first, i);
-      to += static_cast<std::iter_difference_t<Iterator>>(is_kept);  // without a jump
+      to += static_cast<std::iter_difference_t<Iterator>>(is_kept);  // without a branch
     });
   } else {
     kept.for_each(block, [&](std::size_t i) {

@@ -36,8 +36,7 @@ template <typename Stop, typename First, typename Second, typename Out, typename
 auto merge_all(const Stop& stop, const First& first, std::size_t first_size, const Second& second,
                std::size_t second_size, Out out, Compare& compare, Proj1& proj1, Proj2& proj2, parallel_options options)
     -> unless_stopped<Stop, Out> {
-  // docs/design/constants.md says what this value rests on.
-  constexpr std::size_t usual_grain = 4096;  // for two searches
+  constexpr std::size_t usual_grain = 4096;  // so that the two searches for each part cost little
   const std::size_t count = first_size + second_size;
   const auto split = [&](std::size_t of) {
     return merge_split(of, first_size, second_size, [&](std::size_t b, std::size_t a) {

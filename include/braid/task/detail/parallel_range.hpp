@@ -120,7 +120,7 @@ auto range_work<Stop, Chunk>::run_whole(std::size_t first, std::size_t last) -> 
 
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
-  worker* const self = worker_of_thread;  // null if jobs run as they are posted
+  worker* const self = worker_of_thread;  // null if jobs run inline
   while (first < last && goes_on()) {
     const std::size_t left = last - first;
     if (left > grain_ && self != nullptr && !self->has_fork_at_hand()) [[unlikely]]

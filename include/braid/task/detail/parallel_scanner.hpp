@@ -45,8 +45,7 @@ inline constexpr std::size_t scan_lanes =
 /// part, which has the remaining elements.
 template <std::size_t Lanes>
 struct scan_parts {
-  // docs/design/constants.md says what this value rests on.
-  static constexpr std::size_t min_part = 16;  // fewer have no time to gain
+  static constexpr std::size_t min_part = 16;  // smaller parts would save no time
 
   explicit scan_parts(std::size_t count) noexcept
       : each(count / Lanes >= min_part ? count / Lanes : count), used(count / Lanes >= min_part ? Lanes : 1) {}

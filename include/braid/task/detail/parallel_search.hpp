@@ -36,7 +36,7 @@ class found_place {
   [[nodiscard]] auto get() const noexcept -> std::size_t { return place_.load(relaxed); }
 
  private:
-  atomic<std::size_t> place_;  // the least index that was reported, by any worker; the number of elements before
+  atomic<std::size_t> place_;  // the least index that any worker has reported; the number of elements until then
 };
 
 /// Returns the index of the first element for which `is_wanted(proj(element))` holds, or the number of elements if

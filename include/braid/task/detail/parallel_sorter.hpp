@@ -93,8 +93,7 @@ struct quick_sorter {
   }
 
  private:
-  // docs/design/constants.md says what this value rests on.
-  static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
+  static constexpr std::ptrdiff_t few = 24;  // ranges of up to this size are sorted by insertion
 
   /// A part of a range that must be sorted. Unless it is the first part of the range, its elements are not less than
   /// the element directly before the part.

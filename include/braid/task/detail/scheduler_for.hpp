@@ -42,7 +42,7 @@ class scheduler_for final : public scheduler_base {
       if (placed.how != placement::verdict::no_memory) [[likely]]
         return placed;
     }
-    common_queue& queue = level == priority::low ? low_ : high_;  // neither needs memory
+    common_queue& queue = level == priority::low ? low_ : high_;  // a push to these queues allocates no memory
     if (!queue.try_push(work)) return {};
     return {.how = placement::verdict::urgent};
   }

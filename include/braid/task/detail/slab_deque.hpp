@@ -42,7 +42,7 @@ class slab_deque {
   [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom == taken_seen_) return false;  // all entries are known to be taken
-    bottom_.store(bottom - 1, release);       // edge slab_deque.entry: publish; of the entries that stay
+    bottom_.store(bottom - 1, release);       // edge slab_deque.entry: publish the entries that stay
     barrier_.light();
     if (top_.load(relaxed) >= bottom) [[unlikely]]
       return pop_slow(bottom, entry);
@@ -90,14 +90,14 @@ class slab_deque {
 
  private:
   auto find_room(std::uint64_t bottom) noexcept -> bool {
-    taken_seen_ = taken_.load(acquire);  // edge slab_deque.taken: observe, before the places are written again
+    taken_seen_ = taken_.load(acquire);  // edge slab_deque.taken: observe, before the slots are written again
     return bottom - taken_seen_ <= mask_;
   }
 
   /// Pops the last entry under the lock, because a thief may be claiming it. Returns false if a thief has taken the
   /// entry.
   auto pop_slow(std::uint64_t bottom, std::uint32_t& entry) noexcept -> bool {
-    bottom_.store(bottom, release);  // edge slab_deque.entry: publish again what lies below
+    bottom_.store(bottom, release);  // edge slab_deque.entry: publish the entries that stay
     const std::lock_guard lock(lock_);
     taken_seen_ = top_.load(relaxed);
     if (taken_seen_ == bottom) return false;
@@ -110,7 +110,7 @@ class slab_deque {
   const std::uint64_t mask_;
   const std::unique_ptr<atomic<std::uint32_t>[]> ring_;  // written by the owner
   alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // the index of the next entry; written by the owner
-  std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
+  std::uint64_t taken_seen_ = 0;                         // used by the owner: the slots below it are free
   alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that no thread claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
   Lock lock_;                                         // held by threads that steal at the old end

@@ -161,12 +161,12 @@ class alignas(cache_line) slab_slot {
 
  public:
   std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by the allocating and the running thread
-  act_fn act = nullptr;   ///< runs or destroys the content of `payload`; written by the same
+  act_fn act = nullptr;   ///< runs or destroys the content of `payload`; written by the same threads
 
  private:
   atomic<std::uint32_t> pending_{1};  // the callable and the children that have not ended; 1 again when it is finished
   atomic<std::uint32_t> link_{no_slot};   // the next slot in the only list that contains it
-  atomic<std::uint32_t> first_{no_slot};  // the list of those that continue it and have not been taken
+  atomic<std::uint32_t> first_{no_slot};  // the list of the jobs that continue this job and have not been removed
   atomic<std::uint32_t> last_{no_slot};
   std::array<atomic<std::uint32_t>, 2> parents_{no_slot, no_slot};
 
@@ -289,7 +289,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
 }
 
 inline auto slab_slot::end_child(asymmetric_barrier& barrier) noexcept -> slab_step {
-  if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both, the last finishes what all did
+  if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both, the last one sees all results
   const section inside(*this, barrier, slab_access::bias_owner);
   return finish(0);
 }

@@ -96,12 +96,12 @@ class BRAID_API spare_threads {
   atomic<std::size_t> started_{0};
   std::mutex mutex_;
   // The following members are guarded by mutex_.
-  returning* first_ = nullptr;  // threads that have returned, in order
+  returning* first_ = nullptr;  // threads that wait to get their contexts back, in order
   spare_thread* idle_ = nullptr;
   std::size_t idle_count_ = 0;
   std::vector<bool> numbers_;  // the numbers that are in use
   spare_list threads_;
-  spare_list ended_;  // threads that were too many, and are still to be joined
+  spare_list ended_;  // surplus threads that have ended and were not joined yet
 };
 
 }  // namespace braid::detail

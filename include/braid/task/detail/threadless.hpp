@@ -58,7 +58,7 @@ class BRAID_API threadless : public executor {
 
   const error_callback on_error_;
   std::stop_source stop_;
-  atomic<std::uint32_t> inside_{0};  // the number of threads that are inside; and `closed`, which stays
+  atomic<std::uint32_t> inside_{0};  // the number of threads inside, and the bit `closed`, which stays set
   event_count left_;
 };
 

@@ -80,7 +80,7 @@ class record_ring {
  private:
   auto has_room(std::uint64_t head, std::uint64_t count) noexcept -> bool {
     if (head + count - known_tail_ <= Capacity) return true;
-    known_tail_ = tail_.load(acquire);  // edge record_ring.free: observe, what lay there has been read
+    known_tail_ = tail_.load(acquire);  // edge record_ring.free: observe that the old records were read
     return head + count - known_tail_ <= Capacity;
   }
 

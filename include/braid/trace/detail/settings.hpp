@@ -16,8 +16,8 @@ struct trace_settings {
   std::string file;
   std::uint64_t max_bytes = std::uint64_t{256} << 20U;
   std::uint8_t groups = 0xff;  ///< bits of trace_group
-  std::uint64_t last_ns = 0;   ///< the time that is kept in memory until a request; 0: all is written as it comes
-  bool at_signal = false;      ///< SIGUSR2 requests it
+  std::uint64_t last_ns = 0;   ///< the time that is kept in memory until a request; 0: records are written at once
+  bool at_signal = false;      ///< SIGUSR2 requests the file
   bool recovers = false;       ///< rings are stored in FILE.rings, from which a trace can be completed
 
   [[nodiscard]] auto wants(trace_group group) const noexcept -> bool {
