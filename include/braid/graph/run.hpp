@@ -40,8 +40,7 @@ namespace braid {
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
-  /// Prepares a run of the graph. `nodes`, `workers` and `scope` must outlive the run, whose arrays are allocated from
-  /// `memory`.
+  /// Prepares a run of the graph. `nodes`, `workers` and `scope` must outlive the run. Its arrays come from `memory`.
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope,
             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : graph_run(shape, nodes, workers, scope, graph_run_options{.memory = memory}) {}

@@ -70,8 +70,7 @@ class BRAID_API http_exchange {
   /// ends the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
   /// Returns the remaining body at once, without a task, if all of it has arrived and is contiguous. Otherwise returns
-  /// nothing; use `read_some` in that case.
-  /// Lifetime: the body is valid until the next call.
+  /// nothing; use `read_some` in that case. Lifetime: the body is valid until the next call.
   [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
   /// Returns the fields after the body, once the body has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
@@ -111,8 +110,7 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
   /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended.
-  /// The stream is stopped if the client disconnects, or if the server stops. Errors: those of a write, and those of
-  /// `begin`.
+  /// The stream is stopped if the client disconnects, or if the server stops. Errors: those of `write` and `begin`.
   [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
       -> task<result<void>>;
 

@@ -76,8 +76,7 @@ class BRAID_API job_slab {
   };
 
   /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
-  /// Errors: ends the program if there are fewer slots than threads, if there are 2^31 slots or more, or if the option
-  /// is when_full::wait.
+  /// Errors: ends the program if there are fewer slots than threads or at least 2^31 slots, or with when_full::wait.
   explicit job_slab(options options);
   job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;
@@ -102,8 +101,7 @@ class BRAID_API job_slab {
   /// Discards a job that will not be scheduled. Its callable is destroyed at once, its slot may be reused, and its
   /// waiters and dependents get errc::dropped. If you do not call this, an unscheduled job keeps its slot in use until
   /// the end of the slab, and the ring cannot advance past that slot.
-  /// Errors: errc::invalid_argument if the job is scheduled or continues another job; errc::finished for a job that was
-  /// run inline.
+  /// Errors: errc::invalid_argument if the job is scheduled or continues another job; errc::finished if it ran inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished.

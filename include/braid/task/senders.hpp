@@ -1,6 +1,6 @@
-// braid/task/senders.hpp: the names of std::execution that braid uses, in the namespace `execution`. They refer to the
-// names of the standard library if it declares them, otherwise to those of stdexec if stdexec is installed. If neither
-// exists, braid declares a minimal version without algorithms. Guide: docs/execution.md
+// braid/task/senders.hpp: the names of std::execution that braid uses, in the namespace `execution`.
+// They refer to the names of the standard library if it declares them, otherwise to those of stdexec if stdexec is
+// installed. If neither exists, braid declares a minimal version without algorithms. Guide: docs/execution.md
 #pragma once
 
 #include <version>
