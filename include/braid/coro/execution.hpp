@@ -102,7 +102,7 @@ struct schedule_attributes {
 }  // namespace detail
 
 /// A sender that completes as a job of an executor, without a value. Cost: one post; no allocation.
-/// Errors: as std::error_code: errc::closed or errc::full if the executor refuses the job, reported on the thread that
+/// Errors: a std::error_code: errc::closed or errc::full if the executor refuses the job, reported on the thread that
 /// starts the operation; errc::dropped if a shutdown drops the job. Completes as stopped if a stop is requested before
 /// the job runs.
 class [[nodiscard]] schedule_sender {

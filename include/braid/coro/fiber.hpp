@@ -66,10 +66,9 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
 /// Lets the calling fiber wait for anything that a task can `co_await`, and returns the result. The thread runs other
 /// work of the home during the wait. Requires that the caller runs on a fiber, and that no exception is being handled.
 /// Destructors and `noexcept` functions must not call this, because a stop throws an exception from this call. Threads:
-/// the fiber's. Blocks: no thread. Errors: the exceptions of the awaited operation; the exception of a stop, see
-/// `fiber`.
-/// Cost: two stack switches if the fiber must wait. An async_mutex always costs two switches, because the lock records
-/// its owner when the owner suspends.
+/// the thread of the fiber. Blocks: no thread. Errors: the exceptions of the awaited operation; the exception of a
+/// stop, see `fiber`. Cost: two stack switches if the fiber must wait. An async_mutex always costs two switches,
+/// because the lock records its owner when the owner suspends.
 template <typename Awaitable>
 auto fiber_await(Awaitable&& what, detail::await_place place = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();

@@ -31,7 +31,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   virtual void post_resumption(job& step) noexcept = 0;
 
   /// Returns the scope of the tasks that belong to no other scope. A stop of the home stops this scope. Threads: the
-  /// home's own.
+  /// home's thread.
   [[nodiscard]] virtual auto root() noexcept -> scope& = 0;
 
   /// Returns whether the home's jobs always run on the same thread. Fibers require that.

@@ -46,8 +46,8 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
   friend class departure;
   enum class step : std::uint8_t { leave, stop, go_on };
 
-  /// Posts the coroutine to the other executor. Returns the coroutine to run next. Threads: the home's, if the task has
-  /// a home.
+  /// Posts the coroutine to the other executor. Returns the coroutine to run next. Threads: the home's thread, if the
+  /// task has a home.
   BRAID_API auto leave() noexcept -> std::coroutine_handle<>;
   BRAID_API static void came_home(job& self, action action);
   void come_home_for(step there) noexcept {

@@ -49,7 +49,7 @@ class stop_callback : public list_hook {
 namespace detail {
 
 /// A wait for the tasks of a scope that ignores stops. It is registered with its scope only so that a dump shows it.
-/// Threads: the home's; any thread before `begins` is called.
+/// Threads: the home's thread; any thread before `begins` is called.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
@@ -95,7 +95,7 @@ struct refused_in_scope<Fn> {
 /// it and has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: after `request_stop`
 /// of a scope, the code that waits for this scope continues (`with_scope`). Inside a coroutine prefer `with_scope`. A
 /// coroutine that owns a scope directly may await nothing except `join` of that scope while tasks run in it.
-/// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
+/// Threads: the home's thread, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:
   /// Constructs a scope without a parent. It becomes the root of a home that is being constructed.
@@ -157,7 +157,7 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
   /// Returns whether this scope was stopped only by its own `request_stop`. A stop of the surrounding scope counts as a
   /// stop from outside, even if it came later.
-  /// Threads: the home's.
+  /// Threads: the home's thread.
   [[nodiscard]] auto has_own_stop() const noexcept -> bool {
     return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
   }

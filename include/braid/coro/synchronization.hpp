@@ -324,8 +324,8 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }
 
-/// An event for the tasks of one home. Tasks wait until `set` is called. From then on no task waits. Threads: those of
-/// one home; no lock is needed. Across threads, use `async_event`.
+/// An event for the tasks of one home. Tasks wait until `set` is called. From then on no task waits. Threads: the
+/// thread of one home; no lock is needed. Across threads, use `async_event`.
 class event {
   class waiter;
 

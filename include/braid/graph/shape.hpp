@@ -100,8 +100,8 @@ struct critical_step {
 /// limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Returns the longest paths as above, with measured times as weights, for example from an earlier run. The weight of a
-/// node that did not run is 0.
+/// Returns the longest paths like the previous function. The weights are measured times, for example from an earlier
+/// run. The weight of a node that did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

@@ -65,7 +65,7 @@ class io_transfer;
 }  // namespace detail
 
 /// The interface of a backend: the part of a loop that depends on the kernel interface.
-/// Threads: the loop's own (the thread of the first `wait`), except `wake`.
+/// Threads: the loop's thread (the thread of the first `wait`), except `wake`.
 class BRAID_API io_backend {
  public:
   /// The kernel interface through which a loop waits.

@@ -84,7 +84,7 @@ extern template class BRAID_API write_operation<void>;
 
 /// One end of a byte stream. Tasks of the stream's loop await its calls; one task reads at a time, and one writes. A
 /// stop or a deadline ends a wait early; bytes that have arrived are kept for the next read.
-/// Threads: the loop's own. A stream that no task has waited on may be created and moved on other threads. Lifetime:
+/// Threads: the loop's thread. A stream that no task has waited on may be created and moved on other threads. Lifetime:
 /// the stream must outlive its reads and writes, and must be destroyed before its loop. Buffers must live until the
 /// call has ended. Errors: system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised.
 /// bad_file_descriptor if this end does not support the operation. Cost: a system call. The first wait also makes one
@@ -141,7 +141,7 @@ class BRAID_API byte_stream {
 
   /// Moves the stream to another loop. From then on the tasks of that loop use the stream. Use this in a server that
   /// accepts connections on one loop and serves them on several. Requires an open stream that no task reads or writes.
-  /// Threads: the loop's own. Before a task has waited on the stream, other threads may also call this.
+  /// Threads: the loop's thread. Before a task has waited on the stream, other threads may also call this.
   void move_to(loop& other) noexcept;
 
   /// Closes the stream. Bytes that were written are still delivered. Requires that no task reads or writes.
@@ -177,8 +177,8 @@ class BRAID_API pipe_stream : public byte_stream {
 
 /// A reader with its own buffer, which grows up to a limit. Its calls return views into the buffer, which are valid
 /// until the next call. If a stop interrupts a call, the buffer keeps all bytes for the next call.
-/// Threads: those of the stream. Lifetime: the same as for the stream. While the reader exists, no other code may read
-/// the stream.
+/// Threads: the same as for the stream. Lifetime: the same as for the stream. While the reader exists, no other code
+/// may read the stream.
 class BRAID_API buffered_reader {
  public:
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
@@ -214,7 +214,7 @@ class BRAID_API buffered_reader {
   const byte_stream* stream_;
   std::size_t max_size_;
   std::vector<std::byte> buffer_;
-  std::size_t begin_ = 0;  // the begin of the buffered bytes
+  std::size_t begin_ = 0;  // the start of the buffered bytes
   std::size_t end_ = 0;
 };
 

@@ -43,7 +43,7 @@ struct metrics_reader;
 /// Work that is posted or spawned before the loop runs is queued until the loop runs. `stop` stops the tasks, refuses
 /// new posts, runs all accepted work, and ends `run`. A loop that is stopped or destroyed before it runs drops the
 /// queued work.
-/// Threads: the loop's own. Other threads may call only `try_post`, `post_resumption`, `stop` and `status`.
+/// Threads: the loop's thread. Other threads may call only `try_post`, `post_resumption`, `stop` and `status`.
 class BRAID_API loop final : public home {
  public:
   /// The options of a loop.
@@ -95,7 +95,7 @@ class BRAID_API loop final : public home {
 
   /// Starts a task that belongs to the loop. Exceptions go to `on_error`. The task starts when the loop runs; if the
   /// loop is stopped or destroyed before that, the task never starts.
-  /// Threads: the loop's own. Before the loop runs, other threads may also call this, one at a time.
+  /// Threads: the loop's thread. Before the loop runs, other threads may also call this, one at a time.
   void spawn(task<void> work);
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;

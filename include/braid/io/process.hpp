@@ -24,9 +24,9 @@ namespace braid {
 /// A child process. If the object is destroyed before `wait` has returned the status, the process is killed. For
 /// instance, a stop of the task that owns the object kills the process. The loop then waits for the end of the process.
 /// The options determine the child's stdin, stdout and stderr. The child inherits no other descriptor of braid and no
-/// blocked signals, and has the default action for SIGPIPE. Threads: the loop's own. Before the loop runs, the thread
-/// that created this object may also use it. Blocks: `start`, until the program has begun; the destructor, if the loop
-/// has been stopped, until the killed process has ended.
+/// blocked signals, and has the default action for SIGPIPE. Threads: the loop's thread. Before the loop runs, the
+/// thread that created this object may also use it. Blocks: `start`, until the program has begun; the destructor, if
+/// the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
   /// Selects what a standard stream of a child process is connected to.
@@ -101,7 +101,7 @@ class BRAID_API child_process {
 /// the same signal; each set gets it. As in the system, a signal is either pending or not. A signal that is sent again
 /// before it was taken counts once. Frequent signals never hide other signals. At least one thread must not block the
 /// signals. After a fork, the child process has no sets: in the child, the signals have their earlier effect. Threads:
-/// the loop's own, for `next` and the destructor. Protocol: docs/design/sockets.md
+/// the loop's thread, for `next` and the destructor. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
   /// The maximum number of signal sets that can exist in a process at a time.

@@ -149,8 +149,8 @@ class accept_operation;
 
 /// A listener that accepts connections for tasks of one loop. A TCP address can be bound again as soon as its listener
 /// is destroyed. The file of a Unix address exists until a program removes it.
-/// Threads: the loop's own. A listener that no task has waited on may be created and moved on other threads. Lifetime:
-/// the listener must outlive its accept calls, and must be destroyed before its loop.
+/// Threads: the loop's thread. A listener that no task has waited on may be created and moved on other threads.
+/// Lifetime: the listener must outlive its accept calls, and must be destroyed before its loop.
 class BRAID_API stream_listener {
  public:
   /// The options of a listener and of its connections.
@@ -195,7 +195,7 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// Moves the listener to another loop. Connections that the listener accepts later belong to that loop, too. Requires
-  /// an open listener, and that no task waits for a connection. Threads: the loop's own. Before a task has waited on
+  /// an open listener, and that no task waits for a connection. Threads: the loop's thread. Before a task has waited on
   /// the listener, other threads may also call this.
   void move_to(loop& other) noexcept;
 
@@ -257,7 +257,7 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
 /// A UDP socket. A datagram is sent and received as a whole, or not at all. It may be lost or duplicated on the way.
 /// One task at a time receives, and one sends. A stop or a deadline ends a wait early; datagrams that have arrived are
 /// kept for the next call.
-/// Threads: the loop's own. Blocks: no thread. Lifetime: the socket must outlive its calls, and must be destroyed
+/// Threads: the loop's thread. Blocks: no thread. Lifetime: the socket must outlive its calls, and must be destroyed
 /// before its loop. Buffers and addresses must live until the call has ended. Errors: system errors, such as
 /// message_size; connection_refused if the peer of a connected socket does not exist.
 class BRAID_API udp_socket {
@@ -316,7 +316,7 @@ namespace detail {
 
 /// Resolves host names on an executor whose jobs may block, and caches the answers. At any time there is at most one
 /// query for each name.
-/// Threads: the loop's own, from tasks of the loop. Lifetime: must outlive its calls.
+/// Threads: the loop's thread, from tasks of the loop. Lifetime: must outlive its calls.
 class BRAID_API resolver {
  public:
   /// The options of a resolver: the lookup function, and how long answers are cached.

@@ -173,7 +173,7 @@ class tls_connection;
 
 /// One end of a TLS connection, after the handshake. One task reads at a time, and one writes or shuts down; both may
 /// be active at once. A stop or a deadline ends a wait early, and the stream can still be used.
-/// Threads: the loop's own. Lifetime: the stream must outlive its reads and writes, and must be destroyed before its
+/// Threads: the loop's thread. Lifetime: the stream must outlive its reads and writes, and must be destroyed before its
 /// loop. Errors: tls_errc and all other errors of `tls_category`, after which the stream can no longer be used; errors
 /// of the socket. Cost: memory for OpenSSL's state, and 4 KiB for received data, or 32 KiB if much data arrives at
 /// once. Data is encrypted on the loop's thread. Protocol: docs/design/tls.md
@@ -278,7 +278,7 @@ concept awaited_as = requires(Awaitable from) {
 
 }  // namespace detail
 
-/// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's own.
+/// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's thread.
 /// Errors: those of `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);

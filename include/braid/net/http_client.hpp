@@ -68,7 +68,7 @@ class http_lease;
 /// call may be repeated. Other calls are never sent twice, unless an HTTP/2 server reports that it has not processed
 /// the call. Calls to an HTTP/2 server share one connection. Set a deadline around a call: `with_timeout(1s,
 /// client.fetch(…))`. An abandoned call closes its connection; with HTTP/2, it only closes its stream. Threads: the
-/// loop's own. Lifetime: must outlive its calls.
+/// loop's thread. Lifetime: must outlive its calls.
 class BRAID_API http_client {
  public:
   /// Selects when a client uses HTTP/2. If libnghttp2 is not installed, `negotiated` means `never`.
@@ -131,7 +131,7 @@ class BRAID_API http_client {
 
   /// An answer whose body arrives piece by piece. After the end of the body, other calls can use the connection. If
   /// this object is destroyed earlier, the connection is closed, or the HTTP/2 stream is reset.
-  /// Threads: the client's loop. Lifetime: must be destroyed before the client.
+  /// Threads: the thread of the client's loop. Lifetime: must be destroyed before the client.
   class BRAID_API incoming {
    public:
     incoming(incoming&& other) noexcept;

@@ -31,7 +31,7 @@ struct http_events_options {
 };
 
 /// A stream of events that `http_exchange::events` begins.
-/// Threads: the server's loop.
+/// Threads: the thread of the server's loop.
 class BRAID_API http_events {
  public:
   http_events(const http_events&) = delete;

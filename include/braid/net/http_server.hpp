@@ -41,7 +41,7 @@ class http_call;
 /// A request and its answer. It exists while the handler runs, and the views that its functions return are valid for
 /// the same time. If a handler ends without an answer, or with an exception, the server answers with 500. If the answer
 /// has already begun, the server cuts the connection instead, so that the client does not mistake a part for the whole.
-/// Threads: the server's loop.
+/// Threads: the thread of the server's loop.
 class BRAID_API http_exchange {
  public:
   http_exchange(const http_exchange&) = delete;
@@ -272,7 +272,7 @@ class BRAID_API http_router {
 };
 
 /// A server for one loop. For several loops create several servers, each with its own listener that has `reuse_port`.
-/// Threads: the loop's own. Lifetime: must not be destroyed before `serve` has ended (call `stop`); otherwise the
+/// Threads: the loop's thread. Lifetime: must not be destroyed before `serve` has ended (call `stop`); otherwise the
 /// program is terminated with a message. The router must outlive the server.
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {

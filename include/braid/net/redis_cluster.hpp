@@ -53,8 +53,8 @@ class redis_cluster_state;
 /// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and got
 /// no reply fails. If all known nodes have answered that there is no map, calls fail at once. Errors: those of a
 /// connection (a call that ends at its deadline returns the last such error); redis_errc::too_many_hops, cross_slot and
-/// no_cluster. Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop and
-/// after its calls.
+/// no_cluster. Threads: the thread of one loop, also for the destructor. Lifetime: must be destroyed before its loop
+/// and after its calls.
 class BRAID_API redis_cluster {
  public:
   /// Selects which nodes of a cluster execute reads.

@@ -22,7 +22,7 @@ namespace braid {
 /// is no connection, calls wait. If the attempt to connect fails, these calls fail with the error of the attempt. When
 /// a connection ends, commands that were sent fail with redis_errc::connection_lost. The other commands wait for the
 /// next connection.
-/// Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop.
+/// Threads: the thread of one loop, also for the destructor. Lifetime: must be destroyed before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
@@ -65,7 +65,7 @@ class redis_connection : public detail::redis_calls<redis_connection> {
 /// Several connections to one server. Each call uses the established connection with the fewest waiting commands, so
 /// the order of calls is not kept. A batch is sent over one connection. One connection is enough for a server thread at
 /// full load. More connections help with long replies and distant servers.
-/// Threads: those of one loop, including the destructor. Lifetime: must be destroyed before its loop.
+/// Threads: the thread of one loop, also for the destructor. Lifetime: must be destroyed before its loop.
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:
   /// Creates the connections. Requires that the number of connections is at least one. Errors: std::bad_alloc.

@@ -111,8 +111,9 @@ class redis_shared_connection;
 
 /// An interface for clients that cache what they read. It receives the reports of servers about changes of keys that
 /// the client has read (CLIENT TRACKING). A report about a key arrives after the reply that it makes stale. Reports may
-/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported. Threads: those of
-/// the loop of its connections. Lifetime: must outlive its connections. Its functions must not use the connections.
+/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported. Threads: the
+/// thread of the loop of its connections. Lifetime: must outlive its connections. Its functions must not use the
+/// connections.
 class redis_tracker {
  public:
   redis_tracker() = default;

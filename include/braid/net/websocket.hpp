@@ -35,7 +35,7 @@ struct websocket_options {
 
 /// A WebSocket connection that `http_exchange::websocket` opens. It supports no extensions, so messages are not
 /// compressed.
-/// Threads: the server's loop.
+/// Threads: the thread of the server's loop.
 class BRAID_API websocket {
  public:
   websocket(const websocket&) = delete;

@@ -189,7 +189,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   };
 
   /// The functions that are called for each job. Each of them may be empty. Exceptions that they throw are reported
-  /// like exceptions of a job. Threads: those of the executor call them, several at a time.
+  /// like exceptions of a job. Threads: threads of the executor call them, several at a time.
   struct hooks {
     std::function<void(const observed_executor::job_report&)> on_start =
         {};  ///< called before it runs, and not for a dropped job

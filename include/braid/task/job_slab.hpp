@@ -122,8 +122,8 @@ class BRAID_API job_slab {
   /// Makes `next` run when `first` has finished. `next` must not be scheduled. Jobs that continue the same job run one
   /// after the other in the order of these calls, on one thread. This also applies to continuations that are added
   /// before the last continuation has ended.
-  /// Errors: errc::invalid_argument if `next` is scheduled or continues a job; errc::cycle if the two jobs would wait
-  /// for each other, if a search of at most 64 jobs detects this.
+  /// Errors: errc::invalid_argument if `next` is scheduled or continues a job; errc::cycle if a search of at most 64
+  /// jobs finds that the two jobs would wait for each other.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
   /// Keeps `parent` from finishing before `child` has finished. Both jobs must be scheduled separately. A child has at

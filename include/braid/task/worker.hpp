@@ -33,7 +33,7 @@ enum class wake_reason : std::uint8_t {
 };
 
 /// A driver, in which one worker sleeps until it gets a permit. Several permits count as one. A pool that only computes
-/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: the worker's. Other threads may
+/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: the worker. Other threads may
 /// call only `unpark`.
 class BRAID_API driver {
  public:

@@ -56,7 +56,7 @@ class BRAID_API symbol_table {
   struct object {
     std::string path;
     std::uint64_t base = 0;
-    std::vector<function> functions;  // sorted by their begin
+    std::vector<function> functions;  // sorted by their start
   };
 
   [[nodiscard]] auto loaded_at(std::uint64_t address) const -> const loaded*;

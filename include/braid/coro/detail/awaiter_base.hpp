@@ -39,7 +39,7 @@ struct needed_task {
 /// The wait of one coroutine for an operation. `suspend` starts the operation on the home executor. The derived awaiter
 /// calls one of the `complete` functions when the operation is over. If a stop comes first, the operation is withdrawn
 /// and the coroutine ends as stopped. Either the completion or the stop takes effect, never both.
-/// Threads: the home's, except `suspend`, `complete_from_elsewhere` and `stop_from_elsewhere`.
+/// Threads: the home's thread, except `suspend`, `complete_from_elsewhere` and `stop_from_elsewhere`.
 class BRAID_API awaiter_base : public job, private stop_callback {
  public:
   struct operation {

@@ -35,7 +35,7 @@ struct fiber_wait {
 };
 
 /// A fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the fiber
-/// waits for something; the driver then awaits the same thing on the fiber's behalf. Threads: those of its home.
+/// waits for something; the driver then awaits the same thing on the fiber's behalf. Threads: the thread of its home.
 /// Protocol: docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:

@@ -15,7 +15,7 @@
 namespace braid::detail {
 
 /// The optional part of a run. An array is empty unless an option requires it.
-/// Threads: those of the home of the run. The thread that runs a node may also call `note_start` and `note_end`.
+/// Threads: the thread of the run's home. The thread that runs a node may also call `note_start` and `note_end`.
 class BRAID_API run_record {
  public:
   run_record(const graph_shape& shape, const graph_run_options& options);

@@ -18,7 +18,7 @@ class io_transfer;
 
 /// A backend's record of an open descriptor. The first transfer that has to wait registers the descriptor, once for all
 /// later transfers. The registration is removed before the descriptor is closed.
-/// Threads: those of the backend. Lifetime: must not be moved, and must outlive its transfers.
+/// Threads: the same as for the backend. Lifetime: must not be moved, and must outlive its transfers.
 class io_registration {
  public:
   enum class kind : std::uint8_t {
@@ -38,8 +38,8 @@ class io_registration {
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
   /// Returns whether a system call is worth trying, because it may succeed without waiting. The result becomes false
-  /// after a call that would have blocked, or that emptied or filled the descriptor. It stays false until the kernel
-  /// reports readiness.
+  /// after a call that would have blocked, or after a read that has emptied the descriptor. It stays false until the
+  /// kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
   // The following functions are for backends, and for code that makes its own system calls.

@@ -19,7 +19,7 @@ namespace braid::detail {
 /// until the call has ended. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives.
 /// After an error, the write may or may not have been executed, unless the server has refused it. `timeout` counts from
 /// the beginning of the loop's iteration. If `timeout` is zero, the timeout of the options applies; duration::max()
-/// means no timeout. Threads: those of the loop. Lifetime: the connection and `memory` must outlive the call. Cost: no
+/// means no timeout. Threads: the loop's thread. Lifetime: the connection and `memory` must outlive the call. Cost: no
 /// allocation except in `memory`; all commands of an iteration are sent by one system call.
 template <typename Derived>
 class redis_calls {

@@ -45,7 +45,7 @@ struct redis_counts {
 };
 
 /// A connection that many callers share. Protocol, states and proof: docs/design/redis.md.
-/// Threads: those of the loop.
+/// Threads: the loop's thread.
 class BRAID_API redis_shared_connection {
  public:
   enum class state : std::uint8_t { connecting, greeting, ready, backing_off, closed };

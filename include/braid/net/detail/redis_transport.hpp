@@ -21,7 +21,7 @@ class redis_shared_connection;
 /// The transport of a connection. Tasks of the loop keep the transport alive while the kernel uses its buffers, so the
 /// transport may outlive the connection. The transport reports events to the connection until the connection abandons
 /// the transport.
-/// Protocol: docs/design/redis.md Threads: those of the loop.
+/// Protocol: docs/design/redis.md Threads: the loop's thread.
 class redis_transport {
  public:
   redis_transport(redis_shared_connection& owner, loop& loop, const redis_options& options)

@@ -141,7 +141,7 @@ class inbox_producer : public inbox_producer_base {
       return here;
     }
 
-    /// Adds a record of `size` bytes, which was constructed at the address that `place` has returned, to the count.
+    /// Counts a record of `size` bytes that was constructed at the address that `place` has returned.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// Makes the posted records visible.
@@ -190,7 +190,7 @@ class inbox_producer : public inbox_producer_base {
     return slice_end_ != taken;
   }
 
-  /// Counts a callable of the segment that was destroyed. Called by the owner of the inbox.
+  /// Counts one more destroyed callable of the segment. Called by the owner of the inbox.
   static void done(segment& of) noexcept {
     // edge inbox_producer.done: publish the end of the callable, before its memory is reused
     of.done.store(of.done.load(relaxed) + 1, release);

@@ -65,7 +65,7 @@ class split_deque {
   /// the shared part is not, or if a thief has requested entries.
   [[nodiscard]] auto pop() noexcept -> T* {
     const index head = head_.load(relaxed) - 1;
-    head_.store(head, release);                 // edge split_deque.added: publish, for what lies below
+    head_.store(head, release);                 // edge split_deque.added: publish the entries below
     asymmetric_barrier::light_if_asymmetric();  // a thief that does not see the new head has raised the limit
     if (distance(limit_.load(relaxed), head) < 0) [[unlikely]]
       return pop_carefully(head);
@@ -329,7 +329,7 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
     } else if (shared_in(seen) != 0) {
       next = with_border(seen, static_cast<std::uint16_t>(tail_of(seen) + shared_in(seen) / 2));
     } else {
-      head_.store(head + 1, release);  // edge split_deque.added: publish, for what lies below
+      head_.store(head + 1, release);  // edge split_deque.added: publish the entries below
       return nullptr;
     }
     // edge split_deque.taken: observe that thieves have read the slots; edge split_deque.entry: publish the new head

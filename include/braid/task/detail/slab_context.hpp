@@ -54,7 +54,7 @@ class slab_watch {
   time_point looked_;      // when `begun_` and `queued_` were read
   time_point worked_;      // when the thread was last seen to begin jobs
   bool answer_ = false;    // valid until the next poll
-  bool is_known_ = false;  // the same thread was looked at twice
+  bool is_known_ = false;  // the same thread was watched twice in a row
   time_point stole_;       // when it last got stolen jobs; unset once their benefit was judged
   duration way_{};         // the duration of that steal
   duration backoff_{};     // how long it steals no jobs from active threads; 0 if the last steal paid off
