@@ -19,8 +19,8 @@
 
 namespace braid {
 
-/// Two objects that are at least this many bytes apart never share a cache line, nor a pair of lines that the
-/// prefetcher fetches together.
+/// The distance in bytes from which on two objects never share a cache line, nor a pair of lines that the prefetcher
+/// fetches together.
 inline constexpr std::size_t cache_line = 128;
 
 }  // namespace braid

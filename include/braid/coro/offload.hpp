@@ -117,7 +117,8 @@ template <std::move_constructible Fn>
 /// Offloads a function with arguments, or one that returns a task. A returned task runs on `executor` up to its first
 /// wait, and its value is the result. The callable and its arguments are moved into the frame, live until the end, and
 /// are passed as rvalues. Use std::ref to pass a reference. Threads: the same as for `offload` of a function without
-/// arguments. Errors: those of `offload` of a function without arguments, and those of `schedule_on`. Cost: two frames.
+/// arguments. Errors: the errors of `offload` of a function without arguments, and those of `schedule_on`. Cost: two
+/// frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))

@@ -113,7 +113,7 @@ class BRAID_API io_backend {
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
   /// transfer of the same side of its registration is pending.
-  /// Errors: those of `watch`, if the descriptor must be registered first. After an error, the transfer is not
+  /// Errors: the errors of `watch`, if the descriptor must be registered first. After an error, the transfer is not
   /// reported.
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 

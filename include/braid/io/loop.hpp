@@ -57,7 +57,7 @@ class BRAID_API loop final : public home {
 
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
-  /// Creates a loop. Errors: those of `io_backend::make`.
+  /// Creates a loop. Errors: the errors of `io_backend::make`.
   [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<loop>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<loop>> { return create(options()); }
   /// Destroys the loop. Requires that it never ran, or that `run` has returned. Streams, listeners, datagram sockets
@@ -232,7 +232,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
 /// Waits until `descriptor` can be read without blocking, has reached its end, or has an error. One reader and one
 /// writer may wait for a descriptor at a time. A regular file is always ready. Requires that the task's home is the
 /// loop.
-/// Errors: those of `io_backend::watch`.
+/// Errors: the errors of `io_backend::watch`.
 [[nodiscard]] inline auto readable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::read);
 }

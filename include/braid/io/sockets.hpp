@@ -171,7 +171,7 @@ class BRAID_API stream_listener {
     return listen(loop, address, options());
   }
   /// Creates a listener for an address as text, such as `127.0.0.1:8080`: see `socket_address::parse`. Errors: system
-  /// errors, as above, and those of `socket_address::parse`.
+  /// errors, as above, and the errors of `socket_address::parse`.
   [[nodiscard]] static auto listen(loop& loop, std::string_view at, const options& options) -> result<stream_listener>;
   [[nodiscard]] static auto listen(loop& loop, std::string_view at) -> result<stream_listener> {
     return listen(loop, at, options());

@@ -193,7 +193,7 @@ class BRAID_API tls_stream {
   /// work. The socket is closed after an error.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
-  /// Performs the handshake as the server. Requires the context of a server. Errors: those of `connect`.
+  /// Performs the handshake as the server. Requires the context of a server. Errors: the errors of `connect`.
   [[nodiscard]] static auto accept(tls_context as, stream_socket through) -> task<result<tls_stream>>;
 
   [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
@@ -279,7 +279,7 @@ concept awaited_as = requires(Awaitable from) {
 }  // namespace detail
 
 /// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's thread.
-/// Errors: those of `shutdown`.
+/// Errors: the errors of `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);
 }

@@ -175,7 +175,7 @@ class BRAID_API http_client {
   /// it, but not from https to http. Authorization and Cookie are not sent to another host, port or scheme.
   [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
-  /// Sends a GET request. Errors: those of `fetch`.
+  /// Sends a GET request. Errors: the errors of `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
   /// Returns the number of open connections that no call uses.

@@ -64,7 +64,7 @@ class BRAID_API http_exchange {
   /// http_errc::used_twice if another task of the handler is reading. If the handler does not answer after an error,
   /// the server answers with the status for the error.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-  /// Returns the whole body, or the part that was not read yet. Errors: those of `read_some`.
+  /// Returns the whole body, or the part that was not read yet. Errors: the errors of `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
   /// Returns whether the whole body is known to have arrived, without reading it. If it is not, an answer at this point
   /// ends the connection.
@@ -80,8 +80,8 @@ class BRAID_API http_exchange {
   /// Returns the status of the answer, or nothing if the answer has not begun.
   [[nodiscard]] auto status() const noexcept -> std::optional<http_status>;
 
-  /// Sets a field of the answer. Call it before the answer begins. Errors: those of `check_field`; errc::finished if
-  /// the answer has begun.
+  /// Sets a field of the answer. Call it before the answer begins. Errors: the errors of `check_field`; errc::finished
+  /// if the answer has begun.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
   /// Sends the whole answer. A body without a type is sent as UTF-8 text. If `type` is not a valid field value, or
   /// `status` is not between 200 and 999, the answer is 500. Errors: throws std::system_error with
@@ -92,9 +92,9 @@ class BRAID_API http_exchange {
   void reply(http_status status, std::string_view type, std::string_view body);
   /// Sets a field that follows the body of the answer. Call it before `reply`, or after `begin` until the handler has
   /// ended. An answer with such fields has no Content-Length; over HTTP/1.1 its body is sent in chunks. If the answer
-  /// has no body, the fields are not sent. Errors: those of `check_field`; forbidden_trailer for a field name that must
-  /// not follow a body; errc::finished if the answer is complete or was begun with a length; std::errc::not_supported
-  /// for an HTTP/1.0 client.
+  /// has no body, the fields are not sent. Errors: the errors of `check_field`; forbidden_trailer for a field name that
+  /// must not follow a body; errc::finished if the answer is complete or was begun with a length;
+  /// std::errc::not_supported for an HTTP/1.0 client.
   [[nodiscard]] auto set_trailer(std::string_view name, std::string_view value) -> result<void>;
   /// Marks the answer as a refusal because the server is overloaded, so that `http_server::options::pacing` applies to
   /// this connection. After the answer, the connection may have to wait before its next request is read.
@@ -102,7 +102,7 @@ class BRAID_API http_exchange {
 
   /// Begins an answer that is sent in several pieces. If no length is given, the pieces are sent as chunks. For an
   /// HTTP/1.0 client, which does not support chunks, the end of the connection marks the end of the answer. Errors:
-  /// those of `reply`.
+  /// the errors of `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
   /// Sends a piece, and waits until there is room for the next piece.
   /// Errors: system errors if the client is disconnected or too slow; errc::full if the pieces exceed the length;
@@ -110,7 +110,8 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
   /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended.
-  /// The stream is stopped if the client disconnects, or if the server stops. Errors: those of `write` and `begin`.
+  /// The stream is stopped if the client disconnects, or if the server stops. Errors: the errors of a write, and those
+  /// of `begin`.
   [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
       -> task<result<void>>;
 
@@ -371,7 +372,7 @@ class BRAID_API http_server {
   auto operator=(const http_server&) -> http_server& = delete;
 
   /// Accepts connections until `stop` is called, and ends when the last connection has ended. Call it once. Errors:
-  /// those of `accept`.
+  /// the errors of `accept`.
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
   /// Stops the server: it accepts no more connections and closes idle connections. Waits until `serve` has ended.

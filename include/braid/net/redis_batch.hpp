@@ -143,7 +143,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// Returns the kind of a request whose commands the function `Encode` encodes.
+  /// Returns the `kind` of requests whose commands are encoded by the function `Encode`.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

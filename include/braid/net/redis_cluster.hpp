@@ -51,7 +51,7 @@ class redis_cluster_state;
 /// one of `options::nodes` and no node of the map answers. If a node redirects a command, the command is sent to the
 /// named node, and the map of slots is requested again. The map is also requested if a node cannot be reached. Commands
 /// that were not sent are retried until their deadline, and so are reads that were sent. A write that was sent and got
-/// no reply fails. If all known nodes have answered that there is no map, calls fail at once. Errors: those of a
+/// no reply fails. If all known nodes have answered that there is no map, calls fail at once. Errors: the errors of a
 /// connection (a call that ends at its deadline returns the last such error); redis_errc::too_many_hops, cross_slot and
 /// no_cluster. Threads: the thread of one loop, also for the destructor. Lifetime: must be destroyed before its loop
 /// and after its calls.

@@ -26,7 +26,7 @@ namespace braid {
 /// runtime become invalid.
 /// Threads: any, except threads of a runtime that is ending. Errors: errc::already_set if the process has a runtime
 /// that was not finalized, whichever call created it; errc::closed at the end of the process; errc::would_deadlock in
-/// `on_worker_start` of the process's runtime; those of `runtime::create`.
+/// `on_worker_start` of the process's runtime; the errors of `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
@@ -59,12 +59,12 @@ namespace detail {
 
 /// Returns the executor for work that names no executor: the pool of the calling worker, or otherwise the workers of
 /// `nearest_runtime`. Returns an empty id if `finalize` was called before a runtime existed.
-/// Errors: those of `default_runtime`.
+/// Errors: the errors of `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
 /// Returns the runtime of the process if it exists. Otherwise, returns the oldest existing runtime that the program has
 /// created. If there is no such runtime, creates the runtime of the process. Returns null if `finalize` was called
-/// before. Lifetime: the program must not end its runtime while other threads call this function. Errors: those of
+/// before. Lifetime: the program must not end its runtime while other threads call this function. Errors: the errors of
 /// `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
@@ -89,7 +89,7 @@ template <detail::job_function Fn>
 }
 
 /// Runs `fn` on the same executor as `post`, and returns a future of its result.
-/// Threads: any. Errors: those of `spawn` on an executor, stored in the future.
+/// Threads: any. Errors: the errors of `spawn` on an executor, stored in the future.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -151,7 +151,7 @@ auto post(Fn&& /*fn*/) {
 
 /// Reports what the suspended tasks of `runtime` wait for. These are the tasks on its loops, and the tasks with their
 /// own homes on its workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and
-/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: those of `dump()`.
+/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: the same as for `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());

@@ -112,8 +112,8 @@ class BRAID_API runtime {
   /// Returns a loop of this runtime: the loop of the calling thread if that thread has a loop, otherwise the next loop
   /// in turn.
   [[nodiscard]] auto io() noexcept -> loop&;
-  /// Returns all loops. A separate runtime has one loop. In a merged runtime, each worker has a loop, whose index is
-  /// that of the worker.
+  /// Returns all loops. A separate runtime has one loop. In a merged runtime, each worker has a loop, which has the
+  /// same index as the worker.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
   /// Returns the queue that `queue_capacity` limits, or null if there is no limit.
@@ -142,7 +142,7 @@ class BRAID_API runtime {
   /// within `limit`; would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
-  /// Runs a task on a loop and blocks until it has ended. Errors: those of `sync_wait`.
+  /// Runs a task on a loop and blocks until it has ended. Errors: the errors of `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
     return sync_wait(io(), std::move(work));

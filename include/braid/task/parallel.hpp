@@ -124,7 +124,7 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
 /// Works like `parallel_for_each`, but for ranges without random access or without a size, such as lists, maps and
 /// filtered views. It visits elements more than once, so the range must allow more than one pass. Use this only if
 /// elements are large or calls are long. Cost: one pass over the range on the calling thread, and a vector of its
-/// iterators. Errors: those of `parallel_for_each`; std::bad_alloc.
+/// iterators. Errors: the errors of `parallel_for_each`; std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {

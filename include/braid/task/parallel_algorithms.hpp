@@ -124,7 +124,7 @@ auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, c
 }  // namespace detail
 
 /// Writes `fn(proj(element))` of each element to `out`, and returns the end of the output. `out` may be the beginning
-/// of the range. Cost: that of `parallel_for`.
+/// of the range. Cost: the same as for `parallel_for`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Fn, typename Proj = std::identity>
 auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options options = {}) -> Out {
   return detail::transform_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, fn,
@@ -306,8 +306,8 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
 /// Removes adjacent duplicates: if `equal(proj(a), proj(b))` is true for neighbours, only the first of them is kept.
 /// The kept elements are moved to the front, in their order. Returns the end of the kept elements; the elements after
 /// it are unspecified. Requires that `equal` is an equivalence.
-/// Errors: in addition, std::bad_alloc. Cost: that of `parallel_copy_if`; one worker does the last pass, which moves
-/// whole blocks to their final positions.
+/// Errors: in addition, std::bad_alloc. Cost: the same as for `parallel_copy_if`; one worker does the last pass, which
+/// moves whole blocks to their final positions.
 template <detail::lasting_range Range, typename Proj = std::identity,
           std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
               std::ranges::equal_to>

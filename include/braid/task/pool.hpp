@@ -248,7 +248,7 @@ class BRAID_API pool : public executor {
 
 /// Posts `fn` to run once on `pool` at some later time, like the general `post`. On a thread that is not a worker,
 /// captures of up to 56 bytes are stored in the inbox of a worker, without an allocation.
-/// Threads, errors: those of the general `post`.
+/// Threads, errors: the same as for the general `post`.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& pool, Fn&& fn) -> result<void> {
   return pool.post_callable(std::forward<Fn>(fn));

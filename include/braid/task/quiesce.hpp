@@ -18,7 +18,7 @@ namespace braid {
 /// itself. Cost: some microseconds if all threads sleep.
 [[nodiscard]] BRAID_API auto quiesce() -> result<void>;
 
-/// Works like `quiesce`, but waits at most `limit`. Errors: those of `quiesce`, and deadline_exceeded.
+/// Works like `quiesce`, but waits at most `limit`. Errors: the errors of `quiesce`, and deadline_exceeded.
 [[nodiscard]] BRAID_API auto quiesce_for(detail::time_span limit) -> result<void>;
 
 }  // namespace braid

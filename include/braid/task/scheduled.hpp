@@ -192,7 +192,7 @@ auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> d
 }
 
 /// Works like `spawn_at`, but runs the function once `delay` has passed from now; `delay` is a duration of any unit.
-/// Threads, lifetime, cost: the same as for `spawn_at`. Errors: those of `spawn_at`. The future also fails with
+/// Threads, lifetime, cost: the same as for `spawn_at`. Errors: the errors of `spawn_at`. The future also fails with
 /// errc::invalid_argument if the delay is negative or the time cannot be represented.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>

@@ -159,7 +159,7 @@ template <std::ranges::input_range R>
 }
 
 /// Spawns every callable of `range`. Returns one future for each callable, in the order of the range. Threads: any.
-/// Errors: those of `spawn`, stored in each future.
+/// Errors: the errors of `spawn`, stored in each future.
 template <std::ranges::input_range R>
   requires detail::spawnable<detail::element<R>>
 auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {
@@ -170,8 +170,8 @@ auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_fut
 }
 
 /// Spawns `fn(element)` for every element. Each job gets copies of `fn` and its element, so use pointers or spans if
-/// elements are large. Returns one future for each element, in the order of the range. Threads: any. Errors: those of
-/// `spawn`, stored in each future.
+/// elements are large. Returns one future for each element, in the order of the range. Threads: any. Errors: the errors
+/// of `spawn`, stored in each future.
 template <std::ranges::input_range R, typename Fn>
   requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
 auto spawn_all(executor& executor, R&& range, const Fn& fn)

@@ -70,8 +70,8 @@ class BRAID_API chaos {
 
   /// Starts to disturb the threads that `find()` returns. `find` is called again before each step, on the disturbing
   /// thread. A thread that `find` returns for the first time is disturbed from then on. If `find` no longer returns a
-  /// thread, the settings of this thread are restored. `find` must not throw. Errors: those of `start` with a list of
-  /// threads.
+  /// thread, the settings of this thread are restored. `find` must not throw. Errors: the errors of `start` with a list
+  /// of threads.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>
   [[nodiscard]] static auto start(Find find, options options) -> result<chaos> {

@@ -185,8 +185,8 @@ class registered_thread : public thread {
   };
 
   /// Starts a thread as `thread::create` does, and registers it.
-  /// Blocks: until the thread is registered and the hooks have returned. Errors: those of `thread::create`; exceptions
-  /// of the registration, in which case `fn` has not been called.
+  /// Blocks: until the thread is registered and the hooks have returned. Errors: the errors of `thread::create`;
+  /// exceptions of the registration, in which case `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<registered_thread>;

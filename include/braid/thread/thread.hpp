@@ -176,8 +176,8 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 
 /// A view that provides all thread operations for a std::thread, a std::jthread, a pthread_t, a braid::thread or a
 /// thread_info. The view owns nothing. Threads: the same as for the viewed object. Blocks: `join` blocks until the
-/// thread has ended. Errors: those of `thread_info`. Lifetime: a view of a pthread_t or a thread_info contains a copy;
-/// for other types, the viewed object must outlive the view.
+/// thread has ended. Errors: the errors of `thread_info`. Lifetime: a view of a pthread_t or a thread_info contains a
+/// copy; for other types, the viewed object must outlive the view.
 template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
@@ -194,7 +194,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
   /// Returns a reference to the thread that stays valid when the viewed object is destroyed.
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
-  /// Waits until the thread has ended. Errors: those of the function `join`.
+  /// Waits until the thread has ended. Errors: the errors of the function `join`.
   [[nodiscard]] auto join() const -> result<void>
     requires requires(const thread_view& self) { braid::join(self.get()); }
   {

@@ -97,11 +97,11 @@ struct topology {
   /// Errors: no_such_device if there is no such node; errc::invalid_argument if no CPU of the node is allowed (the code
   /// that the system returns for an empty mask).
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the package with this id. Errors: those of `cpus_of_node`.
+  /// Returns the allowed CPUs of the package with this id. Errors: the errors of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the shared cache at this index of `l3`. Errors: those of `cpus_of_node`.
+  /// Returns the allowed CPUs of the shared cache at this index of `l3`. Errors: the errors of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_l3(std::size_t position) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of all cores of one kind. Errors: those of `cpus_of_node`.
+  /// Returns the allowed CPUs of all cores of one kind. Errors: the errors of `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
   /// Returns the first allowed CPU of every core that has an allowed CPU. If you run one thread on each of these CPUs,

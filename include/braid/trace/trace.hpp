@@ -37,10 +37,11 @@ class name {
 /// Threads: any. Cost: a load.
 [[nodiscard]] inline auto is_on() noexcept -> bool { return detail::is_traced(); }
 
-/// A slice of the calling thread. It lasts from the construction to the destruction of the object. Slices of a thread
-/// are nested, so do not keep a span open across a `co_await`: the thread runs other tasks during the wait. Threads:
-/// the span must be destroyed on the thread that created it. Blocks: never, after the first event of the thread. Cost:
-/// a load if the process is not traced; otherwise a read of the time-stamp counter at each end.
+/// A slice (a named span of time) of the calling thread. It lasts from the construction to the destruction of the
+/// object. Slices of a thread are nested, so do not keep a span open across a `co_await`: the thread runs other tasks
+/// during the wait. Threads: the span must be destroyed on the thread that created it. Blocks: never, after the first
+/// event of the thread. Cost: a load if the process is not traced; otherwise a read of the time-stamp counter at each
+/// end.
 class [[nodiscard]] span {
  public:
   explicit span(name of) noexcept : slice_(detail::trace_group::user, of.text()) {}

@@ -23,8 +23,8 @@
 
 namespace braid::detail {
 
-/// An awaiter that refers to a fork. The fork itself cannot be the awaiter, because g++ 12 copies awaiters that are
-/// named or passed by reference.
+/// An awaiter that contains only a reference to a fork. The fork itself cannot be the awaiter, because g++ 12 copies
+/// awaiters that are named or passed by reference.
 template <typename Fork>
 class fork_awaiter {
  public:

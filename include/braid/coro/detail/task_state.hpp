@@ -220,7 +220,7 @@ class inner_task final : public task_state<T> {
   }
 
  private:
-  /// Begins the task in the root scope of the home to which it was posted.
+  /// Begins the task in the root scope of the home to which the task was posted.
   static void begin_at_home(job& self, job::action action) {
     auto& made = static_cast<inner_task&>(self);
     if (made.has_begun()) return made.await_posted_stop();

@@ -62,7 +62,7 @@ BRAID_API void append_chunk(std::string& out, std::string_view data);
 /// Errors: std::bad_alloc.
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
-/// Appends the end of a chunked body. Errors: those of `append_head`.
+/// Appends the end of a chunked body. Errors: the errors of `append_head`.
 [[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers = {})
     -> std::expected<void, http_errc>;
 

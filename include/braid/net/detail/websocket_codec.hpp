@@ -82,7 +82,7 @@ BRAID_API void append_websocket_close(std::string& out, std::uint16_t code, std:
 /// Returns whether a peer may close with this code.
 [[nodiscard]] BRAID_API auto is_close_code(std::uint16_t code) noexcept -> bool;
 
-/// Returns whether the text is UTF-8 without surrogates and overlong forms.
+/// Returns whether the text is valid UTF-8, which contains no surrogates and no overlong forms.
 [[nodiscard]] BRAID_API auto is_utf8(std::string_view text) noexcept -> bool;
 
 /// Returns the value of Sec-WebSocket-Accept for a key.

@@ -17,7 +17,7 @@ using constant_mutex = std::conditional_t<has_constant_mutex, std::mutex, small_
 /// guarded state is consistent in the child process, which has only the forking thread. Lock it with std::lock_guard.
 /// It may be used before the constructors of static objects have run. Requires that a thread that holds it locks no
 /// other fork_safe_mutex and does not fork. Threads: any. Blocks: while another thread holds it, and during a fork.
-/// Cost: that of a std::mutex, and a load.
+/// Cost: the same as for a std::mutex, and a load.
 class BRAID_API fork_safe_mutex {
  public:
   constexpr fork_safe_mutex() noexcept = default;

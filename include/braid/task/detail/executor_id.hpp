@@ -123,7 +123,7 @@ class BRAID_API executor_use {
 };
 
 /// Posts to the executor that `executor` refers to. Returns false if the executor is closed or no longer exists; the
-/// job then still belongs to the caller. Threads: any. Cost: that of the post and of an executor_use.
+/// job then still belongs to the caller. Threads: any. Cost: one post and one executor_use.
 BRAID_API auto try_post_to(executor_id executor, job& work) noexcept -> bool;
 
 }  // namespace detail

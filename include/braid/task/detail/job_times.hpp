@@ -39,7 +39,7 @@ class BRAID_API job_times {
   explicit job_times(const clock_source& clock = steady_time()) noexcept : clock_(&clock) {}
 
   /// Called before a job is queued.
-  /// Cost: that of `is_post_timed`, if the job is not timed.
+  /// Cost: the same as for `is_post_timed`, if the job is not timed.
   void posted(job& work) noexcept {
     if (is_post_timed()) [[unlikely]]
       begin(work);

@@ -17,7 +17,7 @@ namespace braid::detail {
 
 /// Returns whether the calling thread, which is not a worker, begins algorithms itself. If so, it shares an algorithm
 /// with the default pool only if the algorithm takes a long time. Returns false within an iteration of an event loop,
-/// and in a job of an executor without threads. Errors: those of `default_pool`.
+/// and in a job of an executor without threads. Errors: the errors of `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Returns true if algorithms that the calling thread begins run only on this thread.
