@@ -44,8 +44,8 @@ class broadcast {
   broadcast(const broadcast&) = delete;
   auto operator=(const broadcast&) -> broadcast& = delete;
 
-  /// Sends a value to all receivers. Errors: errc::closed; an exception that moving the value throws; nothing is sent
-  /// then.
+  /// Sends a value to all receivers. Errors: errc::closed; an exception of the value's move constructor. After an
+  /// error, nothing was sent.
   [[nodiscard]] auto send(T value) -> result<void>;
 
   /// Refuses values that are sent from now on. Receivers still get the values that were sent before; after that, they
@@ -82,7 +82,7 @@ class broadcast<T>::receiver {
 
  public:
   /// Waits for the next value. Returns a result<broadcast_value<T>>.
-  /// Errors: errc::closed if there will be no more values; the exception that copying a value throws; the value can
+  /// Errors: errc::closed if there will be no more values; an exception of the value's copy constructor; the value can
   /// then be received again.
   [[nodiscard]] auto receive() noexcept { return awaiter(*this); }
 

@@ -28,7 +28,7 @@ namespace braid {
 
 namespace detail {
 
-/// The job by which the executor below a serial executor drains the queue.
+/// The job with which the underlying executor drains the queue of a serial executor.
 struct drain_step : job {
   using job::job;
 };

@@ -90,9 +90,9 @@ class BRAID_API runtime {
     /// The error callback, which receives exceptions of posted jobs and spawned tasks. Without a callback, the message
     /// goes to stderr. The callback may be called on any thread.
     error_callback on_error = {};
-    /// The time after which a blocked loop or worker is reported once, by `on_stall` or otherwise on stderr. Zero means
-    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or, if that variable is not set, that there is no
-    /// watchdog. See docs/stalls.md
+    /// The time after which a blocked loop or worker is reported once, by `on_stall` or otherwise on stderr. If it is
+    /// zero, the time is the value of the variable BRAID_STALL (such as `500ms` or `2s`); if that variable is not set,
+    /// there is no watchdog. See docs/stalls.md
     duration stall_limit = {};
     /// Called for each stall by the watchdog's thread. Must not throw.
     std::function<void(const stall&)> on_stall = {};

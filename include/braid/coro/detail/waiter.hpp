@@ -100,8 +100,8 @@ class wait_queue {
 /// budget is used up, the awaiter lets the other work of its home run before it takes a permit. If it took the permit
 /// first, it would hold the permit unused while the other tasks wait for it. `Derived` has two functions, which are
 /// called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`.
-/// It also has a literal `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and
-/// without the lock, and `describe(text)`, `needs()` and `layout`, which have the same meaning as in
+/// It also has a string literal `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called
+/// first and without the lock, and `describe(text)`, `needs()` and `layout`, which have the same meaning as in
 /// `awaiter_base::operation`.
 template <typename Derived>
 class queue_awaiter : public waiter {

@@ -22,8 +22,8 @@ class BRAID_API context_hooks : public scheduling_hooks {
   /// Returns the worker that gets a job posted by `poster`.
   [[nodiscard]] virtual auto worker_for(worker* poster) noexcept -> worker& = 0;
 
-  /// If the policy keeps one worker busy with remote jobs, returns the variable that holds `worker_for(nullptr)`.
-  /// Otherwise returns null.
+  /// If the policy keeps one worker busy with remote jobs, returns the variable that holds the result of
+  /// `worker_for(nullptr)`. Otherwise returns null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
   /// If jobs that a worker posts always go to its own context, returns the contexts. Otherwise returns null.

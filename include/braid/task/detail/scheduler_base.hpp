@@ -36,8 +36,8 @@ class BRAID_API scheduler_base {
   /// contexts.
   virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
 
-  /// If the scheduler keeps one worker busy with remote jobs, returns the variable that holds `worker_for(nullptr)`.
-  /// Otherwise returns null.
+  /// If the scheduler keeps one worker busy with remote jobs, returns the variable that holds the result of
+  /// `worker_for(nullptr)`. Otherwise returns null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
   /// If jobs that a worker posts always go to its own context, returns the worker contexts. Otherwise returns null.
