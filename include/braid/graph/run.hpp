@@ -36,8 +36,7 @@ namespace braid {
 /// failed node are skipped, and the run is settled when all others have ended. A node that is stopped while it waits
 /// for a worker does not begin. A run is settled when its result is known, and joined when none of its nodes runs any
 /// more. Between these two times, nodes that cannot be interrupted end late, and are counted. Threads: the thread of
-/// the scope's home (the serial executor that its tasks are bound to). Lifetime: must outlive its tasks; await `join`
-/// before you destroy the run.
+/// the scope's home (the serial executor of its tasks). Lifetime: await `join` before you destroy the run.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:

@@ -110,8 +110,7 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
   /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended.
-  /// The stream is stopped if the client disconnects, or if the server stops. Errors: the errors of a write, and those
-  /// of `begin`.
+  /// The stream is stopped if the client disconnects, or if the server stops. Errors: those of `write` and `begin`.
   [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
       -> task<result<void>>;
 
