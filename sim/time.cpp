@@ -14,15 +14,21 @@ namespace {
 
 auto process_time() -> nanoseconds { return now() - start_time; }
 
-/// Returns the virtual CPU time of a thread: the time of the switches during which the thread held the token. libc
-/// encodes the kernel's number of a thread in a negative clock id.
-auto thread_time(clockid_t clock) -> nanoseconds {
-  if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;
-  nanoseconds found = process_time();
-  for_each_thread([&](const thread& each) {
-    if (kernel_id(each) == ~(clock >> 3)) found = each.cpu_time;
+/// Returns the thread whose CPU time a clock shows, or null. libc encodes the number of the thread in a negative id.
+auto find_thread_of(clockid_t clock) -> thread* {
+  thread* found = nullptr;
+  if (clock >= 0) return found;
+  for_each_thread([&](thread& each) {
+    if (program_id(each) == ~(clock >> 3)) found = &each;
   });
   return found;
+}
+
+/// Returns the virtual CPU time of a thread: the time of the switches at which it held the token.
+auto thread_time(clockid_t clock) -> nanoseconds {
+  if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;
+  const thread* found = find_thread_of(clock);
+  return found == nullptr ? process_time() : found->cpu_time;
 }
 
 auto remaining_time(nanoseconds deadline) -> timespec {
@@ -49,9 +55,21 @@ auto sleep_until(nanoseconds deadline) -> woken {
 SIM_CALL(int, clock_gettime, clockid_t clock, timespec* time) {
   if (!on()) return REAL(clock_gettime)(clock, time);
   timespec ignored{};
-  if (kernel(SYS_clock_getres, clock, reinterpret_cast<long>(&ignored)) != 0) return -1;
+  const bool is_known =
+      find_thread_of(clock) != nullptr || kernel(SYS_clock_getres, clock, reinterpret_cast<long>(&ignored)) == 0;
+  if (!is_known) return -1;
   point(call::clock);
   *time = to_timespec(clock_time(clock));
+  return 0;
+}
+
+/// Returns a clock with the number of the thread that the program sees, as `gettid` does.
+SIM_CALL(int, pthread_getcpuclockid, pthread_t handle, clockid_t* clock) {
+  if (!on()) return REAL(pthread_getcpuclockid)(handle, clock);
+  const thread* found = find_thread(handle);
+  if (found == nullptr || found->is == state::finished) return ESRCH;
+  constexpr unsigned cpu_time_of_thread = 6;
+  *clock = static_cast<clockid_t>(~static_cast<unsigned>(program_id(*found)) << 3U | cpu_time_of_thread);
   return 0;
 }
 

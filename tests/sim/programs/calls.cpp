@@ -246,6 +246,10 @@ void clocks() {
   });
   while (id == 0 || find_state(id) == 'R') std::this_thread::yield();
   check(find_state(id) == 'S' && find_state(gettid()) == 'R', "a thread sleeps in the simulation");
+  clockid_t clock{};
+  timespec used{-1, -1};
+  check(pthread_getcpuclockid(sleeper.native_handle(), &clock) == 0 && ~(clock >> 3) == id, "a clock names its thread");
+  check(clock_gettime(clock, &used) == 0 && used.tv_sec == 0, "the clock of a thread shows its CPU time");
   sleeper.join();
 }
 
