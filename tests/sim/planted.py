@@ -4,8 +4,8 @@
     tests/sim/planted.py BRAID_SIM BUILD [--seeds A..B] [MUTANT…]
     tests/sim/planted.py --list
 
-MUTANT is a name from tests/mutants.toml with a key `scene`; all of them without one. Each fault is written to its file in
-this working tree, the programs of the scene are built in BUILD, and the scene runs until a seed fails. This seed then runs
+MUTANT is a name from tests/mutants.toml with a key `scenes`; all of them without one. Each fault is written to its file in
+this working tree, the programs of a scene are built in BUILD, and the scene runs until a seed fails. This seed then runs
 again, and must fail with the same hash. Afterwards the file has its former text again, and BUILD is built from it. Prints a
 row of the table in docs/simulation.md for each fault.
 
@@ -25,9 +25,9 @@ ROOT = scenes.ROOT
 
 
 def read_faults():
-    """Returns the mutants that name a scene, by their names."""
+    """Returns the mutants that name scenes: one for each scene, with the key `scene`."""
     table = tomllib.loads((ROOT / "tests/mutants.toml").read_text(encoding="utf-8"))["mutant"]
-    return {each["name"]: each for each in table if "scene" in each}
+    return [{**each, "scene": scene} for each in table for scene in each.get("scenes", [])]
 
 
 def build(folder, scene):
@@ -85,16 +85,16 @@ def main():
     given = parser.parse_intermixed_args()
     faults = read_faults()
     if given.list:
-        print("\n".join(f"{each['scene']:10} {name}" for name, each in faults.items()))
+        print("\n".join(f"{each['scene']:10} {each['name']}" for each in faults))
         return 0
     if given.build is None:
         parser.error("braid-sim and the folder of a build are needed")
-    if unknown := sorted(set(given.names) - faults.keys()):
-        parser.error(f"no mutant with a scene is called {unknown[0]!r}; --list prints them")
+    if unknown := sorted(set(given.names) - {each["name"] for each in faults}):
+        parser.error(f"no mutant with scenes is called {unknown[0]!r}; --list prints them")
     if not re.fullmatch(r"\d+\.\.\d+", given.seeds):
         parser.error(f"--seeds must be a range such as 1..100, got {given.seeds!r}")
     folder = given.build.resolve()
-    chosen = [faults[name] for name in given.names or faults]
+    chosen = [each for each in faults if not given.names or each["name"] in given.names]
     try:
         missed = [each["name"] for each in chosen
                   if not try_fault(given.simulator, folder, each, tuple(map(int, given.seeds.split(".."))))]
