@@ -327,7 +327,7 @@ test("watch compiles again what a change concerns", async () => {
   watcher.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
   await hear(/2 of 2 plans compiled in \d+ ms/);
   writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 7));
-  await hear(/1 of 1 plans compiled in \d+ ms/);
+  await hear(/1 of 1 plan compiled in \d+ ms/);
   assert.match(readFileSync(join(folder, "plans/compiled/b.json"), "utf8"), /"count": 7/);
   writeFileSync(
     join(folder, "plans/shared.ts"),
@@ -335,7 +335,7 @@ test("watch compiles again what a change concerns", async () => {
   );
   await hear(/2 of 2 plans compiled in \d+ ms/);
   writeFileSync(join(folder, "plans/a.plan.ts"), "export default 3;\n");
-  await hear(/no_plan.*[^]*0 of 1 plans compiled/);
+  await hear(/no_plan.*[^]*0 of 1 plan compiled/);
   const ended = new Promise((resolve) => watcher.once("exit", resolve));
   watcher.kill("SIGTERM");
   assert.equal(await ended, 0);

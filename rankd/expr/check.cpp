@@ -3,6 +3,7 @@
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/detail/text_matcher.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <string>
 #include <utility>
@@ -204,7 +205,7 @@ void check_dimensions(const syntax_tree& tree, const std::vector<facts>& found, 
     if (a == 0 || b == 0 || a == b) continue;
     problems.add({.code = "dimensions_differ",
                   .pointer = tree.pointer_of(at),
-                  .message = "the vectors have " + std::to_string(a) + " and " + std::to_string(b) + " dimensions",
+                  .message = "the vectors have " + std::to_string(a) + " and " + counted(b, "dimension"),
                   .hint = "multiply vectors of the same dimensions",
                   .node = {},
                   .source = {}});

@@ -5,6 +5,7 @@
 #include <rankd/plan/detail/read_cache.hpp>
 #include <rankd/plan/key_template.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <expected>
@@ -141,7 +142,7 @@ auto read_items(object_reader& reader, const param_shape& shape, braid::diagnost
   if (list == nullptr) return std::nullopt;
   if (list->size() < shape.min_items)
     reader.report(shape.name, "too_few_items",
-                  quote_name(shape.name) + " needs at least " + std::to_string(shape.min_items) + " items");
+                  quote_name(shape.name) + " needs at least " + counted(shape.min_items, "item"));
   const std::string parent = reader.pointer_of(shape.name);
   std::vector<T> out;
   std::set<T> seen;
@@ -349,9 +350,9 @@ auto find_shape(object_reader& reader, const op_shapes& ops, plan_node& out) -> 
 void check_input_count(object_reader& reader, const op_shape& shape, std::size_t given) {
   const std::uint32_t min = shape.inputs - shape.optional_inputs;
   if (given >= min && given <= shape.inputs) return;
-  const std::string range = (min == shape.inputs ? "" : std::to_string(min) + " to ") + std::to_string(shape.inputs);
+  const std::string range = (min == shape.inputs ? "" : std::to_string(min) + " to ") + counted(shape.inputs, "input");
   reader.report("inputs", "wrong_input_count",
-                quote_name(shape.name) + " takes " + range + " inputs, not " + std::to_string(given));
+                quote_name(shape.name) + " takes " + range + ", not " + std::to_string(given));
 }
 
 void check_node_id(object_reader& reader, node_index self, const name_table& nodes, plan_node& out) {

@@ -2,6 +2,7 @@
 #include <rankd/store/detail/answer_tensors.hpp>
 
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/detail/number_in.hpp>
 
@@ -47,24 +48,23 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_ran
   const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");
   const std::string hint = tensor.name ? ", such as `" + *tensor.name + "[1]`" : std::string();
   const auto width = width_of(tensor, rows.size());
-  if (!width) return called + " has no shape of " + std::to_string(rows.size()) + " rows";
+  if (!width) return called + " has no shape of " + counted(rows.size(), "row");
   if (!chosen.column && has_labels(tensor))
     return called + " has the datatype " + tensor.datatype +
            ", which contains labels instead of scores; name the tensor of the probabilities in `outputs`; if it has "
            "several columns, add the column, such as `predict_proba[1]`";
   if (!chosen.column && *width != chosen.count)
-    return called + " has " + std::to_string(*width) + " values for each row, but the plan needs " +
+    return called + " has " + counted(*width, "value") + " for each row, but the plan needs " +
            std::to_string(chosen.count) + "; name one column in `outputs`" + hint;
   if (chosen.column && *chosen.column >= *width)
-    return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, but no column " +
+    return called + " has " + counted(*width, "value") + " for each row, numbered from 0, but no column " +
            std::to_string(*chosen.column);
   if (!tensor.has_data) return called + " has no `data`, which must be an array of numbers";
   if (tensor.count != rows.size() * *width)
-    return called + " has " + std::to_string(tensor.count) + " values in place of " +
-           std::to_string(rows.size() * *width);
+    return called + " has " + counted(tensor.count, "value") + " in place of " + std::to_string(rows.size() * *width);
   if (tensor.values.size() != tensor.count)
-    return called + " has " + std::to_string(*width) + " values for each row; at most " +
-           std::to_string(max_score_columns) + " are read";
+    return called + " has " + counted(*width, "value") + " for each row; at most " + std::to_string(max_score_columns) +
+           " are read";
   if (tensor.first_wrong)
     return called + " has a value that is not a finite number, for row " +
            std::to_string(rows.begin + *tensor.first_wrong / *width);
@@ -143,8 +143,8 @@ auto take_scores(const answer_tensors& answer, const model_call& call, row_range
     -> std::string {
   if (call.outputs.empty()) {
     if (answer.count != 1)
-      return "the answer has " + std::to_string(answer.count) +
-             " tensors, but the node does not say which to use; name one of these in `outputs`: " + list_names(answer);
+      return "the answer has " + counted(answer.count, "tensor") +
+             ", but the node does not say which to use; name one of these in `outputs`: " + list_names(answer);
     return take_tensor(answer.tensors.front(), call, rows, {.count = call.scores}, into);
   }
   for (std::size_t at = 0; at < call.outputs.size(); ++at) {

@@ -2,6 +2,7 @@
 #include <rankd/store/embedded.hpp>
 
 #include <rankd/store/detail/lmdb.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,7 +30,7 @@ auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t
     -> std::optional<braid::diagnostics> {
   if (actual == expected) return std::nullopt;
   const std::string sizes =
-      "the data file has " + std::to_string(actual) + " bytes, the manifest says " + std::to_string(expected);
+      "the data file has " + counted(actual, "byte") + ", the manifest says " + std::to_string(expected);
   if (actual < expected)
     return store_diagnostic("store_truncated", folder, sizes,
                             "the file was truncated by a full disk or an unfinished copy");

@@ -4,6 +4,7 @@
 
 #include <rankd/registry/names.hpp>
 #include <rankd/store/detail/answer_tensors.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/net/http_client.hpp>
 
@@ -359,7 +360,7 @@ auto only_message(std::string_view body) -> std::expected<std::string_view, std:
   if (body.front() != 0)
     return std::unexpected("the message in the answer is compressed, but the call does not allow compression");
   if (body.size() != prefix_bytes + size)
-    return std::unexpected("the message in the answer must have " + std::to_string(size) + " bytes, got " +
+    return std::unexpected("the message in the answer must have " + counted(size, "byte") + ", got " +
                            std::to_string(body.size() - prefix_bytes));
   return body.substr(prefix_bytes);
 }
@@ -405,7 +406,7 @@ auto read_message_scores(std::string_view message, const model_call& call, row_r
              is_valid;
   if (!is_valid) return "the answer is not a valid protobuf message";
   if (raws != 0 && raws != tensors)
-    return "the answer has " + std::to_string(tensors) + " tensors and " + std::to_string(raws) + " raw contents";
+    return "the answer has " + counted(tensors, "tensor") + " and " + counted(raws, "raw content");
   std::vector<tensor_in_answer> kept;
   for (std::size_t at = 0; at < found.size(); ++at) {
     tensor_in_answer& tensor = found[at].tensor;

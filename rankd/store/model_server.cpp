@@ -6,6 +6,7 @@
 #include <rankd/store/detail/inference_messages.hpp>
 #include <rankd/store/detail/redis_failure.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/config.hpp>
 #include <braid/base/detail/number_in.hpp>
@@ -385,8 +386,8 @@ auto model_server::score_rows(model_server& self, client& by, const model_call& 
     ended = model_failure(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
   } else if (answer->is_too_long) {
     ended = model_failure(bad_answer,
-                          "the answer has more than " + std::to_string(max_bytes) + " bytes, and " +
-                              std::to_string(rows.size()) + " rows need fewer",
+                          "the answer has more than " + std::to_string(max_bytes) + " bytes, and the scores of " +
+                              counted(rows.size(), "row") + " need fewer",
                           arena);
   } else if (auto body = self.options_.by_grpc ? message_in(*answer, arena) : std::string_view(answer->body); !body) {
     ended = std::unexpected(body.error());

@@ -7,6 +7,7 @@
 #include <rankd/store/detail/json_line.hpp>
 #include <rankd/store/detail/lmdb.hpp>
 #include <rankd/store/dump.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/arena.hpp>
 
@@ -272,12 +273,12 @@ auto record_parser::machine::read_vector(dom::array numbers, std::string_view fi
   if (index == 0) report("empty_vector", pointer, "a vector must have at least one number");
   if (index > max_dimensions)
     report("too_many_items", pointer,
-           "the vector has " + std::to_string(index) + " numbers, " + std::to_string(max_dimensions) + " are allowed");
+           "the vector has " + counted(index, "number") + ", " + std::to_string(max_dimensions) + " are allowed");
   const auto known = lengths_.find(field);
   if (index != 0 && index <= max_dimensions && known != lengths_.end() && index != known->second)
     report("wrong_length", pointer,
-           "the vector has " + std::to_string(index) + " numbers, and the key " + quote_name(known->first) + " has " +
-               std::to_string(known->second) + " dimensions",
+           "the vector has " + counted(index, "number") + ", and the key " + quote_name(known->first) + " has " +
+               counted(known->second, "dimension"),
            "write as many numbers as keys.toml declares; a vector of another length would be read as null");
   return scratch_.copied(std::string_view(bytes));
 }

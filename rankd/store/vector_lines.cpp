@@ -10,6 +10,7 @@
 #include <rankd/store/record_parser.hpp>
 #include <rankd/store/vector_build.hpp>
 #include <rankd/store/vector_file.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -203,7 +204,8 @@ class vector_reader {
     if (table_.dimensions == 0) table_.dimensions = static_cast<std::uint32_t>(size);
     if (size == table_.dimensions) return true;
     report("wrong_length", "/vector",
-           "a vector must have " + counted_numbers() + length_reason_ + ", got " + std::to_string(size));
+           "a vector must have " + counted(table_.dimensions, "number") + length_reason_ + ", got " +
+               std::to_string(size));
     return false;
   }
 

@@ -7,6 +7,7 @@
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/id_batch.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <span>
@@ -194,8 +195,8 @@ class candidates_reader {
     };
     if (!value.is_array()) return refuse("wrong_type", "must be an array of numbers, not " + described(value));
     if (value.size() != into.key().dimensions)
-      return refuse("wrong_length", "has " + std::to_string(into.key().dimensions) + " dimensions, but the value has " +
-                                        std::to_string(value.size()) + " numbers");
+      return refuse("wrong_length", "has " + counted(into.key().dimensions, "dimension") + ", but the value has " +
+                                        counted(value.size(), "number"));
     std::string bytes;
     for (const json& each : value) {
       if (!each.is_number()) return refuse("wrong_type", "must be an array of numbers, not of " + described(each));
@@ -294,8 +295,8 @@ class columns_reader : candidates_reader {
     if (key == nullptr || !is_array(values, name) || !has_ids_) return;
     if (values.size() != rows())
       return problems().add("wrong_length", pointer,
-                            "the column `" + name + "` has " + std::to_string(values.size()) +
-                                " values, and the column `id` has " + std::to_string(rows()));
+                            "the column `" + name + "` has " + counted(values.size(), "value") +
+                                ", and the column `id` has " + std::to_string(rows()));
     column_maker& into = makers_.emplace_back(*key, rows(), memory());
     for (std::size_t row = 0; row < rows(); ++row) read_value(values[row], into, pointer_of(row));
   }

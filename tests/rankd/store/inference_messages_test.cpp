@@ -261,7 +261,7 @@ TEST_CASE("a wrong answer says what is wrong with it") {
        "the tensor `y` has no shape of 2 rows"},
       {tensor("y", "FP32", {2, 2}, floats({1, 2, 3, 4})),
        "the tensor `y` has 2 values for each row, but the plan needs 1; name one column in `outputs`, such as `y[1]`"},
-      {tensor("y", "FP32", {2}, floats({1})), "the tensor `y` has 1 values in place of 2"},
+      {tensor("y", "FP32", {2}, floats({1})), "the tensor `y` has 1 value in place of 2"},
       {tensor("y", "FP32", {2}), "the tensor `y` has no `data`, which must be an array of numbers"},
       {tensor("y", "FP32", {2}, floats({1, std::numeric_limits<float>::infinity()})),
        "the tensor `y` has a value that is not a finite number, for row 1"},
@@ -272,8 +272,8 @@ TEST_CASE("a wrong answer says what is wrong with it") {
       {tensor("y", "FP8", {2}, floats({1, 2})), "the datatype `FP8` is not one of the inference protocol"},
       {tensor("y", "", {2}, floats({1, 2})), "the datatype `` is not one of the inference protocol"},
       {tensor("y", "FP32", {2}) + field(6, raw({1.0F, 2.0F})) + field(6, ""),
-       "the answer has 1 tensors and 2 raw contents"},
-      {good + tensor("z", "FP32", {2}) + field(6, ""), "the answer has 2 tensors and 1 raw contents"},
+       "the answer has 1 tensor and 2 raw contents"},
+      {good + tensor("z", "FP32", {2}) + field(6, ""), "the answer has 2 tensors and 1 raw content"},
       {tensor("y", "FP32", {2}) + field(6, "1234567"),
        "the raw contents of a tensor end in the middle of a value of the datatype FP32"},
       {tensor("y", "BYTES", {2}) + field(6, std::string("\x05\0\0\0a", 5)),
@@ -289,7 +289,7 @@ TEST_CASE("a wrong answer says what is wrong with it") {
   CHECK(scores_in(tensor("y", "BYTES", {2}) + field(6, std::string("\1\0\0\0a\0\0\0\0", 9)), {"y[0]"}) ==
         "the tensor `y` has a value that is not a finite number, for row 0");
   CHECK(scores_in(good, {"z"}) == "the answer has no tensor `z`; it has `y`");
-  CHECK(scores_in(good, {"y[1]"}) == "the tensor `y` has 1 values for each row, numbered from 0, but no column 1");
+  CHECK(scores_in(good, {"y[1]"}) == "the tensor `y` has 1 value for each row, numbered from 0, but no column 1");
   std::string many;
   for (int i = 0; i < 100; ++i) many += tensor("y", "FP32", {2}, floats({1, 2}));
   many += field(5, "\xff");  // so many are not read
@@ -373,7 +373,8 @@ TEST_CASE("an answer that is not one message of gRPC says what is wrong with it"
   const std::size_t most = max_answer_bytes(two_rows(), {0, 2});
   at.answer = answer_with(std::string(most, 'x'));
   CHECK(at.ask(server, two_rows()) == "model_bad_answer");
-  CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) + " bytes, and 2 rows need fewer"));
+  CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) +
+                          " bytes, and the scores of 2 rows need fewer"));
 }
 
 TEST_CASE("a server that does not answer costs the time of a call") {

@@ -101,7 +101,7 @@ TEST_CASE("members may come in any order and twice, and rows may be nested eight
       {R"({"outputs":[],"outputs":[{"shape":[3],"shape":[2],"data":[9],"data":[1,2]}]})", ""},
       {R"({"outputs":[{"shape":[2],"parameters":{"data":[[9]],"shape":1},"data":[1,2]}]})", ""},
       {outputs_of(tensor_of("[2]", "[[[[[[[[[1,2]]]]]]]]]")), ""},
-      {outputs_of(tensor_of("[2]", "[[[[[[[[[[1,2]]]]]]]]]]")), "the tensor `y` has 1 values in place of 2"},
+      {outputs_of(tensor_of("[2]", "[[[[[[[[[[1,2]]]]]]]]]]")), "the tensor `y` has 1 value in place of 2"},
       {outputs_of(tensor_of("[2]", R"([1,{"a":[2,3]}])")),
        "the tensor `y` has a value that is not a finite number, for row 1"},
       {outputs_of(tensor_of("2", "[1,2]")), "the tensor `y` has no shape of 2 rows"},

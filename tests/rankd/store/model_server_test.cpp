@@ -207,7 +207,7 @@ TEST_CASE("an answer that is none says what is wrong with it") {
       {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")),
        "the tensor `y` has 2 values for each row, but the plan needs 1; name one column in `outputs`, such as `y[1]`"},
-      {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
+      {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 value in place of 2"},
       {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is not a finite number, for row 1"},
   }};
   for (const auto& [text, why] : cases) {
@@ -295,7 +295,8 @@ TEST_CASE("an answer that is longer than its rows need is cut, whatever is in it
   for (const std::string& text : {good + std::string(most + 1 - good.size(), ' '), std::string(62U << 20U, '[')}) {
     at.answer = answer_with(text);
     CHECK(at.ask(server, call_of()) == "model_bad_answer");
-    CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) + " bytes, and 2 rows need fewer"));
+    CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) +
+                            " bytes, and the scores of 2 rows need fewer"));
   }
   at.answer = answer_with(std::string(most, 'x'), http_status::not_found);
   CHECK(at.ask(server, call_of()) == "model_refused");

@@ -1,5 +1,6 @@
 // bindings.ts: generates TypeScript from the registries and operators: a token for each entry, a method for each
 // operator.
+import { counted } from "./diagnostic.js";
 import type { Entry, Op, OpParam, Registries } from "./registries.js";
 
 const asksOtherThan = (op: Op, kind: string): boolean =>
@@ -32,7 +33,7 @@ const braced = (items: readonly string[]): string => (items.length === 0 ? "{}" 
 function keys(declared: Registries): string {
   const known = declared.keys.filter((key) => key.status !== "blocked");
   const items = known.map((key) => {
-    const size = key.dimensions === 0 ? "" : ` of ${key.dimensions} dimensions`;
+    const size = key.dimensions === 0 ? "" : ` of ${counted(key.dimensions, "dimension")}`;
     const about = `Key ${key.id}, ${key.type}${size}${key.nullable ? ", may be null" : ""}.`;
     const uses = (["read", "write"] as const).filter((use) => key[use]).map((use) => `${use}: true`);
     const type = `${string(key.type)}, { ${uses.join("; ")} }`;

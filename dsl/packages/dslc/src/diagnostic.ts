@@ -41,6 +41,11 @@ export function printable(text: string): string {
   return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, code);
 }
 
+/** A count with its noun: "1 plan" or "2 plans". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint", with `warning: ` before the code of a warning. */
 export function toLine(of: Diagnostic, kind: "error" | "warning" = "error"): string {
   const hint = of.hint === "" ? "" : `; ${of.hint}`;

@@ -2,7 +2,7 @@
 import { type FSWatcher, watch as watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-import { printable } from "./diagnostic.js";
+import { counted, printable } from "./diagnostic.js";
 import type { Compiled } from "./plan_compilation.js";
 import { readText } from "./write.js";
 
@@ -67,7 +67,7 @@ class Watched {
       for (const each of compiled) this.keep(each);
       const wrong = compiled.filter((each) => each.diagnostics.length > 0).length;
       process.stderr.write(
-        `dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`,
+        `dslc: ${compiled.length - wrong} of ${counted(compiled.length, "plan")} compiled in ${Date.now() - begin} ms\n`,
       );
     } catch (error) {
       process.stderr.write(`dslc: ${printable((error as Error).message)}\n`);
