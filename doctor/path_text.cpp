@@ -3,6 +3,7 @@
 
 #include <doctor/escape.hpp>
 
+#include <braid/base/detail/counted.hpp>
 #include <braid/trace/detail/perfetto.hpp>
 
 #include <algorithm>
@@ -40,8 +41,7 @@ struct short_steps {
   std::uint64_t ns = 0;
 
   void write_to(std::string& text) {
-    if (count != 0)
-      text += format_line(ns, "...", std::to_string(count) + (count == 1 ? " short step" : " short steps"));
+    if (count != 0) text += format_line(ns, "...", braid::detail::counted(count, "short step"));
     *this = {};
   }
 };
@@ -110,7 +110,8 @@ auto to_text(const trace_file& trace, std::span<const traced_request> requests) 
   std::string text;
   for (const traced_request& each : requests) text += (text.empty() ? "" : "\n") + text_of(trace, each);
   if (trace.lost != 0)
-    text += '\n' + std::to_string(trace.lost) + " records are missing, so paths may be wrong near the gaps\n";
+    text += '\n' + braid::detail::counted(trace.lost, "record") + (trace.lost == 1 ? " is" : " are") +
+            " missing, so paths may be wrong near the gaps\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <doctor/trace_file.hpp>
 #include <doctor/trace_recovery.hpp>
 
+#include <braid/base/detail/counted.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/trace/detail/recovery.hpp>
 
@@ -70,8 +71,8 @@ auto recover_trace(const std::string& file) -> std::string {
   const detail::recovered_part more = rings->rest(open_states(trace), &escaped);
   write_anew(file, written, more.bytes);
   ::unlink(rings_file.c_str());
-  return file + ": " + std::to_string(more.records) + " records of " + std::to_string(more.threads) +
-         " threads recovered, " + std::to_string(more.lost) + " lost";
+  return file + ": " + braid::detail::counted(more.records, "record") + " of " +
+         braid::detail::counted(more.threads, "thread") + " recovered, " + std::to_string(more.lost) + " lost";
 }
 
 }  // namespace braid::doctor

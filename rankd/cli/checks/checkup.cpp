@@ -80,8 +80,7 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
   }
   if (!where->operators.empty())
     checkup.ok("operators", counted(own_ops().size(), "operator") +
-                                " of the project: " + std::to_string(where->operators.size()) +
-                                (where->operators.size() == 1 ? " library" : " libraries"));
+                                " of the project: " + counted(where->operators.size(), "library", "libraries"));
   auto experiments = experiment_set::load(where->registry, *declared);
   if (!experiments) {
     checkup.fail("experiments", experiments.error(), "correct the file");

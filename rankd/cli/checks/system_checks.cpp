@@ -1,6 +1,7 @@
 // rankd/cli/checks/system_checks.cpp: checks the limits of the process, the features of the kernel, and the clock for
 // rankd doctor.
 #include <rankd/cli/checks/checkup.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/io/backend.hpp>
@@ -113,7 +114,7 @@ void check_memory(const fs::path& root, checkup& checkup) {
 
 void check_kernel(const fs::path& root, checkup& checkup) {
   const braid::worker_count workers = braid::default_worker_count(root);
-  checkup.ok("cpus", std::to_string(workers.workers) + " workers: " + workers.reason);
+  checkup.ok("cpus", counted(workers.workers, "worker") + ": " + workers.reason);
   ::utsname system{};
   const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";
   const auto backend = braid::io_backend::make();

@@ -355,7 +355,7 @@ auto format_cell(const std::optional<mean_estimate>& each, const char* format) -
 }
 
 void print_table(const evaluation& what, const eval_options& options) {
-  print(counted(what.requests, "request") + ", the first " + std::to_string(options.quality.depth) + " candidates, " +
+  print(counted(what.requests, "request") + ", the first " + counted(options.quality.depth, "candidate") + ", " +
         printed("%g", options.bootstrap.confidence * 100) + " % confidence intervals by " +
         counted(options.bootstrap.resamples, "resample") + " with seed " + std::to_string(options.bootstrap.seed) +
         "\n\n");

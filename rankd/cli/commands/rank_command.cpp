@@ -54,7 +54,7 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
 auto cell(const column& values, std::uint32_t row) -> std::string {
   if (values.is_null(row)) return std::string(nothing);
   if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
-    return "(" + std::to_string(text->dimensions) + " numbers)";
+    return "(" + counted(text->dimensions, "number") + ")";
   if (const auto* text = values.strings()) return std::string((*text)[row]);
   if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";
   if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);

@@ -31,7 +31,7 @@ auto share(braid::duration part, braid::duration whole) -> std::string {
 
 auto value_text(const column& values, std::size_t row) -> std::string {
   if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
-    return "(" + std::to_string(text->dimensions) + " numbers)";
+    return "(" + counted(text->dimensions, "number") + ")";
   if (const auto* text = values.strings()) return std::string((*text)[row]);
   if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);
   if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";

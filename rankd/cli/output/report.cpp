@@ -17,10 +17,6 @@ auto report(const braid::diagnostics& problems, output_form form, std::string_vi
   return exit_status::failed;
 }
 
-auto counted(std::uint64_t count, std::string_view noun) -> std::string {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 auto printed(const char* format, double value) -> std::string {
   std::array<char, 64> room{};
   std::snprintf(room.data(), room.size(), format, value == 0 ? 0.0 : value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -16,9 +17,6 @@ namespace rankd {
 /// error response on standard output, with the request id if there is one. Returns exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
-
-/// Returns a count with its noun, such as "1 record" or "2 records".
-auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 
 /// The text that a table shows for an absent value.
 inline constexpr std::string_view nothing = "-";

@@ -106,8 +106,8 @@ auto check_plans(const endpoint_context& context, check_list& out) -> std::strin
     return {};
   }
   out.add("plans", check_state::warning,
-          "the newest artifacts of " + std::to_string(wrong) + " of " + all +
-              " plans are invalid, so these plans are left out; `left_out` lists them");
+          "plans left out because their newest artifact is invalid: " + std::to_string(wrong) + " of " + all +
+              "; `left_out` lists them");
   return ",\"left_out\":[" + left_out + "]";
 }
 

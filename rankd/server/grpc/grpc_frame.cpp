@@ -1,5 +1,6 @@
 // rankd/server/grpc/grpc_frame.cpp: reads and writes the prefixes of messages, and compresses them with zlib.
 #include <rankd/server/grpc/grpc_frame.hpp>
+#include <rankd/registry/counted.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -113,17 +114,16 @@ auto read_grpc_message(std::string_view body, grpc_encoding encoding, std::size_
     -> std::expected<std::string, grpc_fault> {
   const auto whole = grpc_frame_bytes(body);
   if (!whole)
-    return bad_frame("the body must be one message with a prefix of 5 bytes, got " + std::to_string(body.size()) +
-                     " bytes");
+    return bad_frame("the body must be one message with a prefix of 5 bytes, got " + counted(body.size(), "byte"));
   const std::size_t size = *whole - prefix_bytes;
   const auto flag = static_cast<unsigned char>(body.front());
   body.remove_prefix(prefix_bytes);
   if (flag > 1) return bad_frame("the first byte of a message must be 0 or 1, got " + std::to_string(flag));
   if (size > max_bytes) return too_large(max_bytes);
   if (body.size() < size)
-    return bad_frame("the message must have " + std::to_string(size) + " bytes, got " + std::to_string(body.size()));
+    return bad_frame("the message must have " + counted(size, "byte") + ", got " + std::to_string(body.size()));
   if (body.size() > size)
-    return bad_frame("the call must have one message, got " + std::to_string(body.size() - size) + " bytes after it");
+    return bad_frame("the call must have one message, got " + counted(body.size() - size, "byte") + " after it");
   if (flag == 0) return std::string(body);
   if (encoding == grpc_encoding::identity)
     return std::unexpected(

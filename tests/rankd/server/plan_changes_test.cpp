@@ -72,8 +72,8 @@ TEST_CASE("a server that keeps going serves the plans that are right, and says e
   const heard_answer ready = world.ask("GET", "/readyz");
   CHECK(ready.status == 200);
   const json checks = json::parse(ready.body).at("checks");
-  CHECK(checks.back() == json::parse(R"({"name":"plans","state":"warning","message":"the newest artifacts of 2 of 3 )"
-                                     R"(plans are invalid, so these plans are left out; `left_out` lists them"})"));
+  CHECK(checks.back() == json::parse(R"({"name":"plans","state":"warning","message":"plans left out because )"
+                                     R"(their newest artifact is invalid: 2 of 3; `left_out` lists them"})"));
   json left_out = json::parse(ready.body).at("left_out");
   REQUIRE(left_out.size() == 2);
   CHECK(left_out[0].at("message").get<std::string>().starts_with("line 1"));
