@@ -2,7 +2,7 @@
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 46609bc1a47dfe4f33f2964557a1323aeceb3cbbb02ae9ab6aa78c95598318e2
+// digest ops 9f619e2eb0173dc012306c0c482a5fbac21a0f3624547445f0d460fec883e8a5
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
