@@ -577,7 +577,7 @@ auto coordinator::summary() const -> std::string {
     } else if (!each->has_reached_end) {
       text += "was stopped at " + to_seconds(each->ended_at) + " s";
     } else {
-      text += each->plan.must_end ? "was still running at the end of the world, but must end before then"
+      text += each->plan.must_end ? "was still running when the world ended, but `must_end` requires it to end earlier"
                                   : "ran until the end";
     }
     text += each->starts > 1 ? ", started " + std::to_string(each->starts) + " times\n" : "\n";

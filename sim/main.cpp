@@ -123,7 +123,7 @@ class reader {
       return refuse("expected either a world or a program, got both: `" + line_.options.words.front() +
                     "` or the world");
     if (has_world_ && line_.wanted.jobs > 1)
-      return refuse("--jobs cannot be used with a world, because a search of a world runs one seed at a time");
+      return refuse("--jobs cannot be used with a world, because `search` runs the seeds of a world one after another");
     if (line_.options.words.empty() && !has_world_)
       return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
     return std::move(line_);

@@ -237,7 +237,7 @@ void process::become(const run_options& options, const machine_seat* seat) {
   if (seat != nullptr) sit_down(*seat);
   if (::personality(ADDR_NO_RANDOMIZE) < 0)
     std::fputs(
-        "braid-sim: the system does not allow addresses to be fixed; the order of pointers may differ between runs\n",
+        "braid-sim: the system does not allow fixed memory addresses; the order of pointers may differ between runs\n",
         stderr);
   refuse_io_uring();
   // The text has the same length whatever the two numbers are. Otherwise the addresses of the program's stack, which is

@@ -126,8 +126,7 @@ void answer_or_report(int /*signal*/, siginfo_t* info, void* context) {
   if (self != nullptr) self->interrupted_at = instruction(context);
   if (self == nullptr || !is_asked) return answer();
   if (page->asked.load(std::memory_order_relaxed) == question::end_of_world)
-    report_and_exit(
-        "the time of the world is over, but this program still runs; the world requires this program to end");
+    report_and_exit("the world has ended, but this program still runs; its `must_end` requires it to end earlier");
   report_and_exit(
       "a thread has run for too long without a call that the simulator intercepts: the thread spins, or waits in a "
       "call that the simulator does not support");

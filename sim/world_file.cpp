@@ -279,7 +279,7 @@ class world_reader {
     read_subject(*subject, made);
     read_details(table, made);
     if (made.at_ns > plan_.duration_ns && plan_.duration_ns > 0)
-      add(line_of(*table.get("at")), "`at` must not be after the end of the world, its `duration`, got \"" +
+      add(line_of(*table.get("at")), "`at` must not be later than `duration`, at which the world ends, got \"" +
                                          table.get("at")->value_or(std::string()) + "\"");
     plan_.events.push_back(std::move(made));
     event_lines_.push_back(line_of(*subject));

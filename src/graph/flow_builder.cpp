@@ -75,7 +75,7 @@ auto flow_draft::build(flow_source result) -> checked<std::shared_ptr<const flow
   if (result.builder != 0 && !is_known(result))
     add_diagnostic("unknown_node", {}, "the result comes from a node of another builder");
   if (plan_.values.size() > max_count || edges_.size() > max_count || !place_values(plan_))
-    add_diagnostic("too_large", {}, "a flow has at most 2^30 nodes, 2^30 edges and a tebibyte of values");
+    add_diagnostic("too_large", {}, "a flow may have at most 2^30 nodes, 2^30 edges and a tebibyte of values");
   if (!diagnostics_.empty()) return std::unexpected(std::move(diagnostics_));
   plan_.shape = graph_shape::make(plan_.nodes.size(), edges_).value();
   return std::make_shared<const flow_plan>(std::move(plan_));

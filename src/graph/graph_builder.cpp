@@ -58,7 +58,7 @@ void graph_builder::report_cycle(const std::vector<node_index>& cycle) {
 
 auto graph_builder::build() && -> checked<static_graph> {
   if (calls_.size() > max_graph_size || edges_.size() > max_graph_size) {
-    add_diagnostic("too_large", 0, "a graph has at most 2^30 nodes and 2^30 edges");
+    add_diagnostic("too_large", 0, "a graph may have at most 2^30 nodes and 2^30 edges");
     return std::unexpected(std::move(diagnostics_));
   }
   for (const auto [from, to] : edges_)

@@ -62,7 +62,7 @@ auto graph_shape::make(std::span<const std::string_view> names, std::span<const 
     const auto name_of = [names](node_index node) { return "`" + std::string(names[node]) + "`"; };
     found.add(node_diagnostic("cycle", names[cycle.front()], detail::cycle_text(cycle, name_of)));
   } else {
-    found.add(node_diagnostic("too_large", {}, "a graph has at most 2^32 - 1 nodes and 2^32 - 1 edges"));
+    found.add(node_diagnostic("too_large", {}, "a graph may have at most 2^32 - 1 nodes and 2^32 - 1 edges"));
   }
   return std::unexpected(std::move(found));
 }

@@ -76,7 +76,7 @@ loop_timers::loop_timers(std::unique_ptr<server> by)
 }
 
 loop_timers::~loop_timers() {
-  BRAID_EXPECTS(close(), "timers must not be destroyed by the function of a timer");
+  BRAID_EXPECTS(close(), "a function that a timer calls must not destroy the timers");
   server_->end();
 }
 

@@ -93,7 +93,7 @@ void shared_timers::state::wait(lock_type& lock) {
 }
 
 void shared_timers::state::begin_serving(lock_type& lock) {
-  BRAID_EXPECTS(!is_served_here(), "the function of a timer must not run the timers");
+  BRAID_EXPECTS(!is_served_here(), "a function that a timer calls must not run the timers");
   while (server != std::thread::id()) wait(lock);
   server = std::this_thread::get_id();
   looks_at = time_point::min();
@@ -157,7 +157,7 @@ shared_timers::shared_timers(const clock_source& clock) : shared_timers(clock, n
 shared_timers::shared_timers(const clock_source& clock, wake_fn wake, void* context)
     : state_(std::make_shared<state>(clock, wake, context)) {}
 
-shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers must not be destroyed by the function of a timer"); }
+shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "a function that a timer calls must not destroy the timers"); }
 
 void shared_timers::arm(timer& item, time_point time) noexcept {
   if (!state_->try_arm(item, time)) item.drop();

@@ -58,7 +58,7 @@ auto timer_thread::start(timer_thread::options options) -> result<thread> {
 }
 
 timer_thread::~timer_thread() {
-  BRAID_EXPECTS(close(), "the timer thread must not be destroyed by the function of a timer");
+  BRAID_EXPECTS(close(), "a function that a timer calls must not destroy the timer thread");
 }
 
 }  // namespace braid

@@ -50,14 +50,15 @@ auto cpu_set::parse(std::string_view text) -> result<cpu_set> {
 }
 
 auto cpu_set::range(unsigned first, unsigned last) -> cpu_set {
-  BRAID_EXPECTS(first <= last && last < limit, "a range of CPUs must be ascending and end below the limit");
+  BRAID_EXPECTS(first <= last && last < limit,
+                "the first CPU of a range must not be above the last, and the last must be below cpu_set::limit");
   cpu_set all;
   for (unsigned cpu = first; cpu <= last; ++cpu) all.add(cpu);
   return all;
 }
 
 void cpu_set::add(unsigned cpu) {
-  BRAID_EXPECTS(cpu < limit, "the number of a CPU must be below the limit");
+  BRAID_EXPECTS(cpu < limit, "the number of a CPU must be below cpu_set::limit");
   const std::size_t word = cpu / word_bits;
   if (word >= words_.size()) words_.resize(word + 1);
   words_[word] |= std::uint64_t{1} << (cpu % word_bits);

@@ -112,7 +112,7 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
   if (!settings.recovers) return nullptr;
   struct stat what{};
   if (::fstat(file, &what) != 0 || !S_ISREG(what.st_mode))
-    throw std::runtime_error("recover needs a regular file, and " + settings.file + " is not one");
+    throw std::runtime_error("recover needs a regular file, but " + settings.file + " is not a regular file");
   return std::make_unique<ring_file>(settings.file + ".rings");
 }
 

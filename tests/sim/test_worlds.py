@@ -268,9 +268,9 @@ class Failures(World):
     def test_a_machine_that_must_end_is_reported_if_it_does_not(self):
         status, _, errors = self.simulate(machine("bad", "wait", more="must_end = true\n"), duration="5s")
         self.assertEqual(status, 1, errors)
-        self.assertIn("machine bad: the time of the world is over, but this program still runs; the world requires this program to end\n", errors)
+        self.assertIn("machine bad: the world has ended, but this program still runs; its `must_end` requires it to end earlier\n", errors)
         self.assertIn("thread 1 waits: signal wait", errors)
-        self.assertIn("bad: was still running at the end of the world, but must end before", errors)
+        self.assertIn("bad: was still running when the world ended, but `must_end` requires it to end earlier", errors)
 
     def test_a_search_prints_the_failing_seed_and_repeats_it(self):
         world = CLIENT_AND_SERVER + machine("client", "ask", "server", "5")
@@ -336,7 +336,7 @@ class WrongFiles(World):
                 (7, "`one_way` belongs to `cut`, not to `crash`", good + event("2s", 'crash = "server"\none_way = true')),
                 (5, "`at` must be a duration such as \"250ms\" or \"10min\", got \"soon\"", good + event("soon", 'kill = "server"')),
                 (5, "`at` must not be below 0s, got \"-2s\"", good + event("-2s", 'kill = "server"')),
-                (5, "`at` must not be after the end of the world, its `duration`, got \"3601s\"", good + event("3601s", 'kill = "server"')),
+                (5, "`at` must not be later than `duration`, at which the world ends, got \"3601s\"", good + event("3601s", 'kill = "server"')),
                 (6, "`restart` would do nothing, because the machine `server` runs then; write a `crash` or `kill` before it",
                  good + event("0s", 'restart = "server"')),
                 (9, "`restart` would do nothing", good + event("2s", 'crash = "server"') + event("4s", 'restart = "server"') +
@@ -387,7 +387,7 @@ class WrongFiles(World):
         world = machine("server", "serve")
         for sentence, options, command in (
                 ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("--seed", "seven"), "run"),
-                ("--jobs cannot be used with a world, because a search of a world runs one seed at a time", ("--jobs", "2"), "search"),
+                ("--jobs cannot be used with a world, because `search` runs the seeds of a world one after another", ("--jobs", "2"), "search"),
         ):
             status, _, errors = self.simulate(world, *options, command=command)
             self.assertEqual((status, errors.count("\n")), (2, 1), errors)

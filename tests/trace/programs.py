@@ -278,7 +278,7 @@ class Traced(unittest.TestCase):
     def test_rings_are_for_a_trace_that_is_a_file(self):
         ended = self.run_program("spans", options=",recover", file="/dev/null")
         self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))
-        self.assertEqual(ended.stderr, "braid: BRAID_TRACE is ignored: recover needs a regular file, and /dev/null is not one\n")
+        self.assertEqual(ended.stderr, "braid: BRAID_TRACE is ignored: recover needs a regular file, but /dev/null is not a regular file\n")
 
     def test_what_is_not_of_this_trace_is_not_added_to_it(self):
         self.killed("spans")
