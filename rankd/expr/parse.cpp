@@ -231,7 +231,8 @@ auto tree_parser::read_number_list(const json& list, const std::string& pointer)
     if (value)
       numbers.push_back(number_of(*value));
     else if (list[i].is_string())
-      report("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a number holds numbers only");
+      report("mixed_list", braid::json_pointer(pointer, i),
+             "a list that starts with a number must contain only numbers");
     else
       report(value.error().code, braid::json_pointer(pointer, i), "an element " + value.error().message);
   }
@@ -244,7 +245,8 @@ auto tree_parser::read_string_list(const json& list, const std::string& pointer)
     if (list[i].is_string())
       strings.push_back(list[i].get_ref<const std::string&>());
     else if (list[i].is_number())
-      report("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a string holds strings only");
+      report("mixed_list", braid::json_pointer(pointer, i),
+             "a list that starts with a string must contain only strings");
     else
       report("wrong_type", braid::json_pointer(pointer, i), "an element must be a string, not " + described(list[i]));
   }

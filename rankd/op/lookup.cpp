@@ -93,9 +93,10 @@ auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_v
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems) {
   if (min == nullptr || max == nullptr || !(max->least() < min->most())) return;
   const bool fixed = !min->bound && !max->bound;
-  problems.add(problem_at(
-      "out_of_range", max->pointer,
-      fixed ? "`max` must not be less than `min`" : "`max` must not be less than `min`, whatever a request sets"));
+  problems.add(problem_at("out_of_range", max->pointer,
+                          fixed ? "`max` must not be less than `min`"
+                                : "`max` must not be less than `min`, but a request could set such values; narrow the "
+                                  "ranges of the bound params"));
 }
 
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,

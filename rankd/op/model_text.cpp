@@ -106,7 +106,7 @@ auto read_lists(const json& item, std::string pointer, const model_reading& read
       reading.report("non_finite_number", braid::json_pointer(in.pointer_of("threshold"), at),
                      "the threshold of a split is NaN; it must be a number, Infinity or -Infinity");
   if (out.size() == 0 && in.array("feature", presence::optional) != nullptr)
-    in.report("feature", "too_few_items", "a tree has at least one node");
+    in.report("feature", "too_few_items", "a tree must have at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length != out.size() && in.array(field, presence::optional) != nullptr)
       in.report(

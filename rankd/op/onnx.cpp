@@ -111,7 +111,7 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
 void read_shape(const onnx_call& call, onnx_scope& scope) {
   if (call.rows(0) == nullptr) return;
   if (call.has("start") || call.has("end"))
-    return call.refuse("bad_value", "start", "only complete shapes are supported");
+    return call.refuse("bad_value", "start", "`start` and `end` are not supported");
   if (!call.node().outputs.empty()) scope.shapes.emplace(call.node().outputs.front(), call.node().inputs.front());
 }
 

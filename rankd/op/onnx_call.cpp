@@ -78,9 +78,9 @@ void onnx_call::refuse_unknown(std::string_view name) const {
   if (maker == &node_)
     return refuse("unknown_value", "input",
                   "no input of the graph, initializer or earlier node provides " + shown(name));
-  refuse(
-      "unknown_value", "input",
-      "the output " + shown(name) + " of an earlier node (" + shown(maker->op) + ") cannot be used as numbers of rows");
+  refuse("unknown_value", "input",
+         "the output " + shown(name) + " of an earlier node (" + shown(maker->op) +
+             ") cannot be used as a table of numbers");
 }
 
 auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
@@ -230,7 +230,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     has_rows = true;
   }
   if (!has_rows) {
-    refuse("wrong_type", "input", "all inputs are the same for all rows, which is not supported");
+    refuse("wrong_type", "input", "at least one input must have a value for each row, but all inputs are constants");
     return std::nullopt;
   }
   std::size_t columns = 1;

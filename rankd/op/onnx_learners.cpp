@@ -105,10 +105,10 @@ auto make_labels(const onnx_call& call) -> made_rows {
   const std::vector<double> values = read_labels(call, "values");
   const bool is_known = std::ranges::none_of(keys, [](double each) { return std::isnan(each); });
   if (keys.empty() || keys.size() > max_model_keys || keys.size() != values.size() || !is_known) {
-    call.refuse(
-        "bad_value", "keys_floats",
-        "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and no key may be NaN",
-        "before training, encode text categories as numbers, and replace nulls");
+    call.refuse("bad_value", "keys_floats",
+                "an encoder must map 1 to " + std::to_string(max_model_keys) +
+                    " numbers to as many numbers, and no key may be NaN",
+                "before training, encode text categories as numbers, and replace nulls");
     return std::nullopt;
   }
   const bool is_whole = !call.ints("values_int64s").empty();

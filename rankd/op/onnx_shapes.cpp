@@ -99,7 +99,7 @@ auto make_concat(const onnx_call& call) -> made_rows {
   const std::uint32_t rank = std::max(first->rank, 2U);  // encoders of one column each make three dimensions
   if (const std::int64_t axis = call.integer("axis", 0); !is_of_columns(axis, rank)) {
     call.refuse("bad_value", "axis",
-                "only columns can be joined, axis " + std::to_string(rank - 1) + ", not axis " + std::to_string(axis));
+                "only columns (axis " + std::to_string(rank - 1) + ") can be joined, not axis " + std::to_string(axis));
     return std::nullopt;
   }
   return joined(call, first->type, rank);
@@ -166,7 +166,7 @@ auto make_gather(const onnx_call& call) -> made_rows {
   if (const std::int64_t axis = call.integer("axis", 0); !is_of_columns(axis, of->rank)) {
     call.refuse(
         "bad_value", "axis",
-        "only columns can be chosen, axis " + std::to_string(of->rank - 1) + ", not axis " + std::to_string(axis));
+        "only columns (axis " + std::to_string(of->rank - 1) + ") can be chosen, not axis " + std::to_string(axis));
     return std::nullopt;
   }
   auto out = make_columns(call);
@@ -195,7 +195,7 @@ auto make_slice(const onnx_call& call) -> made_rows {
   if (starts->size() != 1 || ends->size() != 1 || axes->size() != 1 || !is_of_columns(axes->front(), of->rank) ||
       !is_plain) {
     call.refuse("bad_value", "axes",
-                "only one range of columns, axis " + std::to_string(of->rank - 1) + ", with the step 1 is supported");
+                "only one range of columns (axis " + std::to_string(of->rank - 1) + ") with the step 1 is supported");
     return std::nullopt;
   }
   const auto columns = static_cast<std::int64_t>(of->slots.size());
@@ -209,7 +209,7 @@ auto make_slice(const onnx_call& call) -> made_rows {
 
 auto refuse_shape(const onnx_call& call, const onnx_rows& rows) -> made_rows {
   call.refuse("bad_value", "input",
-              "the shape must keep the rows, and " + counted(rows.slots.size(), "column") + " in each");
+              "the new shape must keep the rows, with " + counted(rows.slots.size(), "column") + " in each row");
   return std::nullopt;
 }
 

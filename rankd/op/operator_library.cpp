@@ -83,7 +83,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
     return refused("bad_library", "the library has no operator");
   constexpr std::uint32_t max_operators = 1000;
   if (offered.operator_count > max_operators)
-    return refused("bad_library", "a library has at most " + std::to_string(max_operators) + " operators");
+    return refused("bad_library", "a library may have at most " + std::to_string(max_operators) + " operators");
   operators made;
   braid::diagnostics problems;
   for (std::uint32_t at = 0; at < offered.operator_count; ++at) {

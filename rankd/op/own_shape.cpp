@@ -115,7 +115,7 @@ class shape_reader {
 
   void read_options() {
     if (offered_->option_count > max_options || (offered_->option_count != 0 && offered_->options == nullptr))
-      return report("an operator has at most " + std::to_string(max_options) + " options, in a table");
+      return report("an operator may have at most " + std::to_string(max_options) + " options, in a table");
     for (std::uint32_t at = 0; at < offered_->option_count; ++at) read_option(offered_->options[at]);
   }
 
@@ -124,7 +124,7 @@ class shape_reader {
     if (offered_->inputs > 1) return report("its `inputs` must be 0 or 1; further inputs are options");
     if (offered_->inputs == 1) return;
     if (offered_->effect != RANKD_MAKES_ROWS)
-      report("it has no input rows, and only an operator that makes rows may have none");
+      report("it has no input rows, but only an operator that makes rows may be without input rows");
     const auto is = [this](const auto& what) { return std::ranges::any_of(out_->params, what); };
     if (is([](const param_shape& each) { return is_key(each.kind) && each.use == key_use::read; }) &&
         !is([](const param_shape& each) { return each.kind == param_kind::node_ref; }))
@@ -133,7 +133,8 @@ class shape_reader {
 
   void read_option(const rankd_option& option) {
     if (option.name == nullptr || !is_lower_name(option.name))
-      return report("the name of an option must be of lower-case letters, digits and `_`, with a letter in front");
+      return report(
+          "the name of an option must consist of lower-case letters, digits and `_`, and begin with a letter");
     const std::string_view name = kept(option.name);
     const auto wrong = [&](std::string_view what) { report("option " + quote_name(name) + " " + std::string(what)); };
     if (std::ranges::find(reserved_options, name) != reserved_options.end())

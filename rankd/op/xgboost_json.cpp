@@ -194,7 +194,7 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
   else
     out.categorical.resize(nodes);
   if (nodes == 0 && reading.problems.empty())
-    reader.report("left_children", "too_few_items", "a tree has at least one node");
+    reader.report("left_children", "too_few_items", "a tree must have at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length == nodes || reader.array(field, presence::optional) == nullptr) return;
     reader.report(

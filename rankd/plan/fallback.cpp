@@ -296,7 +296,7 @@ void link_fallbacks(plan& plan, braid::diagnostics& problems) {
   if (fallback_edges(plan.nodes, plan.outputs).add(edges)) return;
   problems.add({.code = "too_many_edges",
                 .pointer = "/nodes",
-                .message = "a plan has at most " + std::to_string(max_plan_edges) +
+                .message = "a plan may have at most " + std::to_string(max_plan_edges) +
                            " edges, including the edges that its fallbacks add",
                 .hint = {},
                 .node = {},

@@ -56,7 +56,7 @@ class use_reader {
     if (!use.id.empty() && !ids_.insert(use.id).second)
       in.report("id", "duplicate_value", "another use is already called " + quote_name(use.id));
     use.fragment = read_text(in, "fragment", is_plan_word, "bad_name", "letters, digits and `_`");
-    use.version = read_text(in, "version", is_version, "bad_value", "a version, as 2.1.0");
+    use.version = read_text(in, "version", is_version, "bad_value", "a version such as 2.1.0");
     use.sha256 = read_text(in, "sha256", is_digest, "bad_value", "64 lower-case hexadecimal digits");
     read_arguments(in);
     read_nodes(in, use);
@@ -137,7 +137,8 @@ class use_reader {
       add(std::move(pointer), "duplicate_value", "the item is listed twice");
     else if (!use.empty() && !is_inside(name, use))
       add(std::move(pointer), "bad_name",
-          "the nodes of the use " + quote_name(use) + " are called " + quote_name(use + "__") + " and a name");
+          "the names of the nodes of use " + quote_name(use) + " must begin with " + quote_name(use + "__") +
+              ", and continue with a name");
     else
       seen.insert(*number);
     return number;

@@ -130,7 +130,7 @@ void check_depth(const plan& ordered, braid::diagnostics& problems) {
     for_each_edge(node, [&](node_index source) { depth[i] = std::max(depth[i], depth[source] + 1); });
     if (depth[i] <= max_plan_depth) continue;
     problems.add(about(node, "plan_too_deep",
-                       "more than " + std::to_string(max_plan_depth) + " nodes are on the longest path to this node"));
+                       "the longest path to this node has more than " + std::to_string(max_plan_depth) + " nodes"));
     return;  // every node after it is too deep as well
   }
 }

@@ -203,8 +203,8 @@ struct literal_reader {
   auto operator()(const json& item) -> item_result<scalar> {
     if (!strings) strings = item.is_string();
     if (*strings ? item.is_number_integer() : item.is_string())
-      return wrong_item("mixed_list", *strings ? "a list that starts with a string holds strings only"
-                                               : "a list that starts with a number holds numbers only");
+      return wrong_item("mixed_list", *strings ? "a list that starts with a string must contain only strings"
+                                               : "a list that starts with a number must contain only numbers");
     auto value = scalar_from_json(item, *strings ? value_type::string : value_type::integer);
     if (!value) return wrong_item(value.error().code, "an item " + value.error().message);
     return std::move(*value);
@@ -392,7 +392,7 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
 void report_size(std::string_view code, std::string_view what, std::size_t max_count, draft& draft) {
   draft.problems.add({.code = std::string(code),
                       .pointer = "/nodes",
-                      .message = "a plan has at most " + std::to_string(max_count) + " " + std::string(what),
+                      .message = "a plan may have at most " + std::to_string(max_count) + " " + std::string(what),
                       .hint = {},
                       .node = {},
                       .source = {}});

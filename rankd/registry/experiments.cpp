@@ -272,8 +272,9 @@ class file_reader {
       active.push_back(at);
       arms += experiments[at].arms.size();
       if (arms <= experiment_set::max_arms) continue;
-      return report(braid::json_pointer(pointers_[at], "arms"), "too_many_arms",
-                    "active experiments have at most " + std::to_string(experiment_set::max_arms) + " arms in all");
+      return report(
+          braid::json_pointer(pointers_[at], "arms"), "too_many_arms",
+          "the active experiments may have at most " + std::to_string(experiment_set::max_arms) + " arms in total");
     }
     for (const std::size_t at : active)
       for (const std::size_t before : active)

@@ -100,7 +100,7 @@ void check_replacements(const std::vector<replacement>& all, const used_once<std
     if (by == self)
       report("an entry cannot be replaced by itself");
     else if (!ids.contains(by))
-      report("nothing with the id " + std::to_string(by) + " is declared");
+      report("no entry with the id " + std::to_string(by) + " is declared");
   }
 }
 

@@ -116,7 +116,7 @@ auto read_cursors(object_reader& reader, braid::diagnostics& problems) -> cursor
     object_reader fields(*table, reader.pointer_of("cursor"), problems);
     if (const std::string* key = fields.text("key", presence::optional)) {
       if (key->size() < min_cursor_key)
-        fields.report("key", "bad_value", "a key has at least " + std::to_string(min_cursor_key) + " bytes");
+        fields.report("key", "bad_value", "a key must have at least " + std::to_string(min_cursor_key) + " bytes");
       out.key = *key;
     }
     if (const auto age = fields.integer("max_age_s", presence::optional, {.min = 1, .max = year_s}))

@@ -10,13 +10,13 @@ namespace rankd {
 
 batch::batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns)
     : numbers_(ids.data()), size_(ids.size()) {
-  BRAID_EXPECTS(ids.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
+  BRAID_EXPECTS(ids.size() <= max_rows, "a batch may have at most 2^32 - 1 rows");
   *this = with_only(columns);
 }
 
 batch::batch(const string_values& ids, std::span<const keyed_column> columns)
     : codes_(ids.codes.data()), words_(ids.words), size_(ids.codes.size()) {
-  BRAID_EXPECTS(ids.codes.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
+  BRAID_EXPECTS(ids.codes.size() <= max_rows, "a batch may have at most 2^32 - 1 rows");
   BRAID_EXPECTS(ids.words != nullptr, "string ids need a dictionary");
   *this = with_only(columns);
 }

@@ -55,7 +55,7 @@ class joiner {
       sides_[at] = {.rows = &sets[at], .first = size_};
       size_ += sets[at].size();
     }
-    BRAID_EXPECTS(size_ <= batch::max_rows, "a batch has at most 2^32 - 1 rows");
+    BRAID_EXPECTS(size_ <= batch::max_rows, "a batch may have at most 2^32 - 1 rows");
   }
 
   auto run() -> batch {

@@ -178,8 +178,9 @@ void record_parser::machine::check_pairing(const members& found) {
   if (kinds.empty()) {
     std::string heads;
     for (const record_form& form : record_forms) heads += (heads.empty() ? "" : ", ") + in_backquotes(form.head);
-    report("missing_member", "",
-           "the line must name its key by one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
+    report(
+        "missing_member", "",
+        "the line has no key; one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete` must contain the key");
     return;
   }
   const std::string head = in_backquotes(record_forms[kinds[0]].head);

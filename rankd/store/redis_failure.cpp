@@ -54,8 +54,8 @@ auto redis_failure_code(std::error_code error) noexcept -> std::string_view {
 
 auto failure_text(std::error_code error) -> std::string {
   if (error == braid::errc::deadline_exceeded)
-    return "connecting took longer than connect_timeout_ms, or the answer took longer than request_timeout_ms, of its "
-           "policy";
+    return "connecting took longer than `connect_timeout_ms` in the policy of the endpoint, or the answer took longer "
+           "than `request_timeout_ms`";
   return error.message();
 }
 

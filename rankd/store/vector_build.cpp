@@ -286,7 +286,7 @@ auto build_vectors(vector_table table, const vector_index& index, const vector_p
     -> braid::checked<built_vectors> {
   constexpr std::size_t max_vectors = detail::max_vectors / vector_block;
   if (table.size() > max_vectors)
-    return refused("too_many_vectors", "a file has at most " + std::to_string(max_vectors) + " vectors");
+    return refused("too_many_vectors", "a file may have at most " + std::to_string(max_vectors) + " vectors");
   built_vectors out{.bytes = {}, .vectors = table.size(), .index = index};
   out.bytes = std::visit([&](const auto& each) { return vector_file_bytes(std::move(table), each, progress); }, index);
   return out;
@@ -328,7 +328,7 @@ auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const v
 auto vector_file_bytes(vector_table unsorted, const vector_graph& graph, const vector_progress& progress)
     -> std::string {
   BRAID_EXPECTS(unsorted.size() != 0 && graph.m >= min_m && graph.m <= max_m,
-                "a graph has at least one node, and from 2 to 128 links for each");
+                "a graph must have at least one node, and 2 to 128 links for each node");
   const vector_table table = sorted_by_id(std::move(unsorted));
   const detail::built_graph built = detail::build_graph(table, graph, progress);
   vector_header header = make_header(table);

@@ -253,7 +253,7 @@ auto vector_file::check_texts() const -> std::string {
   for (const list_entry& list : lists_)
     for (const std::int64_t id : ids_.subspan(list.first, list.count)) {
       if (id < 0 || static_cast<std::uint64_t>(id) >= seen.size() || seen[static_cast<std::size_t>(id)])
-        return "an id has no text of its own";
+        return "an id has no text, or shares its text with another id";
       seen[static_cast<std::size_t>(id)] = true;
     }
   return "";

@@ -305,7 +305,7 @@ auto vector_file::looked_at(const nearest_options& options) const noexcept -> st
 }
 
 auto vector_file::nearest(std::string_view vector, const nearest_options& options) const -> nearest_found {
-  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query has as many dimensions as the vectors of the file");
+  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query must have as many dimensions as the vectors of the file");
   std::uint64_t looked_at = 0;
   if (is_graph_faster(options)) {
     nearest_found found = search_graph(vector, options);

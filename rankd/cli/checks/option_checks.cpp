@@ -76,7 +76,7 @@ auto check_folder(const std::string& text) -> std::string {
 auto check_listen(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
   if (at && at->is_ip()) return "";
-  return not_expected(text, "ADDRESS:PORT with a numeric address, as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080");
+  return not_expected(text, "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080");
 }
 
 auto check_host_name(const std::string& text) -> std::string {
@@ -90,8 +90,9 @@ auto check_server_url(const std::string& text) -> std::string {
 }
 
 auto check_collector_url(const std::string& text) -> std::string {
-  return collector_url(text) ? ""
-                             : not_expected(text, "the URL of a collector for OTLP over HTTP, as http://HOST:4318");
+  return collector_url(text)
+             ? ""
+             : not_expected(text, "the URL of a collector for OTLP over HTTP, such as http://HOST:4318");
 }
 
 auto check_store(const std::string& url) -> std::string {

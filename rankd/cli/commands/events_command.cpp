@@ -404,7 +404,7 @@ class joiner {
 auto check_captures(const fs::path& folder) -> braid::checked<void> {
   const auto streams = series_files(folder, "captures-", ".arrows");
   if (streams.empty()) return {};
-  return refused("unsupported_form", "`rankd events join` reads captures as lines of JSON, and this is an Arrow file",
+  return refused("unsupported_form", "`rankd events join` reads captures as lines of JSON, but this is an Arrow file",
                  "run `rankd serve` with `--captures-form ndjson`", streams.front());
 }
 

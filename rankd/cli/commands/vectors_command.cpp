@@ -329,7 +329,9 @@ void add_build(CLI::App& command, std::function<exit_status()>& chosen) {
                                  "hnsw: a graph that links near vectors, for fast approximate searches; default: none")
                     ->check(CLI::IsMember(std::vector{std::string(hnsw)}))
                     ->excludes(lists);
-  build->add_option("--m", made->m, "Links of each vector in the graph, twice as many in its lowest layer; default: 16")
+  build
+      ->add_option("--m", made->m,
+                   "Number of links of each vector in the graph, twice as many in its lowest layer; default: 16")
       ->check(whole_number(min_m, max_m))
       ->needs(index);
   build
@@ -339,7 +341,7 @@ void add_build(CLI::App& command, std::function<exit_status()>& chosen) {
       ->needs(index);
   build
       ->add_option("--metric", made->metric,
-                   "Metric of the graph, that of the endpoint: dot, cosine or l2; default: dot")
+                   "Metric of the graph, which must be the metric of the endpoint: dot, cosine or l2; default: dot")
       ->check(is_metric())
       ->needs(index);
   build->add_option("--seed", made->seed, "Seed for the lists or the graph; default: 1")

@@ -164,7 +164,7 @@ void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
 }  // namespace
 
 auto to_svg(const load_plot& plot) -> std::string {
-  BRAID_EXPECTS(!plot.points.empty(), "a plot shows at least one number of clients");
+  BRAID_EXPECTS(!plot.points.empty(), "a plot must show at least one number of clients");
   drawing into;
   into.text({sheet::left, 20}, plot.title, anchor::start);
   const double upper = sheet::top + 20 + sheet::panel;

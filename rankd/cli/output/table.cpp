@@ -28,7 +28,7 @@ void end_line(std::string& out) {
 }  // namespace
 
 void text_table::add(std::vector<std::string> cells) {
-  BRAID_EXPECTS(cells.size() == columns_.size(), "a row has one cell for each column");
+  BRAID_EXPECTS(cells.size() == columns_.size(), "a row must have one cell for each column");
   for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }

@@ -176,7 +176,7 @@ auto tests_reader::read_records(object_reader& reader) -> std::vector<test_recor
     auto record = read_record(each);
     if (!record) continue;
     if (!keys.insert(record->key).second)
-      report("duplicate_key", each.pointer, "there is another record under the key " + quote_name(record->key));
+      report("duplicate_key", each.pointer, "another record already has the key " + quote_name(record->key));
     out.push_back(std::move(*record));
   }
   return out;
@@ -336,7 +336,7 @@ void tests_reader::read_expectations(object_reader& reader, plan_test& test) {
     reader.report("expect", "no_expectations", "a test must have at least one expectation, otherwise it cannot fail");
   if (list->size() > max_test_expectations)
     return reader.report("expect", "too_many_expectations",
-                         "a test has at most " + std::to_string(max_test_expectations) + " expectations");
+                         "a test may have at most " + std::to_string(max_test_expectations) + " expectations");
   for (const located& each : list_items(list, reader.pointer_of("expect")))
     if (auto read = read_expectation(each)) test.expected.push_back(std::move(*read));
   const bool fails = std::ranges::any_of(
@@ -435,7 +435,7 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   const json* tests = top.array("tests", presence::required);
   if (tests != nullptr && tests->empty()) top.report("tests", "no_tests", "the file has no test");
   if (tests != nullptr && tests->size() > max_plan_tests) {
-    top.report("tests", "too_many_tests", "a plan has at most " + std::to_string(max_plan_tests) + " tests");
+    top.report("tests", "too_many_tests", "a plan may have at most " + std::to_string(max_plan_tests) + " tests");
     tests = nullptr;
   }
   std::set<std::string, std::less<>> names;

@@ -27,12 +27,13 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
   command
       .add_option("--max-batch", server.max_batch,
-                  "The maximum number of requests in one call of /v1/rank/batch; larger calls get 413")
+                  "The maximum number of requests in one call of /v1/rank/batch; a larger call is answered with 413")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
       .add_option("--client-in-flight", server.client_in_flight,
-                  "The maximum number of requests in flight for each client of --token-file; further requests get 429; "
+                  "The maximum number of requests in flight for each client of --token-file; further requests are "
+                  "answered with 429; "
                   "default: no limit")
       ->check(whole_number(1, 1'000'000));
   command
@@ -53,7 +54,8 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
-          "Percentage of an event loop's time for refusals; beyond it, refused connections are read later; default: 10")
+          "The maximum percentage of an event loop's time that is spent on refusals; beyond it, refused connections "
+          "are read later; default: 10")
       ->check(whole_number(0, 100))
       ->type_name("N");
   command
@@ -119,7 +121,9 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
                                     "Collector for spans of requests, sent by OTLP over HTTP; default: no collector")
                         ->check(check_collector_url)
                         ->type_name("URL");
-  command.add_option("--otlp-share", options.span_share, "Share of the traces started here whose spans are sent")
+  command
+      .add_option("--otlp-share", options.span_share,
+                  "Share of the traces that begin at this server whose spans are sent to the collector")
       ->check(number_between(0, 1))
       ->capture_default_str()
       ->needs(collector);
@@ -135,7 +139,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
                      ->type_name("DIR");
   command
       .add_option("--max-events", options.server.max_events,
-                  "The maximum number of events in one call of /v1/events; more get 413")
+                  "The maximum number of events in one call of /v1/events; a larger call is answered with 413")
       ->check(whole_number(1, 100'000))
       ->needs(events)
       ->capture_default_str();
@@ -254,8 +258,9 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
                    "Write a trace after a request that took this long; needs BRAID_TRACE=FILE,last=8s; 0: never", 0);
   add_milliseconds(*command, "--grace-ms", options->grace,
                    "After a request to stop, the time to answer the requests already received", 0);
-  add_milliseconds(*command, "--announce-ms", options->announcement,
-                   "Time from `/readyz` reporting the stop until no more connections are accepted", 0);
+  add_milliseconds(
+      *command, "--announce-ms", options->announcement,
+      "After a request to stop, the time for which `/readyz` answers 503 but connections are still accepted", 0);
   command->footer(
       "The first SIGTERM or SIGINT stops the server when all received requests are answered; a second signal stops\n"
       "it at once. SIGHUP reloads all plans, or no plan if one is invalid. With --keep-going it reloads the valid\n"

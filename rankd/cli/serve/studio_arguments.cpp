@@ -32,7 +32,7 @@ auto made_token() -> std::string {
 auto check_loopback(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
   if (!at || !at->is_ip())
-    return "must be ADDRESS:PORT with a numeric address, as 127.0.0.1:8080 or [::1]:8080, got `" + text + "`";
+    return "must be ADDRESS:PORT with a numeric address, such as 127.0.0.1:8080 or [::1]:8080, got `" + text + "`";
   const std::string host = at->host();
   if (host.starts_with("127.") || host == "::1") return {};
   return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from other machines by `ssh -L`";

@@ -101,7 +101,7 @@ auto check_caches(const plan& loaded, const registries& declared) -> braid::diag
                     .source = {}});
     };
     if (++count > max_caches) {
-      report("too_many_caches", {"a plan has at most " + std::to_string(max_caches) + " nodes with a cache", {}});
+      report("too_many_caches", {"a plan may have at most " + std::to_string(max_caches) + " nodes with a cache", {}});
       break;
     }
     if (auto found = find_obstacle(loaded, at, declared)) report("uncacheable", std::move(*found));

@@ -79,7 +79,7 @@ namespace detail {
 void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                    std::vector<std::uint32_t>& into, diagnostic_list problems) {
   if (!name.is_string())
-    return problems.add("wrong_type", pointer, "a key must be named by a string, not " + described(name));
+    return problems.add("wrong_type", pointer, "the name of a key must be a string, not " + described(name));
   const auto& text = name.get_ref<const std::string&>();
   const key_entry* key = declared.find_key(text);
   if (key == nullptr)

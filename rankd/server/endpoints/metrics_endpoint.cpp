@@ -137,7 +137,8 @@ void write_scrub(exposition& out, const serve_shared& shared) {
   out.family("rankd_store_scrubbed_bytes_total", kind::counter,
              "Bytes of stores that were read again to verify their checksums.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
-  out.family("rankd_store_scrub_rounds_total", kind::counter, "Complete passes over a store.");
+  out.family("rankd_store_scrub_rounds_total", kind::counter,
+             "How often the checksums of a whole store were verified.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
   out.family("rankd_store_damaged", kind::gauge, "1 if the store is damaged and answers no requests.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
@@ -157,7 +158,7 @@ void write_generations(exposition& out, const serve_shared& shared) {
     out.sample({{"endpoint", each.endpoint_id}},
                std::max(std::chrono::duration<double>(now - each.state.made).count(), 0.0));
   out.family("rankd_store_changes_total", kind::counter,
-             "New generations, by result: `done`, or `refused` for each failed attempt to open one.");
+             "Attempts to change to a new generation, by result: `done`, or `refused` if it could not be opened.");
   for (const auto& each : all) {
     out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.changes));
     out.sample({{"endpoint", each.endpoint_id}, {"result", "refused"}}, static_cast<double>(each.refused));
@@ -173,14 +174,14 @@ void write_merges(exposition& out, const serve_shared& shared) {
     out.family(metric, what, help);
     for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(value(each)));
   };
-  family("rankd_vectors_generation", kind::gauge, "Files of vectors that this process has served one after the other.",
+  family("rankd_vectors_generation", kind::gauge, "Number of successive vector files that this process has served.",
          [](const merge_counts& of) { return of.generation; });
-  family("rankd_vectors_listed", kind::gauge, "Ids in the list of changes to a file of vectors.",
+  family("rankd_vectors_listed", kind::gauge, "Ids in the list of changes to a vector file.",
          [](const merge_counts& of) { return of.listed; });
   family("rankd_vectors_merge_seconds_total", kind::counter, "Time that this process has spent in merges.",
          [](const merge_counts& of) { return std::chrono::duration<double>(of.merging).count(); });
   out.family("rankd_vectors_merges_total", kind::counter,
-             "Merges of changes into a file of vectors, by result: `done`, or `failed` for each failed attempt.");
+             "Attempts to merge changes into a vector file, by result: `done` or `failed`.");
   for (const auto& each : all) {
     out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.merges));
     out.sample({{"endpoint", each.endpoint_id}, {"result", "failed"}}, static_cast<double>(each.failures));

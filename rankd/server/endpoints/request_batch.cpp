@@ -62,7 +62,7 @@ auto split_batch(std::string_view body, std::size_t max_requests) -> braid::chec
   if (cut_batch(body, max_requests, found)) return found;
   if (found.size() <= max_requests) return std::unexpected(find_problems(body));
   return std::unexpected(request_problem("batch_too_large", "/requests",
-                                         "a batch has at most " + std::to_string(max_requests) + " requests"));
+                                         "a batch may have at most " + std::to_string(max_requests) + " requests"));
 }
 
 }  // namespace rankd

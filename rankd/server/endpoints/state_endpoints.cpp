@@ -84,7 +84,7 @@ void check_stores(const endpoint_context& context, check_list& out) {
     if (const std::string damage = context.stores[at]->damage(); !damage.empty())
       out.add_failure("store", "store_corrupt", "endpoint `" + declared[at].endpoint_id + "`: " + damage, members);
     else if (generation == 0)
-      out.add("store", check_state::unchecked, "servers that all replicas share are not checked", members);
+      out.add("store", check_state::unchecked, "not checked, because all replicas share this server", members);
     else
       out.add("store", check_state::ok, "no damage was found in the embedded store", members);
   }

@@ -86,7 +86,9 @@ class event_reader {
     if (const std::string* id = reader_->text("request_id", presence::optional)) {
       out.request_id = *id;
       if (id->size() > max_event_text)
-        reader_->report("request_id", "text_too_long", "it is longer than any request id can be");
+        reader_->report("request_id", "text_too_long",
+                        "`request_id` may have at most " + std::to_string(max_event_text) + " bytes, got " +
+                            std::to_string(id->size()));
     }
     if (const json* fields = reader_->object("fields", presence::optional)) read_fields(*fields, out);
     return out;

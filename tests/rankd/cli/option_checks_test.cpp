@@ -55,7 +55,7 @@ TEST_CASE("servers, addresses and stores are told from what only looks like them
   for (const char* fine : {"http://localhost:4318", "https://c.example/in/traces"})
     CHECK(check_collector_url(fine).empty());
   CHECK(check_collector_url("localhost:4317") ==
-        "must be the URL of a collector for OTLP over HTTP, as http://HOST:4318, got `localhost:4317`");
+        "must be the URL of a collector for OTLP over HTTP, such as http://HOST:4318, got `localhost:4317`");
   CHECK(check_listen("127.0.0.1:8080").empty());
   CHECK(check_listen("localhost:8080").ends_with("[::]:8080, got `localhost:8080`"));
   for (const char* fine : {"folder", "./a:b", "lmdb:folder", "lmdb:a:b", "/tmp/a:b/c"})

@@ -152,7 +152,7 @@ TEST_CASE("an input that an earlier node provides in no usable form is not said 
       to_bytes({.nodes = {classifier(lists, {0, 1}), node("Neg", {"label"}, {"z"})}, .outputs = {value("z", 1, {1})}});
   CHECK(complaint(text) ==
         "unknown_value /graph/node/1/input: node `it` (`Neg`): the output `label` of an earlier node "
-        "(`TreeEnsembleClassifier`) cannot be used as numbers of rows");
+        "(`TreeEnsembleClassifier`) cannot be used as a table of numbers");
 }
 
 TEST_CASE("messages about lists of one item use the singular") {

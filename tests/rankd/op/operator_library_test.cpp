@@ -367,7 +367,8 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "bad_operator: operator `raw::it`: its cost per run must be a number of at least 0");
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 2; }).ends_with("further inputs are options"));
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 0; }) ==
-        "bad_operator: operator `raw::it`: it has no input rows, and only an operator that makes rows may have none");
+        "bad_operator: operator `raw::it`: it has no input rows, but only an operator that makes rows may be without "
+        "input rows");
   CHECK(refusal_of([](raw_library& it) {
           it.one.inputs = 0;
           it.one.effect = RANKD_MAKES_ROWS;

@@ -58,7 +58,8 @@ TEST_CASE("a node of another use is refused with the name that it should have") 
   CHECK(refused.error().size() == 1);
   CHECK(refused.error().front().code == "bad_name");
   CHECK(refused.error().front().pointer == "/extensions/cap.rfc.0002.fragments.v1/uses/0/nodes/1");
-  CHECK(refused.error().front().message == "the nodes of the use `home` are called `home__` and a name");
+  CHECK(refused.error().front().message ==
+        "the names of the nodes of use `home` must begin with `home__`, and continue with a name");
 }
 
 TEST_CASE("a plan that says nothing of fragments has none") {

@@ -273,7 +273,8 @@ export class Graph {
     place: number,
     conditions: readonly TruthNode[],
   ): object {
-    if (this.drafts.length === maxNodes) throw new PlanError("too_many_nodes", `a plan has at most ${maxNodes} nodes`);
+    if (this.drafts.length === maxNodes)
+      throw new PlanError("too_many_nodes", `a plan may have at most ${maxNodes} nodes`);
     if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options)))
       throw wrongType("an object of options", options, argumentSpan(place));
     const given = (options ?? {}) as Record<string | symbol, unknown>;

@@ -229,7 +229,7 @@ function storeOf(records: unknown[]): TestStore {
   const add = (kind: string, key: unknown, field: string, value: unknown): void => {
     if (typeof key !== "string" || key === "") throw wrongType("the key of a record", key, argumentSpan(0));
     if (names.has(key))
-      throw new PlanError("duplicate_key", `there is another record under the key \`${key}\``, {
+      throw new PlanError("duplicate_key", `another record already has the key \`${key}\``, {
         span: argumentSpan(0),
       });
     names.add(key);

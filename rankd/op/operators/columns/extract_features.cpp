@@ -357,7 +357,7 @@ struct extract_checks {
     const plan_param* values = node.find_param("values");
     if (values != nullptr && from.size() != 1)
       problems.add(problem_at("too_many_items", keys.pointer,
-                              name() + " takes one key; `keys` has " + std::to_string(from.size())));
+                              name() + " needs exactly one key; `keys` has " + std::to_string(from.size())));
     const plan_param& each = values == nullptr ? keys : *values;
     check_same_length(out_keys, out_keys.key_ids.size(), each, values == nullptr ? from.size() : values->items.size(),
                       problems);

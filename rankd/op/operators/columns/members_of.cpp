@@ -122,7 +122,7 @@ void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted
   problems.add({.code = "wrong_key_type",
                 .pointer = param.pointer,
                 .message = "key " + std::to_string(key.key_id) + " (" + key.name +
-                           ") is of type float, and the members of a set have no scores",
+                           ") is of type float, but the members of a set have no scores",
                 .hint = "use a key of type bool, or set `of` to sorted_set",
                 .node = {},
                 .source = {}});

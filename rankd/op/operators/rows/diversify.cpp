@@ -187,7 +187,7 @@ auto bind_window(const plan_node& node, const key_entry* key, overflow_rule over
 /// Checks that the values of a quota can be compared with the values of the key.
 void check_quota(const plan_node& node, const key_entry& key, braid::diagnostics& problems) {
   if (key.type != value_type::integer && key.type != value_type::string)
-    return problems.add(wrong_key_type(key, *node.find_param("by"), "`quota` takes one of: int, string"));
+    return problems.add(wrong_key_type(key, *node.find_param("by"), "`quota` needs a key of type int or string"));
   const std::string named =
       "key " + std::to_string(key.key_id) + " (" + key.name + ") is of type " + std::string(to_string(key.type));
   const plan_param& values = *node.find_param("values");

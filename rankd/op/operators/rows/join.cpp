@@ -231,7 +231,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
   return {.code = std::move(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
-          .hint = "for each key of `select`, in the same order, `map` lists the key that receives the values",
+          .hint = "list one key in `map` for each key of `select`, in the same order",
           .node = {},
           .source = {}};
 }

@@ -105,7 +105,7 @@ auto bind_decode_ids(const plan_node& node, const bind_context& context) -> brai
   if (const key_entry* key = find_typed_key(*node.find_param("key"), key_of_texts, context, problems))
     params.key_id = key->key_id;
   if (params.format != text_format::json)
-    need_integer_ids(node, context, "the format `json` has ids that are strings", problems);
+    need_integer_ids(node, context, "use the format `json`, whose ids can be strings", problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }
