@@ -158,8 +158,8 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
     return "the clock of the machine `" + plan.name + "` must drift by -100000 to 100000 ppm, got " +
            std::to_string(plan.clock_drift_ppm);
   if (!parse_host_address(made->plan.address, made->address))
-    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + made->plan.address +
-           "`";
+    return "the address of the machine `" + plan.name + "` must be an IP address such as 10.0.0.5, got `" +
+           made->plan.address + "`";
   std::error_code unknown;
   if (!plan.folder.empty() && !fs::is_directory(plan.folder, unknown))
     return "the folder `" + plan.folder + "` of the machine `" + plan.name +

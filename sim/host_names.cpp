@@ -55,8 +55,8 @@ auto check_host_name(const std::string& name, const std::string& taken) -> std::
   std::istringstream lines(taken);
   for (std::string line; std::getline(lines, line);)
     if (const std::string other = line.substr(0, line.find('=')); is_same_name(name, other))
-      return "the name of a machine must be unique, but a machine or --name has `" + other + "` as well, got `" + name +
-             "`";
+      return "the name of a machine must be unique, got `" + name + "`, but another machine or --name is called `" +
+             other + "`";
   return {};
 }
 

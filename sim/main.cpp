@@ -120,8 +120,8 @@ class reader {
     line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(position_ + 1, words_.size())),
                                words_.end());
     if (has_world_ && !line_.options.words.empty())
-      return refuse("expected either a world or a program, got both: `" + line_.options.words.front() +
-                    "` or the world");
+      return refuse("expected either a world or a program, got a world and the program `" +
+                    line_.options.words.front() + "`");
     if (has_world_ && line_.wanted.jobs > 1)
       return refuse("--jobs cannot be used with a world, because `search` runs the seeds of a world one after another");
     if (line_.options.words.empty() && !has_world_)

@@ -113,7 +113,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   if (const cached_node* taken = state.find_cached(failure.node); taken != nullptr && taken->error)
     return *taken->error;
   if (failure.error && braid::detail::is_memory_shortage(failure.error))
-    return {"out_of_memory", named + " got no memory", node, {}};
+    return {"out_of_memory", named + " could not allocate memory", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;
   if (!node_error) return {"stopped", named + " was stopped", node, {}};

@@ -223,7 +223,7 @@ class column_walk {
     found_[node].add({.code = "column_exists",
                       .pointer = std::move(pointer),
                       .message = "the rows may already have key " + std::to_string(key.key_id) + " (" + key.name +
-                                 ") already, and `" + std::string(op.shape.name) + "` never overwrites a column",
+                                 "), but `" + std::string(op.shape.name) + "` never overwrites a column",
                       .hint = std::string(op.adds.hint),
                       .node = loaded_->nodes[node].node_id,
                       .source = {}});

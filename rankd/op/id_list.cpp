@@ -65,7 +65,8 @@ struct id_list_params {
     std::size_t total = 0;
     for (const auto list : lists) total += list.size();
     if (total > batch::max_rows)
-      return std::unexpected(op_error{"too_many_rows", "the lists hold " + std::to_string(total) + " ids together"});
+      return std::unexpected(op_error{
+          "too_many_rows", "the lists together contain more ids than a batch can hold: " + std::to_string(total)});
     if (!context.may_make(total, total * sizeof(std::int64_t))) return over_budget();
     const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(total);
     auto out = ids.begin();

@@ -119,9 +119,9 @@ auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool {
 auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& reading) -> score_rule {
   score_rule out;
   if (header.outputs != 0 && trees % header.outputs != 0)
-    reading.report(
-        "wrong_length", "/num_tree_per_iteration",
-        "the file has " + counted(trees, "tree") + ", and " + std::to_string(header.outputs) + " for each iteration");
+    reading.report("wrong_length", "/num_tree_per_iteration",
+                   "the file has " + counted(trees, "tree") +
+                       ", which is not a multiple of `num_tree_per_iteration`, " + std::to_string(header.outputs));
   if (header.averages) out.divisor = static_cast<double>(std::max<std::size_t>(trees / header.outputs, 1));
   const auto words = split_words(header.objective);
   if (words.empty()) return out;

@@ -123,9 +123,9 @@ struct section_reader {
     for (std::size_t at = 0; at < items.size(); ++at) {
       const auto value = parse_number<T>(items[at]);
       if (!value)
-        with.report(
-            "wrong_type", braid::json_pointer(place(name), at),
-            quote_name(items[at]) + " is no " + (std::is_integral_v<T> ? "integer" : "number") + at_line(found->line));
+        with.report("wrong_type", braid::json_pointer(place(name), at),
+                    quote_name(items[at]) + " is not " + (std::is_integral_v<T> ? "an integer" : "a number") +
+                        at_line(found->line));
       out.push_back(value.value_or(T{}));
     }
     return out;

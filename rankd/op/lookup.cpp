@@ -103,7 +103,7 @@ void check_same_length(const plan_param& list, std::size_t items, const plan_par
                        braid::diagnostics& problems) {
   if (items == others) return;
   problems.add(problem_at("wrong_length", list.pointer,
-                          "`" + list.name + "` has " + counted(items, "item") + ", and `" + other.name + "` has " +
+                          "`" + list.name + "` has " + counted(items, "item") + ", but `" + other.name + "` has " +
                               std::to_string(others)));
 }
 

@@ -272,7 +272,7 @@ auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot
   if (has_classes && out.size() == 2) return {out.back()};
   if (out.empty() || out.size() > max_outputs)
     scope.with.report("too_many_items", "/graph/output",
-                      "the model gives " + counted(out.size(), "score") + " for each row; the limit is " +
+                      "the model returns " + counted(out.size(), "score") + " for each row; the limit is " +
                           std::to_string(max_outputs));
   return out;
 }

@@ -80,7 +80,7 @@ auto scattered_texts(const row_set& rows, const rankd_written& from, braid::aren
     const std::string_view seen = text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
     if (!is_utf8(seen))
       return std::unexpected("of row " + std::to_string(rows.row(at)) + " (id " +
-                             to_text(rows.table().id(rows.row(at))) + ") is no UTF-8");
+                             to_text(rows.table().id(rows.row(at))) + ") is not UTF-8");
     codes[rows.row(at)] = words.intern(seen);
   }
   return string_values{codes, words.finish()};
@@ -163,7 +163,8 @@ auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std:
                  braid::arena& memory) -> std::expected<row_set, std::string> {
   if (kept == unset_order) return std::unexpected("the operator did not set the number of rows that it keeps");
   if (kept > rows.size())
-    return std::unexpected("the operator keeps " + counted(kept, "row") + " of " + std::to_string(rows.size()));
+    return std::unexpected("the operator keeps " + counted(kept, "row") + ", but its input has " +
+                           std::to_string(rows.size()));
   if (effect == row_change::permutation && kept != rows.size())
     return std::unexpected("the operator must return all rows, but returned " + std::to_string(kept) + " of " +
                            std::to_string(rows.size()));
@@ -172,11 +173,12 @@ auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std:
   for (std::size_t at = 0; at < out.size(); ++at) {
     const std::uint32_t row = order[at];
     if (row >= rows.size())
-      return std::unexpected("the operator chose row " + std::to_string(row) + " of " + std::to_string(rows.size()));
+      return std::unexpected("the operator chose row " + std::to_string(row) + ", but its input has " +
+                             counted(rows.size(), "row"));
     if (test_bit(seen.data(), row)) return std::unexpected("the operator chose row " + std::to_string(row) + " twice");
     if (effect == row_change::stable_filter && at != 0 && row < order[at - 1])
       return std::unexpected("the operator must keep the order of rows, but returned row " + std::to_string(row) +
-                             " behind row " + std::to_string(order[at - 1]));
+                             " after row " + std::to_string(order[at - 1]));
     set_bit(seen.data(), row);
     out[at] = rows.row(row);
   }

@@ -2,6 +2,7 @@
 // these rows.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/own_rows.hpp>
+#include <rankd/registry/counted.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/row_id.hpp>
 #include <rankd/rows/concat.hpp>
@@ -66,12 +67,12 @@ auto own_rows::wrong_origin() const -> std::string {
     if (is_own(at)) continue;
     const auto [from, row] = origins_[at];
     if (from >= inputs_.size())
-      return "the operator took " + row_text(at) + " from input " + std::to_string(from) + ", and has " +
-             std::to_string(inputs_.size());
+      return "the operator took " + row_text(at) + " from input " + std::to_string(from) + ", but it has " +
+             counted(inputs_.size(), "input");
     const own_input& input = inputs_[from];
     if (row >= input.rows.size())
       return "the operator chose " + row_text(row) + " of " + input_text(input) + ", which has " +
-             std::to_string(input.rows.size());
+             counted(input.rows.size(), "row");
     if (test_bit(seen[from].data(), row))
       return "the operator chose " + row_text(row) + " of " + input_text(input) + " twice";
     set_bit(seen[from].data(), row);

@@ -71,7 +71,8 @@ auto stored_ids::joined(const row_keys& rows, const item_batch& found, node_cont
     -> op_result<row_set> {
   const std::size_t total = count_total(rows, found);
   if (total > batch::max_rows)
-    return std::unexpected(op_error{"too_many_rows", "the keys hold " + std::to_string(total) + " ids together"});
+    return std::unexpected(op_error{
+        "too_many_rows", "the keys together contain more ids than a batch can hold: " + std::to_string(total)});
   const std::size_t row_bytes = sizeof(std::int64_t) + (scores ? sizeof(double) : 0);
   if (!context.may_make(total, total * row_bytes)) return over_budget();
   const batch table = what.ids == id_form::texts ? make_texts(rows, found, total, context.memory)

@@ -412,7 +412,7 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
     const auto promised = count_in(params, "num_trees", presence::required, {.min = 0, .max = max_trees});
     if (promised && *promised != trees->size())
       params.report("num_trees", "wrong_length",
-                    "the file promises " + counted(*promised, "tree") + ", and has " + std::to_string(trees->size()));
+                    "the file declares " + counted(*promised, "tree") + ", but has " + std::to_string(trees->size()));
   }
   if (groups.size() != trees->size())
     in.report("tree_info", "wrong_length", "`tree_info` must have an item for each tree");

@@ -71,7 +71,7 @@ class template_parser {
       return std::nullopt;
     }
     if (c == '{') return take_hole();
-    return unbalanced("`}`" + place(position_) + " closes no hole");
+    return unbalanced("`}`" + place(position_) + " closes no `{`");
   }
 
   auto take_hole() -> std::optional<template_problem> {
@@ -109,7 +109,7 @@ class template_parser {
 auto key_template::parse(std::string_view text) -> std::expected<key_template, template_problem> {
   if (text.empty()) return refuse("empty_key_template", "the key is empty");
   if (text.size() > max_bytes)
-    return refuse("key_template_too_long", "the key has " + std::to_string(text.size()) + " bytes, " +
+    return refuse("key_template_too_long", "the key has " + std::to_string(text.size()) + " bytes; at most " +
                                                std::to_string(max_bytes) + " are allowed");
   return template_parser(text).parse();
 }

@@ -106,7 +106,7 @@ void read_plan_name(object_reader& reader, std::optional<std::string> stem, draf
     reader.report("plan_name", "bad_name", quote_name(*name) + " must consist of letters, digits and `_`");
   else if (stem && *stem != *name)
     reader.report("plan_name", "name_mismatch",
-                  "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
+                  "the plan is called " + quote_name(*name) + ", but its file is called " + quote_name(*stem));
 }
 
 void check_capability(const std::string& id, const std::string& pointer, draft& draft) {

@@ -30,7 +30,7 @@ auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t
     -> std::optional<braid::diagnostics> {
   if (actual == expected) return std::nullopt;
   const std::string sizes =
-      "the data file has " + counted(actual, "byte") + ", the manifest says " + std::to_string(expected);
+      "the data file has " + counted(actual, "byte") + ", but the manifest says " + std::to_string(expected);
   if (actual < expected)
     return store_diagnostic("store_truncated", folder, sizes,
                             "the file was truncated by a full disk or an unfinished copy");

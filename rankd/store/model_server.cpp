@@ -386,7 +386,7 @@ auto model_server::score_rows(model_server& self, client& by, const model_call& 
     ended = model_failure(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
   } else if (answer->is_too_long) {
     ended = model_failure(bad_answer,
-                          "the answer has more than " + std::to_string(max_bytes) + " bytes, and the scores of " +
+                          "the answer has more than " + std::to_string(max_bytes) + " bytes, but the scores of " +
                               counted(rows.size(), "row") + " need fewer",
                           arena);
   } else if (auto body = self.options_.by_grpc ? message_in(*answer, arena) : std::string_view(answer->body); !body) {

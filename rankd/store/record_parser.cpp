@@ -230,7 +230,8 @@ auto record_parser::machine::read_key(dom::element element, std::string_view poi
   if (key.empty()) report("empty_key", pointer, "the key is empty");
   if (key.size() > lmdb::max_key)
     report("key_too_long", pointer,
-           "the key has " + std::to_string(key.size()) + " bytes, " + std::to_string(lmdb::max_key) + " are allowed");
+           "the key has " + std::to_string(key.size()) + " bytes; at most " + std::to_string(lmdb::max_key) +
+               " are allowed");
   return key;
 }
 
@@ -273,12 +274,13 @@ auto record_parser::machine::read_vector(dom::array numbers, std::string_view fi
   }
   if (index == 0) report("empty_vector", pointer, "a vector must have at least one number");
   if (index > max_dimensions)
-    report("too_many_items", pointer,
-           "the vector has " + counted(index, "number") + ", " + std::to_string(max_dimensions) + " are allowed");
+    report(
+        "too_many_items", pointer,
+        "the vector has " + counted(index, "number") + "; at most " + std::to_string(max_dimensions) + " are allowed");
   const auto known = lengths_.find(field);
   if (index != 0 && index <= max_dimensions && known != lengths_.end() && index != known->second)
     report("wrong_length", pointer,
-           "the vector has " + counted(index, "number") + ", and the key " + quote_name(known->first) + " has " +
+           "the vector has " + counted(index, "number") + ", but the key " + quote_name(known->first) + " has " +
                counted(known->second, "dimension"),
            "write as many numbers as keys.toml declares; a vector of another length would be read as null");
   return scratch_.copied(std::string_view(bytes));
@@ -420,7 +422,7 @@ void record_parser::machine::check_dump(std::string_view key, std::string_view p
   const std::size_t length = line.size() - 1;  // without its line feed
   if (length > line_reader::max_bytes)
     report("record_too_long", pointer,
-           "`rankd dump` would write the record as a line of " + std::to_string(length) + " bytes, " +
+           "`rankd dump` would write the record as a line of " + std::to_string(length) + " bytes; at most " +
                std::to_string(line_reader::max_bytes) + " are allowed",
            "divide it among several keys");
 }

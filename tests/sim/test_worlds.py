@@ -296,7 +296,7 @@ class WrongFiles(World):
         for line, sentence, text in (
                 (4, "unknown key `machines.server.adress`; did you mean `address`?", good + 'adress = "10.0.0.1"\n'),
                 (4, "unknown key `machines.server.color`; expected one of `program`, `address`", good + 'color = "red"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
                 (4, "`address` must be a string that is not empty", good + "address = 5\n"),
                 (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
                 (4, "`starts_at` is after the end of the world, so a program that must end would not start",
@@ -309,15 +309,15 @@ class WrongFiles(World):
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000, got -5000000", good + "clock_drift_ppm = -5000000\n"),
                 (4, "`clock_offset` must not be below -277777h, got \"-277778h\"", good + 'clock_offset = "-277778h"\n'),
                 (4, "`starts_at` must not be above 277777h, got \"99999999999999999999s\"", good + 'starts_at = "99999999999999999999s"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `::ffff:127.0.0.1`",
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `::ffff:127.0.0.1`",
                  good + 'address = "::ffff:127.0.0.1"\n'),
-                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `224.0.0.1`", good + 'address = "224.0.0.1"\n'),
+                (4, "the address of the machine `server` must be an IP address such as 10.0.0.5, got `224.0.0.1`", good + 'address = "224.0.0.1"\n'),
                 (2, "the name of a machine must not be `localhost`, which each machine uses for itself", machine("localhost", "serve")),
                 (2, "the name of a machine must not be an address, got `10.0.0.2`", machine('"10.0.0.2"', "serve")),
                 (2, "the name of a machine must not be an address, got `127.1`", machine('"127.1"', "serve")),
                 (2, "the name of a machine must have 1 to 63 letters, digits, `-`, `.` and `_`, got `a=b`", machine('"a=b"', "serve")),
                 (2, "the name of a machine must have 1 to 63 letters, digits, `-`, `.` and `_`, got `::1`", machine('"::1"', "serve")),
-                (4, "the name of a machine must be unique, but a machine or --name has `server` as well, got `Server`", good + machine("Server", "serve")),
+                (4, "the name of a machine must be unique, got `Server`, but another machine or --name is called `server`", good + machine("Server", "serve")),
                 (4, "`must_end` must be true or false", good + 'must_end = "yes"\n'),
                 (3, "the program `/nowhere/program` does not exist", '[machines.a]\nprogram = ["/nowhere/program"]\n'),
                 (3, "the program `no-such-program` is not in any folder of PATH", '[machines.a]\nprogram = ["no-such-program"]\n'),
@@ -393,7 +393,7 @@ class WrongFiles(World):
             self.assertEqual((status, errors.count("\n")), (2, 1), errors)
             self.assertIn(sentence, errors)
         status, _, errors = self.simulate(world, "--name", "SERVER=10.0.0.9")
-        self.assertEqual((status, errors), (2, "braid-sim: the name of a machine must be unique, but a machine or --name has `SERVER` as well, got `server`\n"))
+        self.assertEqual((status, errors), (2, "braid-sim: the name of a machine must be unique, got `server`, but another machine or --name is called `SERVER`\n"))
         status, _, errors = self.simulate(world, "--name", "localhost=10.0.0.9")
         self.assertIn("--name must not set `localhost`", errors)
 

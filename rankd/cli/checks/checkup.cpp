@@ -138,7 +138,8 @@ void check_plans(const workspace& workspace, checkup& checkup) {
   check_settings(workspace, names, checkup);
   check_experiments(workspace, names, checkup);
   if (artifacts->empty())
-    return checkup.fail("plans", "there are none in " + workspace.where.plans.string(), "build the plans with dslc");
+    return checkup.fail("plans", "there are no plans in " + workspace.where.plans.string(),
+                        "build the plans with dslc");
   std::size_t right = 0;
   for (const artifact& each : *artifacts) {
     const auto bound = workspace.load_named_plan(each.name);
@@ -150,7 +151,7 @@ void check_plans(const workspace& workspace, checkup& checkup) {
   if (right != 0) checkup.ok("plans", counted(right, "plan") + " can be run");
   if (!fs::exists(workspace.where.plans / index_file))
     return checkup.warn(
-        "plans", "no " + std::string(index_file) + " lies beside them",
+        "plans", "the folder of the plans has no " + std::string(index_file),
         "build the plans with dslc, which writes an index; the index shows whether a deployment is complete");
   if (const auto wrong = verify_index(workspace.where.plans); !wrong.empty())
     checkup.fail("plans", wrong, "build the plans again");

@@ -109,11 +109,11 @@ auto answer_checker::sequence_difference(const id_expectation& expectation) cons
     if (at < expectation.ids.size() && at < ids_.size() && expectation.ids[at] == ids_[at]) continue;
     std::string message = "position " + std::to_string(at + 1) + ": ";
     if (at >= expectation.ids.size())
-      message += "the answer continues with " + to_text(ids_[at]) + ", and no further id is expected";
+      message += "the answer continues with " + to_text(ids_[at]) + ", but no further id is expected";
     else if (at >= ids_.size())
       message += to_text(expectation.ids[at]) + " is expected, but the answer ends after " + counted_rows();
     else
-      message += to_text(expectation.ids[at]) + " is expected, and " + to_text(ids_[at]) + " is there";
+      message += to_text(expectation.ids[at]) + " is expected, but the answer has " + to_text(ids_[at]);
     return id_failure(expectation, std::move(message), at + 1);
   }
   return std::nullopt;
@@ -169,7 +169,7 @@ auto answer_checker::operator()(const count_expectation& expectation) const -> s
                              : expectation.max == std::numeric_limits<std::int64_t>::max()
                                  ? "at least " + std::to_string(expectation.min)
                                  : std::to_string(expectation.min) + " to " + std::to_string(expectation.max);
-  mismatch out = failure("the answer has " + counted_rows() + ", and " + wanted + " are expected");
+  mismatch out = failure("the answer has " + counted_rows() + ", but " + wanted + " are expected");
   out.got = ids_;
   return out;
 }
@@ -263,7 +263,7 @@ auto answer_checker::operator()(const degraded_expectation& expectation) const -
   if (names == expectation.names) return std::nullopt;
   std::string wanted;
   for (const std::string& name : expectation.names) wanted.append(wanted.empty() ? "" : ", ").append(name);
-  return failure("a fallback is expected for " + (wanted.empty() ? "nothing" : wanted) + ", and was used for " +
+  return failure("a fallback is expected for " + (wanted.empty() ? "nothing" : wanted) + ", but was used for " +
                  (got.empty() ? "nothing" : got));
 }
 

@@ -467,7 +467,7 @@ auto load_plan_tests(const std::filesystem::path& file, const registries& declar
   auto out = parse_plan_tests(*text, file.string(), declared);
   if (out && out->plan + std::string(test_suffix) != file.filename().string())
     return refused("name_mismatch",
-                   "the file has the tests of " + quote_name(out->plan) + ", and so is called " +
+                   "the file has the tests of " + quote_name(out->plan) + ", so its name must be " +
                        quote_name(out->plan + std::string(test_suffix)),
                    {}, file);
   return out;

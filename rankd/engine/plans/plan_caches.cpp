@@ -64,8 +64,9 @@ auto find_obstacle(const plan& loaded, node_index cached, const registries& decl
   }
   for (const param_entry* param : params_read_by(loaded, declared, outside))
     if (param->clock)
-      return obstacle{"the rows depend on the time of the request, which param " + quote_name(param->name) + " has",
-                      "read the param in a node after the cached node"};
+      return obstacle{
+          "the rows depend on the time of the request, which param " + quote_name(param->name) + " contains",
+          "read the param in a node after the cached node"};
   return std::nullopt;
 }
 

@@ -211,7 +211,7 @@ void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> r
     if (range == plan.whole.needs.ranges.end() || !is_outside(each.value, *range)) return;
     problems.add({.code = "param_out_of_range",
                   .pointer = pointer,
-                  .message = "plan `" + plan.name + "` takes `" + declared.params()[each.param].name + "` from " +
+                  .message = "plan `" + plan.name + "` accepts `" + declared.params()[each.param].name + "` from " +
                              number_text(range->min) + " to " + number_text(range->max) + ", not " +
                              number_text(each.value),
                   .hint = {},

@@ -296,7 +296,7 @@ class columns_reader : candidates_reader {
     if (values.size() != rows())
       return problems().add("wrong_length", pointer,
                             "the column `" + name + "` has " + counted(values.size(), "value") +
-                                ", and the column `id` has " + std::to_string(rows()));
+                                ", but the column `id` has " + std::to_string(rows()));
     column_maker& into = makers_.emplace_back(*key, rows(), memory());
     for (std::size_t row = 0; row < rows(); ++row) read_value(values[row], into, pointer_of(row));
   }

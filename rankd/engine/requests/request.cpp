@@ -390,7 +390,7 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
     return refused("unknown_plan", "`plan` must be a plan name, which consists of letters, digits and `_`");
   if (!given.empty() && !request.plan.empty() && given != request.plan)
     return refused("plan_mismatch",
-                   "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");
+                   "the request names plan `" + request.plan + "`, but --plan names `" + std::string(given) + "`");
   return given.empty() ? request.plan : std::string(given);
 }
 

@@ -128,7 +128,7 @@ auto collector_url(std::string_view text) -> braid::result<std::string> {
 auto span_exporter::start(span_export_options options, serve_log log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
   auto url = collector_url(options.url);
-  if (!url) return refused("bad_url", "the collector `" + options.url + "` is none: " + url.error().message());
+  if (!url) return refused("bad_url", "`" + options.url + "` is not a valid collector URL: " + url.error().message());
   options.url = std::move(*url);
   auto on = braid::runtime::create({.workers = 1, .name = "otlp", .shape = braid::runtime_shape::merged});
   if (!on) return std::unexpected(no_runtime(on.error()));

@@ -31,12 +31,12 @@ constexpr const char* from_95 =
 
 TEST_CASE("ids in order: the first position that differs is named") {
   CHECK(difference(ids("ids", "2,4,5,8,9")).empty());
-  CHECK(difference(ids("ids", "2,5,4,8,9")) == "position 2: 5 is expected, and 4 is there");
-  CHECK(difference(ids("ids", "2,4,5,8")) == "position 5: the answer continues with 9, and no further id is expected");
+  CHECK(difference(ids("ids", "2,5,4,8,9")) == "position 2: 5 is expected, but the answer has 4");
+  CHECK(difference(ids("ids", "2,4,5,8")) == "position 5: the answer continues with 9, but no further id is expected");
   CHECK(difference(ids("ids", "2,4,5,8,9,7")) == "position 6: 7 is expected, but the answer ends after 5 rows");
-  CHECK(difference(ids("ids", "")) == "position 1: the answer continues with 2, and no further id is expected");
+  CHECK(difference(ids("ids", "")) == "position 1: the answer continues with 2, but no further id is expected");
   CHECK(difference(ids("first_ids", "2,4")).empty());
-  CHECK(difference(ids("first_ids", "2,5")) == "position 2: 5 is expected, and 4 is there");
+  CHECK(difference(ids("first_ids", "2,5")) == "position 2: 5 is expected, but the answer has 4");
   const mismatch found = feed_outcome("[" + ids("ids", "2,5,4,8,9") + "]").failures.at(0);
   CHECK(found.position == 2);
   CHECK((found.expected == std::vector<rankd::row_id>{2, 5, 4, 8, 9}));
@@ -62,9 +62,9 @@ TEST_CASE("ids in order with others between") {
 
 TEST_CASE("the count is a number, or within bounds that are included") {
   CHECK(difference(R"({"kind":"count","min":5,"max":5})").empty());
-  CHECK(difference(R"({"kind":"count","min":4,"max":4})") == "the answer has 5 rows, and 4 are expected");
-  CHECK(difference(R"({"kind":"count","min":6,"max":9})") == "the answer has 5 rows, and 6 to 9 are expected");
-  CHECK(difference(R"({"kind":"count","min":6})") == "the answer has 5 rows, and at least 6 are expected");
+  CHECK(difference(R"({"kind":"count","min":4,"max":4})") == "the answer has 5 rows, but 4 are expected");
+  CHECK(difference(R"({"kind":"count","min":6,"max":9})") == "the answer has 5 rows, but 6 to 9 are expected");
+  CHECK(difference(R"({"kind":"count","min":6})") == "the answer has 5 rows, but at least 6 are expected");
   CHECK(difference(R"({"kind":"count","max":5})").empty());
 }
 
@@ -127,5 +127,5 @@ TEST_CASE("what stood in for nodes that failed is expected by their names") {
   const auto wanted = [](const std::string& names) { return R"([{"kind":"degraded","names":[)" + names + "]}]"; };
   CHECK(feed_outcome(wanted("")).failures.empty());
   CHECK(feed_outcome(wanted(R"("a","b")")).failures.at(0).message ==
-        "a fallback is expected for a, b, and was used for nothing");
+        "a fallback is expected for a, b, but was used for nothing");
 }

@@ -51,7 +51,7 @@ WRONG home_feed: accounts from elsewhere
     got:      2, 4, 5, 8, 9
     id 3 ends at `nearby` (core::filter): the predicate is false)";
   CHECK(run.out.substr(0, start.size()) == start);
-  CHECK(run.out.ends_with(R"(  plans/home_feed.test.ts:4:3: count: the answer has 5 rows, and at least 6 are expected
+  CHECK(run.out.ends_with(R"(  plans/home_feed.test.ts:4:3: count: the answer has 5 rows, but at least 6 are expected
     got:      2, 4, 5, 8, 9
 2 tests: 1 passed, 1 failed
 )"));

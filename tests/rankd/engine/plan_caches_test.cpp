@@ -86,5 +86,5 @@ TEST_CASE("rows that the time of a request goes into are not kept") {
   const braid::diagnostics found = check_caches(kept, declared);
   REQUIRE(found.size() == 1);
   CHECK(found.front().code == "uncacheable");
-  CHECK(found.front().message == "the rows depend on the time of the request, which param `moment` has");
+  CHECK(found.front().message == "the rows depend on the time of the request, which param `moment` contains");
 }

@@ -288,7 +288,7 @@ TEST_CASE("what an operator of a library throws, or leaves wrong, fails its node
   CHECK(odd("type", "1001") == "operator_failed: the type of the column differs from the requested type");
   CHECK(odd("type", "1501") == "fine");
   CHECK(odd("truth", "1502") == "fine");
-  CHECK(odd("bytes", "3002") == "operator_failed: the value for `title` of row 3 (id 14) is no UTF-8");
+  CHECK(odd("bytes", "3002") == "operator_failed: the value for `title` of row 3 (id 14) is not UTF-8");
   CHECK(odd("huge", "3002") == "fine");
   CHECK(odd("stop", "1001") == "fine");
   bench.stop.request(braid::errc::stopped);
@@ -307,11 +307,11 @@ TEST_CASE("an operator of a library chooses rows as its effect says") {
   CHECK(ids_of(bench.rows("mine::order", R"({"rows":"120"})", {rows})) == std::vector<std::int64_t>{12, 11, 14});
   CHECK(chosen("pick", "") == "fine");
   CHECK(chosen("pick", "-") == "operator_failed: the operator did not set the number of rows that it keeps");
-  CHECK(chosen("pick", "3") == "operator_failed: the operator chose row 3 of 3");
+  CHECK(chosen("pick", "3") == "operator_failed: the operator chose row 3, but its input has 3 rows");
   CHECK(chosen("pick", "11") == "operator_failed: the operator chose row 1 twice");
   CHECK(chosen("pick", "0121") == "operator_failed: more rows are kept than there are input rows");
   CHECK(chosen("some", "20") ==
-        "operator_failed: the operator must keep the order of rows, but returned row 0 behind row 2");
+        "operator_failed: the operator must keep the order of rows, but returned row 0 after row 2");
   CHECK(chosen("order", "01") == "operator_failed: the operator must return all rows, but returned 2 of 3");
 }
 

@@ -277,16 +277,16 @@ TEST_CASE("an input of an operator of a library may be left out") {
   const row_set rows = of.bench.run(**with_more, {of.left, of.right, of.left}).value();
   CHECK(ids_of(rows) == ids{12, 14});
   CHECK(list_values(rows, 1001) == texts{"-", "1.0"});
-  CHECK(of.wrong("c0") == "operator_failed: the operator chose row 0 of its input `more`, which has 0");
+  CHECK(of.wrong("c0") == "operator_failed: the operator chose row 0 of its input `more`, which has 0 rows");
 }
 
 TEST_CASE("rows that are not there, or twice, fail a node that merges rows") {
   REQUIRE(loaded());
   two_sides of;
-  CHECK(of.wrong("a3") == "operator_failed: the operator chose row 3 of its first input, which has 3");
-  CHECK(of.wrong("a0b2") == "operator_failed: the operator chose row 2 of its input `others`, which has 2");
+  CHECK(of.wrong("a3") == "operator_failed: the operator chose row 3 of its first input, which has 3 rows");
+  CHECK(of.wrong("a0b2") == "operator_failed: the operator chose row 2 of its input `others`, which has 2 rows");
   CHECK(of.wrong("b1a1b1") == "operator_failed: the operator chose row 1 of its input `others` twice");
-  CHECK(of.wrong("a0x0") == "operator_failed: the operator took row 1 from input 9, and has 3");
+  CHECK(of.wrong("a0x0") == "operator_failed: the operator took row 1 from input 9, but it has 3 inputs");
   CHECK(of.wrong("a0-0") == "operator_failed: the operator gave row 1 no id");
 }
 

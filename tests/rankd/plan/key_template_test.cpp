@@ -87,7 +87,7 @@ TEST_CASE("what is wrong with a template has a code") {
     CHECK(said_of(text) == code);
   }
   const template_problem wrong = key_template::parse("a}").error();
-  CHECK(wrong.message == "`}` at character 2 closes no hole");
+  CHECK(wrong.message == "`}` at character 2 closes no `{`");
   CHECK(wrong.hint == "write braces of the key itself twice: `{{` and `}}`");
 }
 

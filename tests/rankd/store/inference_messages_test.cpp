@@ -374,7 +374,7 @@ TEST_CASE("an answer that is not one message of gRPC says what is wrong with it"
   at.answer = answer_with(std::string(most, 'x'));
   CHECK(at.ask(server, two_rows()) == "model_bad_answer");
   CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) +
-                          " bytes, and the scores of 2 rows need fewer"));
+                          " bytes, but the scores of 2 rows need fewer"));
 }
 
 TEST_CASE("a server that does not answer costs the time of a call") {

@@ -296,7 +296,7 @@ TEST_CASE("an answer that is longer than its rows need is cut, whatever is in it
     at.answer = answer_with(text);
     CHECK(at.ask(server, call_of()) == "model_bad_answer");
     CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) +
-                            " bytes, and the scores of 2 rows need fewer"));
+                            " bytes, but the scores of 2 rows need fewer"));
   }
   at.answer = answer_with(std::string(most, 'x'), http_status::not_found);
   CHECK(at.ask(server, call_of()) == "model_refused");

@@ -217,7 +217,8 @@ TEST_CASE("a record that a dump would write as too long a line is refused") {
   CHECK(errors.front().code == "record_too_long");
   CHECK(errors.front().pointer == "/hash");
   CHECK(errors.front().message ==
-        "line 17: `user:1`: `rankd dump` would write the record as a line of 16777217 bytes, 16777216 are allowed");
+        "line 17: `user:1`: `rankd dump` would write the record as a line of 16777217 bytes; at most 16777216 are "
+        "allowed");
 
   // Integers beside text get quotes.
   std::string list = R"({"list":"follow:1","values":["x")";
@@ -276,7 +277,7 @@ TEST_CASE("a vector has the length that the key of its field declares") {
   CHECK(parsed.error().front().code == "wrong_length");
   CHECK(parsed.error().front().pointer == "/fields/v");
   CHECK(parsed.error().front().message ==
-        "line 17: `item:7`: the vector has 3 numbers, and the key `v` has 2 dimensions");
+        "line 17: `item:7`: the vector has 3 numbers, but the key `v` has 2 dimensions");
 }
 
 TEST_CASE("a list of integers is packed, a list with text keeps text") {

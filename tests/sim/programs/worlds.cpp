@@ -119,7 +119,7 @@ void run_refusals(const std::string& program) {
   });
   check_refused("must drift by -100000 to 100000 ppm, got 200000",
                 [&] { braid::sim::world().machine("a", {program}, {.clock_drift_ppm = 200'000}); });
-  check_refused("must be one such as 10.0.0.5, got `127.0.0.1`",
+  check_refused("must be an IP address such as 10.0.0.5, got `127.0.0.1`",
                 [&] { braid::sim::world().machine("a", {program}, {.address = "127.0.0.1"}); });
   check_refused("the machine `b` is added too late; add machines before the world runs", [&] {
     braid::sim::world world;

@@ -89,7 +89,7 @@ void check_result(const key_entry& key, const plan_param& out_key, const plan_pa
     problems.add({.code = std::string(code),
                   .pointer = expr.pointer,
                   .message = "the key " + quote_name(key.name) + " is of type " + std::string(to_string(key.type)) +
-                             ", and the expression " + std::string(gives),
+                             ", but the expression " + std::string(gives),
                   .hint = std::string(hint),
                   .node = {},
                   .source = {}});

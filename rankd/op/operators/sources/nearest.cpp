@@ -102,8 +102,9 @@ struct nearest_params {
     const std::uint64_t searched = (allowed ? allowed->size() : from->size()) + changed.vectors.size();
     const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, searched);
     if (most > batch::max_rows)
-      return std::unexpected(op_error{"too_many_rows", "for " + counted(queries.size(), "row") + " there are " +
-                                                           std::to_string(most) + " nearest"});
+      return std::unexpected(op_error{"too_many_rows", "a search for " + counted(queries.size(), "row") +
+                                                           " may return " + std::to_string(most) +
+                                                           " ids, which are more than a batch can hold"});
     if (!context.may_make(most, most * (sizeof(std::int64_t) + sizeof(double)))) return over_budget();
     how.allowed = allowed ? &*allowed : nullptr;
     how.is_shared = context.rows_of_part != evaluate_options::one_part;
