@@ -109,7 +109,7 @@ TEST_CASE("each plan that is wrong is told, with those that can be run beside") 
   fs::remove_all(project.path() / "plans/compiled");
   CHECK(has(find(examined(project.path()), "plans", health::fail).found, "[unreadable_folder]"));
   fs::create_directories(project.path() / "plans/compiled");
-  CHECK(has(find(examined(project.path()), "plans", health::fail).found, "there are none"));
+  CHECK(has(find(examined(project.path()), "plans", health::fail).found, "there are no plans"));
 }
 
 TEST_CASE("rules for events are told, and what serve would refuse of them is a failure") {

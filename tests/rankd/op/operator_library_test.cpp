@@ -382,7 +382,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
   };
   CHECK(option([](rankd_option& it) { it.name = "trace"; }) ==
         "`trace` has the name of an option that every operator has");
-  CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must be"));
+  CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must consist of"));
   CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` has an unknown kind");
   CHECK(option([](rankd_option& it) { it.bindable = 1; }).contains("cannot be bound to params"));
   CHECK(option([](rankd_option& it) { it.choice_count = 0; }) == "`choice` must have choices, at most 256");

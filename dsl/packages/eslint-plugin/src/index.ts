@@ -125,7 +125,7 @@ const planName: Rule.RuleModule = {
   meta: {
     type: "problem",
     docs: { description: "A plan has the name of its file." },
-    messages: { name: "The plan is called {{ name }} and its file {{ file }}." },
+    messages: { name: "The plan is called {{ name }}, but its file is called {{ file }}." },
     schema: [],
   },
   create(context) {
