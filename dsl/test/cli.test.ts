@@ -49,7 +49,7 @@ const wrongUsage: readonly (readonly [string, string])[] = [
   ["bindings --out --json", "--out needs a value: `--out FILE`, or `--out=FILE`"],
   ["build --out=", "the value of --out must not be empty; write `--out DIR`"],
   ["build --engine EMPTY", "the value of --engine must not be empty; write `--engine FILE`"],
-  ["build --json=yes", "--json has no value, got `yes`"],
+  ["build --json=yes", "--json takes no value, got `yes`"],
   ["build --time-limit-ms 0", "--time-limit-ms must be an integer from 1 to 86400000, got `0`"],
   ["build --time-limit-ms 1e99", "--time-limit-ms must be an integer from 1 to 86400000, got `1e99`"],
   ["check --time-limit-ms 86400001", "--time-limit-ms must be an integer from 1 to 86400000, got `86400001`"],
@@ -131,7 +131,7 @@ test("build writes artifacts and their index, and verify finds what is stale", a
   writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 4));
   const stale = await dslc(folder, "build", "--verify");
   assert.equal(stale.status, 1);
-  assert.match(stale.err, /b\.json is not what its source compiles to/);
+  assert.match(stale.err, /b\.json differs from what its source compiles to/);
   assert.equal((await dslc(folder, "build", "--out", "other", "plans/a.plan.ts")).status, 0);
   assert.equal(
     readFileSync(join(folder, "other/a.json"), "utf8"),
@@ -554,10 +554,10 @@ export default defineTests("b", ({ test }) => {
   assert.ok(artifacts().includes("b.json"));
   const stale = await dslc(folder, "build", "--verify");
   assert.equal(stale.status, 1);
-  assert.match(stale.err, /compiled\/b\.json is left, and its source plans\/b\.plan\.ts is gone; run dslc build\n/);
+  assert.match(stale.err, /compiled\/b\.json remains, but its source plans\/b\.plan\.ts is gone; run dslc build\n/);
   assert.match(
     stale.err,
-    /compiled\/b\.tests\.json is left, and its source plans\/b\.test\.ts is gone; run dslc build\n/,
+    /compiled\/b\.tests\.json remains, but its source plans\/b\.test\.ts is gone; run dslc build\n/,
   );
   const rebuilt = await dslc(folder, "build");
   assert.equal(rebuilt.status, 0, rebuilt.err);
@@ -567,7 +567,7 @@ export default defineTests("b", ({ test }) => {
   assert.deepEqual(readFileSync(index, "utf8").match(/\w+\.json/g), ["a.json", "hand.json"]);
   assert.equal((await dslc(folder, "build", "--verify")).status, 0);
   rmSync(join(folder, "plans/compiled/hand.json"));
-  assert.match((await dslc(folder, "build", "--verify")).err, /index\.json lists other artifacts than lie beside it/);
+  assert.match((await dslc(folder, "build", "--verify")).err, /index\.json does not list the artifacts beside it/);
 });
 
 test("a build deletes no artifact of an existing source, whatever --root is", async () => {

@@ -154,11 +154,11 @@ const impostors: readonly (readonly [string, string, RegExp])[] = [
   [
     "rubbish",
     "read -r line; echo 'what?'; cat >/dev/null",
-    /said `what\?`, which is no answer; pass the path of rankd with/,
+    /printed `what\?`, which is not a valid answer; pass the path of rankd with/,
   ],
-  ["flood", "yes rubbish", /said `rubbish`, which is no answer/],
-  ["null", "read -r line; echo null; cat >/dev/null", /said `null`, which is no answer/],
-  ["other", `read -r line; echo '{"id":77}'; cat >/dev/null`, /said `\{"id":77\}`, which is no answer/],
+  ["flood", "yes rubbish", /printed `rubbish`, which is not a valid answer/],
+  ["null", "read -r line; echo null; cat >/dev/null", /printed `null`, which is not a valid answer/],
+  ["other", `read -r line; echo '{"id":77}'; cat >/dev/null`, /printed `\{"id":77\}`, which is not a valid answer/],
   [
     "empty",
     `read -r line; echo '{"id":1}'; cat >/dev/null`,

@@ -8,13 +8,13 @@ export class UsageError extends Error {}
 
 /** Each command with its files, and a description. */
 const commands: readonly (readonly [name: string, files: string, about: string])[] = [
-  ["build", "[FILE…]", "compile plans and tests; without files all of the project"],
+  ["build", "[FILE…]", "compile plans and tests; without files, all of the project"],
   ["check", "[FILE…]", "compile plans, write nothing; FILE may also be an artifact (.json)"],
   ["watch", "[FILE…]", "compile plans, and again whenever they change"],
   ["test", "[FILE…]", "compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts"],
   ["diff", "A B", "show how two plans differ (.plan.ts or .json), by the rules of rankd diff"],
   ["publish", "", "record the versions of all fragments in fragments/index.json; they never change again"],
-  ["outdated", "[FILE…]", "list uses of older versions of fragments than the newest; without files in all artifacts"],
+  ["outdated", "[FILE…]", "list uses of outdated versions of fragments; without files, in all artifacts"],
   ["serve", "", "answer the questions of rankd studio, a line of JSON each, until the input ends"],
   ["bindings", "", "write .rankd/ into the project: the types of @rankd/plan for editors and tsc"],
 ];
@@ -130,7 +130,7 @@ function split(command: string, args: readonly string[]): { files: string[]; giv
     const row = optionsOf(command).find(([each]) => each === name);
     if (row === undefined) throw new UsageError(unknownOption(command, rawName, name));
     const [, form] = row;
-    if (form === "" && value !== undefined) throw new UsageError(`${rawName} has no value, got \`${value}\``);
+    if (form === "" && value !== undefined) throw new UsageError(`${rawName} takes no value, got \`${value}\``);
     if (form !== "" && (value === undefined || (token.inlineValue !== true && value.startsWith("-"))))
       throw new UsageError(`${rawName} needs a value: \`${rawName} ${form}\`, or \`${rawName}=${form}\``);
     if (value === "") throw new UsageError(`the value of ${rawName} must not be empty; write \`${rawName} ${form}\``);

@@ -293,11 +293,11 @@ class Command {
     }
     const differing = good.filter(({ file, artifact }) => readText(file) !== artifact);
     const stale = [
-      ...left.map(({ file, source }) => `${file} is left, and its source ${source} is gone`),
-      ...differing.map(({ file }) => `${file} is not what its source compiles to`),
+      ...left.map(({ file, source }) => `${file} remains, but its source ${source} is gone`),
+      ...differing.map(({ file }) => `${file} differs from what its source compiles to`),
     ];
     if (stale.length === 0 && files.length === 0 && isIndexStale(folder))
-      stale.push(`${join(folder, "index.json")} lists other artifacts than lie beside it`);
+      stale.push(`${join(folder, "index.json")} does not list the artifacts beside it`);
     for (const each of stale) this.to.err(`dslc: ${printable(each)}; run dslc build\n`);
     return stale.length > 0;
   }

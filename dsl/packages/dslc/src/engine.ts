@@ -220,7 +220,7 @@ export class Engine implements Checker {
         const line = parts.join("");
         parts = [next];
         if (!this.hear(line)) {
-          end(`said \`${line.slice(0, maxShown)}\`, which is no answer`);
+          end(`printed \`${line.slice(0, maxShown)}\`, which is not a valid answer`);
           return;
         }
         watchdog.refresh();

@@ -188,7 +188,7 @@ export class PlanCompilation {
     const text = prettyJson(testsArtifact(built, places, this.project.declared));
     const problems = [...((await this.options.checker?.tests(text))?.problems ?? [])];
     const name = planNameOf(this.shown);
-    const message = `the tests are those of \`${built.tests_of}\`, and the file is called ${name}.test.ts`;
+    const message = `the tests are those of \`${built.tests_of}\`, but the file is called ${name}.test.ts`;
     if (built.tests_of !== name) problems.push({ ...noProblem, code: "name_mismatch", pointer: "/tests_of", message });
     return this.judged(text, places, problems);
   }
@@ -259,7 +259,7 @@ function cacheProblems(nodes: Built["plan"]["nodes"], verdict: Verdict | undefin
         ...noProblem,
         code: "cache_key_mismatch",
         pointer: `/nodes/${index}/cache`,
-        message: `\`by\` says that the rows depend on ${named(by)}, and they depend on ${named(key)}`,
+        message: `\`by\` says that the rows depend on ${named(by)}, but they depend on ${named(key)}`,
         hint: `write by: [${key.map((each) => (each === "user" ? '"user"' : each)).join(", ")}]`,
         node,
       },

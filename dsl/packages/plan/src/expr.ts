@@ -65,7 +65,7 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
     [b, a, spanA],
   ] as const)
     if (typeof other === "boolean" && side instanceof ValueNode && isFlag(side))
-      throw new PlanError("wrong_type", `${side.what} is true or false itself, and is not compared with ${other}`, {
+      throw new PlanError("wrong_type", `${side.what} is true or false itself, and cannot be compared with ${other}`, {
         span: at,
         hint: `write ${side.what}, or !${side.what}`,
       });
@@ -156,7 +156,7 @@ const maxBuckets = 1_000_000;
 function bucketOf(x: unknown, count: unknown, seed: unknown): ValueNode {
   if (typeof count !== "number") throw wrongType("a number", count, argumentSpan(1));
   if (!Number.isInteger(count) || count < 1 || count > maxBuckets)
-    throw new PlanError("out_of_range", `\`count\` is ${count}, and there are from 1 to ${maxBuckets} buckets`, {
+    throw new PlanError("out_of_range", `\`count\` is ${count}; it must be from 1 to ${maxBuckets}`, {
       span: argumentSpan(1),
     });
   if (typeof seed !== "string") throw wrongType("a string", seed, argumentSpan(2));

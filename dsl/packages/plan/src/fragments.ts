@@ -235,7 +235,7 @@ class FragmentNode {
     if (isOlder(wantVersion(version, span), wantVersion(atLeast, span)))
       throw new PlanError(
         "fragment_too_old",
-        `\`${name}\` is of version ${version} here, and at least ${String(atLeast)} is wanted`,
+        `\`${name}\` is of version ${version} here, but at least ${String(atLeast)} is required`,
         { span, hint: "import a later one" },
       );
   }

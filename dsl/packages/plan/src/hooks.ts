@@ -115,7 +115,7 @@ export const hooks = {
   /** `fn(...args)` */
   apply(span: SpanId, fn: unknown, args: unknown[], spans: readonly SpanId[]): unknown {
     return inFrame(span, spans, () => {
-      if (typeof fn !== "function") throw new PlanError("not_a_function", "this is no function");
+      if (typeof fn !== "function") throw new PlanError("not_a_function", "this is not a function");
       return Reflect.apply(fn, undefined, args) as unknown;
     });
   },
