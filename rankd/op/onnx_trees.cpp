@@ -171,7 +171,7 @@ auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool 
   std::vector<std::uint32_t> seen;
   for (const listed_weight& each : found) {
     if (is_new(each.weight.output, seen)) continue;
-    reading.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights of one output");
+    reading.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights for one output");
     return false;
   }
   if (found.empty() ||

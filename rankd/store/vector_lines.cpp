@@ -173,7 +173,7 @@ class vector_reader {
       return std::string(text);
     }
     if (element.is_uint64() && !element.is_int64())
-      return report("out_of_range", pointer, "an id must be an integer of 64 bits with a sign"), std::nullopt;
+      return report("out_of_range", pointer, "an id must be a signed 64-bit integer"), std::nullopt;
     if (element.get_int64().get(number) != simdjson::SUCCESS)
       return wrong_type(pointer, "an id must be an integer of 64 bits or a string", element), std::nullopt;
     if (ids_ == id_kind::texts) return wrong_id_type(pointer, "string", "integer");

@@ -290,13 +290,15 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("ID");
   command
-      ->add_option("--operators", options->operators, "A library whose operators the plans use, as rankd.toml names it")
+      ->add_option("--operators", options->operators,
+                   "A library of operators that the plans use, named as in rankd.toml")
       ->allow_extra_args(false)
       ->check(check_not_empty)
       ->type_name("FILE");
   command
-      ->add_option("--vectors", options->vectors,
-                   "The project whose files of vectors the plans search; they must be those of the recorded requests")
+      ->add_option(
+          "--vectors", options->vectors,
+          "The project with the vector files that the plans search; the files must be the same as when recording")
       ->check(check_folder)
       ->type_name("DIR");
   detail::add_form(*command, options->form);

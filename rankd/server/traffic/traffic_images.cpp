@@ -72,7 +72,7 @@ auto experiments_text(const bound_plan& plan, const fs::path& folder, const regi
   if (!all) return std::unexpected(all.error());
   const auto running = find_experiments(*all, plan.name, declared, now);
   if (running == nullptr || *running != *plan.experiments || read_text_file(folder / experiments_file) != *text)
-    return plan_changed("the experiments of plan `" + plan.name + "` are not those of its file", load_again,
+    return plan_changed("the experiments of plan `" + plan.name + "` differ from those in its file", load_again,
                         folder / experiments_file);
   return text;
 }
