@@ -138,7 +138,7 @@ class binding {
     for (std::uint32_t at = 0; at < operator_->option_count; ++at) {
       if (name != operator_->options[at].name) continue;
       if (!kind || *kind == operator_->options[at].kind) return binding_->options[at];
-      throw std::logic_error("option `" + std::string(name) + "` is of a different kind than the one that was read");
+      throw std::logic_error("option `" + std::string(name) + "` was read as another kind than its shape declares");
     }
     throw std::logic_error("the shape has no option `" + std::string(name) + "`");
   }

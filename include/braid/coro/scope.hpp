@@ -268,7 +268,7 @@ class BRAID_API scope : private job, private stop_callback {
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(scope) <= 168, "each spawned task contains a scope");
+static_assert(sizeof(scope) <= 168, "a scope must stay small, because each spawned task contains one");
 #endif
 
 namespace detail {

@@ -168,7 +168,8 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(serial_executor) <= 296, "each task that is spawned on a pool has a serial executor");
+static_assert(sizeof(serial_executor) <= 296,
+              "a serial_executor must stay small, because each task that is spawned on a pool has one");
 #endif
 
 }  // namespace braid

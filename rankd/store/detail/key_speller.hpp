@@ -19,7 +19,7 @@ namespace rankd::detail {
 class key_speller {
  public:
   explicit key_speller(std::string_view prefix) : prefix_(prefix.size()) {
-    BRAID_EXPECTS(prefix.size() <= key_batch::max_prefix, "the prefix of a batch is at most max_prefix bytes long");
+    BRAID_EXPECTS(prefix.size() <= key_batch::max_prefix, "the prefix of a batch must have at most max_prefix bytes");
     std::copy(prefix.begin(), prefix.end(), text_.begin());
   }
 

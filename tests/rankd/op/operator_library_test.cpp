@@ -323,8 +323,8 @@ TEST_CASE("an operator of a library may refuse its options") {
   CHECK(refused("wrong") == "operator_refused /nodes/2/params/word: `mine::echo` refuses this: there is no such word");
   CHECK(refused("worse") == "operator_refused /nodes/2: `mine::echo` refuses this: nothing is right");
   CHECK(refused("mistaken") ==
-        "operator_refused /nodes/2: `mine::echo` refuses this: option `word` is of a different kind than the one that "
-        "was read");
+        "operator_refused /nodes/2: `mine::echo` refuses this: option `word` was read as another kind than its "
+        "shape declares");
   CHECK(diagnostics("mine::echo", R"({"keys":[],"out_key":3002,"whole":10})") ==
         lines{"too_few_items /nodes/2/params/keys", "out_of_range /nodes/2/params/whole"});
   CHECK(diagnostics("mine::echo", R"({"keys":[4001,5002,7],"out_key":1001,"whole":1})") ==

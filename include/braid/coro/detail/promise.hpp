@@ -139,7 +139,8 @@ class BRAID_API promise_base : private job {
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(promise_base) <= 56, "each coroutine with a home has such an object");
+static_assert(sizeof(promise_base) <= 56,
+              "a promise_base must stay small, because each coroutine with a home contains one");
 #endif
 
 }  // namespace detail

@@ -294,8 +294,10 @@ class lone_task final : public task_state<T> {
 };
 
 #if !defined(BRAID_MODEL)  // its atomics are objects of the explorer
-static_assert(sizeof(inner_task<void>) <= 264, "each task with a future in a scope has such an object");
-static_assert(sizeof(lone_task<void>) <= 104, "each task with a future and a home of its own has such an object");
+static_assert(sizeof(inner_task<void>) <= 264,
+              "an inner_task must stay small, because each task with a future in a scope has one");
+static_assert(sizeof(lone_task<void>) <= 104,
+              "a lone_task must stay small, because each task with a future and its own home has one");
 #endif
 
 /// Starts a task whose future has already been returned, on a thread that is chosen later. If this object is destroyed

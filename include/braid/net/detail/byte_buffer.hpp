@@ -25,7 +25,7 @@ class BRAID_API byte_buffer {
     return data_.get() + end_;
   }
   void added(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= capacity_ - end_, "only bytes in the free space can be added");
+    BRAID_ASSERT(size <= capacity_ - end_, "a buffer cannot add more bytes than its free space holds");
     end_ += size;
   }
 
@@ -37,14 +37,14 @@ class BRAID_API byte_buffer {
 
   /// Removes `size` bytes from the front. Requires that the buffer contains at least `size` bytes.
   void removed(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= end_ - begin_, "only bytes of the buffer can be removed");
+    BRAID_ASSERT(size <= end_ - begin_, "a buffer cannot remove more bytes than it contains");
     begin_ += size;
     if (begin_ == end_) begin_ = end_ = 0;
   }
 
   /// Drops all bytes after the first `size` bytes. Requires that the buffer contains at least `size` bytes.
   void shorten_to(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= end_ - begin_, "a buffer cannot be shortened to more than its size");
+    BRAID_ASSERT(size <= end_ - begin_, "a buffer cannot be shortened to more bytes than it contains");
     end_ = begin_ + size;
   }
 

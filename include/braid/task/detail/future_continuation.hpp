@@ -92,7 +92,8 @@ struct refused_continuation<T, Gets, Fn> {
                 "the continuation cannot be called with the value of the future, a const T&; the continuation of a "
                 "future<void> is called without arguments, and std::move(future).then receives a T&&");
   static_assert(Gets != continuation_takes::failure || !is_kept || !is_callable,
-                "the handler cannot be called with a std::exception_ptr, or its result is not a value of the future");
+                "the handler cannot be called with a std::exception_ptr, or its result cannot replace the value: "
+                "return the value type of the future, or a future of this type");
 };
 template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
