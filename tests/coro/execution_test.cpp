@@ -1,6 +1,7 @@
 // tests/coro/execution_test.cpp: executors are schedulers, futures and tasks are senders, and tasks await senders.
 #include <braid/execution.hpp>
 
+#include <braid/coro/execution.hpp>
 #include <braid/coro/serial_executor.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>

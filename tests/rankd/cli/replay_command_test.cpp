@@ -1,6 +1,7 @@
 // tests/rankd/cli/replay_command_test.cpp: a server records, and the file alone gives the same answers.
 #include <rankd/cli/commands/commands.hpp>
 
+#include <rankd/cli/commands/replay_command.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/traffic/traffic_file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

@@ -1,6 +1,7 @@
 // tests/rankd/cli/traffic_diff_test.cpp: rankd diff --traffic on what a server has recorded.
 #include <rankd/cli/commands/commands.hpp>
 
+#include <rankd/cli/output/traffic_diff.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

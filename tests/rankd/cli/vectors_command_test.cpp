@@ -2,6 +2,7 @@
 // which docs/vectors.md shows.
 #include <rankd/cli/commands/commands.hpp>
 
+#include <rankd/cli/commands/vectors_command.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>

@@ -2,6 +2,7 @@
 #include <rankd/embed/arrow_rows.hpp>
 
 #include <braid/base/arena.hpp>
+#include <rankd/embed/arrow_abi.hpp>
 #include <tests/rankd/embed/arrow_tables.hpp>
 
 #include <array>

@@ -1,6 +1,9 @@
 // tests/rankd/op/operator_library_test.cpp: operators of libraries: what is refused, and how the others compute.
 #include <rankd/op/operator_library.hpp>
 
+#include <rankd/abi/c_operators.h>
+#include <rankd/abi/operator_rows.hpp>
+#include <rankd/abi/operator_shape.hpp>
 #include <rankd/abi/operators.hpp>
 #include <rankd/op/column_check.hpp>
 #include <rankd/op/row_change.hpp>
