@@ -73,14 +73,14 @@ void write_limits(json_writer& out, const findings& found) {
       out.object([&] {
         out.name("cpus");
         out.number(quota.cpus);
-        out.member("file", quota.file.string());
+        out.member("file", quota.file);
       });
   });
   out.name("cpuset");
   if (!found.cpuset) return out.null();
   out.object([&] {
     out.member("cpus", found.cpuset->cpus.to_string());
-    out.member("file", found.cpuset->file.string());
+    out.member("file", found.cpuset->file);
   });
 }
 

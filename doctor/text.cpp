@@ -88,8 +88,8 @@ auto machine_text(const topology& machine) -> std::string {
 auto limits_text(const findings& found) -> std::string {
   std::vector<row> rows;
   for (const cgroup::quota& quota : found.quotas)
-    rows.push_back({"quota", "the time of " + shortest(quota.cpus) + " CPUs", quota.file.string()});
-  if (found.cpuset) rows.push_back({"cpuset", found.cpuset->cpus.to_string(), found.cpuset->file.string()});
+    rows.push_back({"quota", "the time of " + shortest(quota.cpus) + " CPUs", quota.file});
+  if (found.cpuset) rows.push_back({"cpuset", found.cpuset->cpus.to_string(), found.cpuset->file});
   if (rows.empty()) rows.push_back({"none"});
   return "\nLimits of cgroups\n" + table(rows);
 }

@@ -6,6 +6,7 @@
 #include "thread_calls.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -48,8 +49,8 @@ auto read_limits(const fs::path& root) -> std::vector<named_set> {
     limits.push_back({mask_of_this_process(), "affinity mask"});
   else if (auto mask = mask_in_status(root))
     limits.push_back({*std::move(mask), "affinity mask"});
-  if (auto group = cgroup::allowed_cpus(root))
-    limits.push_back({std::move(group->cpus), "cpuset of " + group->file.string()});
+  if (auto group = cgroup::allowed_cpus(root.string()))
+    limits.push_back({std::move(group->cpus), "cpuset of " + group->file});
   if (auto online = detail::cpus_in(root / "sys/devices/system/cpu/online"))
     limits.push_back({*std::move(online), "online CPUs"});
   if (limits.empty()) limits.push_back({mask_of_this_process(), "affinity mask of this process"});
@@ -58,7 +59,7 @@ auto read_limits(const fs::path& root) -> std::vector<named_set> {
 
 }  // namespace
 
-auto read_allowed_cpus(const fs::path& root) -> allowed_cpus {
+auto read_allowed_cpus(const std::string& root) -> allowed_cpus {
   std::vector<named_set> limits = read_limits(root);
   allowed_cpus allowed{limits.front().cpus, {}};
   for (const named_set& limit : limits) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -182,14 +183,14 @@ auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std
   const auto cpus =
       ratio(granted, kind == version::v2 ? period : read_first_line(under(root, folder / "cpu.cfs_period_us")));
   if (!cpus) return std::nullopt;
-  return cgroup::quota{*cpus, file};
+  return cgroup::quota{*cpus, file.string()};
 }
 
 auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::cpuset> {
   const auto read = [&](const char* name) -> std::optional<cgroup::cpuset> {
     auto cpus = detail::cpus_in(under(root, folder / name));
     if (!cpus) return std::nullopt;
-    return cgroup::cpuset{*std::move(cpus), folder / name};
+    return cgroup::cpuset{*std::move(cpus), (folder / name).string()};
   };
   if (kind == version::v2) return read("cpuset.cpus.effective");
   auto effective = read("cpuset.effective_cpus");
@@ -198,7 +199,7 @@ auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) 
 
 }  // namespace
 
-auto cgroup::cpu_quotas(const fs::path& root) -> std::vector<quota> {
+auto cgroup::cpu_quotas(const std::string& root) -> std::vector<quota> {
   std::vector<cgroup::quota> all;
   if (detail::is_this_machine(root))
     if (const auto cpus = detail::job_cpu_quota()) all.push_back({*cpus, "the job object"});
@@ -211,14 +212,14 @@ auto cgroup::cpu_quotas(const fs::path& root) -> std::vector<quota> {
   return all;
 }
 
-auto cgroup::cpu_quota(const fs::path& root) -> std::optional<quota> {
+auto cgroup::cpu_quota(const std::string& root) -> std::optional<quota> {
   const std::vector<cgroup::quota> all = cpu_quotas(root);
   const auto smallest = std::ranges::min_element(all, {}, &cgroup::quota::cpus);
   if (smallest == all.end()) return std::nullopt;
   return *smallest;
 }
 
-auto cgroup::allowed_cpus(const fs::path& root) -> std::optional<cpuset> {
+auto cgroup::allowed_cpus(const std::string& root) -> std::optional<cpuset> {
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpuset");
   for (const cgroup_location& location : locations) {
     const std::vector<fs::path> folders = find_folders(location);

@@ -35,7 +35,7 @@ auto topology::node_with_id(unsigned id) const noexcept -> const topology::node*
   return found == nodes.end() ? nullptr : &*found;
 }
 
-auto topology::read(const std::filesystem::path& root, topology_source first) -> topology {
+auto topology::read(const std::string& root, topology_source first) -> topology {
   detail::topology_draft draft = first_answer(root, first);
   if (draft.source != topology_source::nothing) {
     detail::add_capacities(root, draft);

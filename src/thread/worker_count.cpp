@@ -39,7 +39,7 @@ auto shortest(double number) -> std::string {
 auto explain(const worker_count& count) -> std::string {
   const std::string cpus = std::to_string(count.allowed_cpus) + (count.allowed_cpus == 1 ? " CPU is" : " CPUs are");
   if (!count.quota) return cpus + " allowed, and no cgroup limits the CPU time";
-  return cpus + " allowed, " + count.quota->file.string() + " grants the CPU time of " + shortest(count.quota->cpus);
+  return cpus + " allowed, " + count.quota->file + " grants the CPU time of " + shortest(count.quota->cpus);
 }
 
 auto count_allowed(unsigned allowed, const std::optional<cgroup::quota>& quota) -> unsigned {
@@ -49,7 +49,7 @@ auto count_allowed(unsigned allowed, const std::optional<cgroup::quota>& quota) 
 
 }  // namespace
 
-auto default_worker_count(const std::filesystem::path& root) -> worker_count {
+auto default_worker_count(const std::string& root) -> worker_count {
   const char* text = std::getenv(variable);
   worker_count count;
   count.allowed_cpus = static_cast<unsigned>(detail::read_allowed_cpus(root).cpus.size());

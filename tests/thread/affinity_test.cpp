@@ -22,7 +22,7 @@ namespace {
 auto machine_of(const tree_machine& shape, const cpu_set& allowed) -> topology {
   const machine_tree files(shape);
   files.allow(allowed);
-  return topology::read(files.path());
+  return topology::read(files.path().string());
 }
 
 auto everything() -> cpu_set { return cpu_set::range(0, 31); }

@@ -30,22 +30,22 @@ auto one_on_each_of(unsigned cpus) -> std::vector<unsigned> {
 }  // namespace
 
 TEST_CASE("nearness is the closest thing that two CPUs share") {
-  const topology sockets = topology::read(machine_tree(braid::testing::two_sockets()).path());
+  const topology sockets = topology::read(machine_tree(braid::testing::two_sockets()).path().string());
   CHECK(nearness_of(sockets, 0, 0) == cpu_nearness::same_cpu);
   CHECK(nearness_of(sockets, 0, 16) == cpu_nearness::same_core);
   CHECK(nearness_of(sockets, 0, 1) == cpu_nearness::same_l3);
   CHECK(nearness_of(sockets, 0, 4) == cpu_nearness::same_node);
   CHECK(nearness_of(sockets, 0, 8) == cpu_nearness::other_node);
   CHECK(nearness_of(sockets, 0, 99) == cpu_nearness::unknown);
-  const topology mixed = topology::read(machine_tree(braid::testing::hybrid()).path());
+  const topology mixed = topology::read(machine_tree(braid::testing::hybrid()).path().string());
   CHECK(nearness_of(mixed, 8, 9) == cpu_nearness::same_l2);
   CHECK(nearness_of(mixed, 8, 12) == cpu_nearness::same_l3);
-  const topology sparse = topology::read(machine_tree(braid::testing::sparse_nodes()).path());
+  const topology sparse = topology::read(machine_tree(braid::testing::sparse_nodes()).path().string());
   CHECK(nearness_of(sparse, 0, 1) == cpu_nearness::same_node);
 }
 
 TEST_CASE("two sockets: the other thread of the core, the cache, the node, the other node") {
-  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path());
+  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path().string());
   const numbers order = steal_order(machine, one_on_each_of(32), 0);
   CHECK(order == numbers{16,                             // core
                          1,  2, 3,  17, 18, 19,          // cache
@@ -54,14 +54,14 @@ TEST_CASE("two sockets: the other thread of the core, the cache, the node, the o
 }
 
 TEST_CASE("equally near victims come in turn, beginning after the thief") {
-  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path());
+  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path().string());
   const std::vector<unsigned> cpus{0, 1, 2, 3};
   CHECK(steal_order(machine, cpus, 0) == numbers{1, 2, 3});
   CHECK(steal_order(machine, cpus, 2) == numbers{3, 0, 1});
 }
 
 TEST_CASE("a hybrid machine: the cluster that shares the second cache comes before the rest") {
-  const topology machine = topology::read(machine_tree(braid::testing::hybrid()).path());
+  const topology machine = topology::read(machine_tree(braid::testing::hybrid()).path().string());
   const numbers order = steal_order(machine, one_on_each_of(16), 9);
   CHECK(numbers(order.begin(), order.begin() + 3) == numbers{10, 11, 8});
 }
@@ -69,13 +69,13 @@ TEST_CASE("a hybrid machine: the cluster that shares the second cache comes befo
 TEST_CASE("other nodes come in the order of their distance") {
   braid::testing::tree_machine shape{{}, {{0, "10 32 21"}, {1, "32 10 40"}, {5, "21 40 10"}}};
   for (unsigned cpu = 0; cpu < 3; ++cpu) shape.cpus.push_back({cpu, 0, cpu == 2 ? 5 : cpu, static_cast<int>(cpu)});
-  const topology machine = topology::read(machine_tree(shape).path());
+  const topology machine = topology::read(machine_tree(shape).path().string());
   CHECK(steal_order(machine, one_on_each_of(3), 0) == numbers{2, 1});
   CHECK(steal_order(machine, one_on_each_of(3), 1) == numbers{0, 2});
 }
 
 TEST_CASE("workers on the same CPU are nearest, those on CPUs that are not there come last") {
-  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path());
+  const topology machine = topology::read(machine_tree(braid::testing::two_sockets()).path().string());
   const std::vector<unsigned> cpus{4000, 16, 9, 0, 0};
   CHECK(steal_order(machine, cpus, 3) == numbers{4, 1, 2, 0});
   CHECK(steal_order(machine, cpus, 0) == numbers{1, 2, 3, 4});
@@ -88,7 +88,7 @@ TEST_CASE(
   for (int round = 0; round < 30; ++round) {
     CAPTURE(round);
     const auto shape = braid::testing::random_machine(random);
-    const topology machine = topology::read(machine_tree(shape).path());
+    const topology machine = topology::read(machine_tree(shape).path().string());
     std::vector<unsigned> cpus(1 + random.below(20));
     for (unsigned& cpu : cpus) cpu = shape.cpus[random.below(shape.cpus.size())].cpu;
     const std::size_t worker = random.below(cpus.size());

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,7 +75,8 @@ void count_inside(const real_cgroup& group) {
   const auto count = default_worker_count();
   std::fprintf(stderr, "%s", count.reason.c_str());
   const bool follows = count.workers == 1 && count.quota && count.quota->cpus == 0.5;
-  ::_exit(follows && count.quota->file.parent_path().filename() == group.path().filename() ? 0 : 1);
+  ::_exit(follows && std::filesystem::path(count.quota->file).parent_path().filename() == group.path().filename() ? 0
+                                                                                                                  : 1);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,37 +19,37 @@ namespace braid {
 struct cgroup {
   /// A limit of CPU time.
   struct quota {
-    double cpus = 0;             ///< the CPU time in units of CPUs
-    std::filesystem::path file;  ///< the file with the limit, as the process sees it, without `root`
+    double cpus = 0;   ///< the CPU time in units of CPUs
+    std::string file;  ///< the file with the limit, as the process sees it, without `root`
   };
 
   /// A limit to a set of CPUs.
   struct cpuset {
     cpu_set cpus;
-    std::filesystem::path file;  ///< the file with the limit, as the process sees it, without `root`
+    std::string file;  ///< the file with the limit, as the process sees it, without `root`
   };
 
   /// Returns the quotas of the process's cgroup and all its parents, innermost first.
-  BRAID_API static auto cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<quota>;
+  BRAID_API static auto cpu_quotas(const std::string& root = "/") -> std::vector<quota>;
 
   /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
-  BRAID_API static auto cpu_quota(const std::filesystem::path& root = "/") -> std::optional<quota>;
+  BRAID_API static auto cpu_quota(const std::string& root = "/") -> std::optional<quota>;
 
   /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has a cpuset. Returns
   /// nothing if no file contains a cpuset.
-  BRAID_API static auto allowed_cpus(const std::filesystem::path& root = "/") -> std::optional<cpuset>;
+  BRAID_API static auto allowed_cpus(const std::string& root = "/") -> std::optional<cpuset>;
 
   /// Moves one thread, and no other thread of its process, into the cgroup of `folder`. This function writes to
   /// `cgroup.threads` for version 2 and to `tasks` for version 1, and creates no file. Blocks: while the kernel moves
   /// the thread. Errors: invalid_argument if the folder is not a cgroup, or the thread's id is below 1; system errors,
   /// such as operation_not_supported if a cgroup of version 2 is not threaded.
-  [[nodiscard]] BRAID_API static auto attach(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
+  [[nodiscard]] BRAID_API static auto attach(const std::string& folder, ::pid_t thread) -> result<void>;
 };
 
 namespace this_thread {
 
 /// Moves the calling thread into a cgroup as `cgroup::attach` does. Blocking and errors are those of `cgroup::attach`.
-[[nodiscard]] BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
+[[nodiscard]] BRAID_API auto attach_to_cgroup(const std::string& folder) -> result<void>;
 
 }  // namespace this_thread
 
@@ -67,6 +66,6 @@ struct worker_count {
 /// quota rounded up, whichever is smaller. The result is at least one. `root` replaces `/`, as for `read_allowed_cpus`
 /// and `cgroup::cpu_quota`. Threads: any, while no thread changes the environment. Blocks: while it reads a few small
 /// files.
-BRAID_API auto default_worker_count(const std::filesystem::path& root = "/") -> worker_count;
+BRAID_API auto default_worker_count(const std::string& root = "/") -> worker_count;
 
 }  // namespace braid

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,8 +82,7 @@ struct topology {
   /// source returns data. If `root` is not `/`, the folder `root` contains the files of another machine, and only files
   /// are read. Never fails: missing or inconsistent data is completed to a valid `topology`.
   /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
-  BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
-      -> topology;
+  BRAID_API static auto read(const std::string& root = "/", topology_source first = topology_source::hwloc) -> topology;
 
   /// Returns the version of hwloc that is used, such as `2.9`, or the reason why hwloc is not used.
   /// Threads: any.

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -113,7 +114,7 @@ void check_memory(const fs::path& root, checkup& checkup) {
 }
 
 void check_kernel(const fs::path& root, checkup& checkup) {
-  const braid::worker_count workers = braid::default_worker_count(root);
+  const braid::worker_count workers = braid::default_worker_count(root.string());
   checkup.ok("cpus", counted(workers.workers, "worker") + ": " + workers.reason);
   ::utsname system{};
   const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";

@@ -5,12 +5,10 @@
 
 namespace braid {
 
-auto cgroup::attach(const std::filesystem::path& /*folder*/, ::pid_t /*thread*/) -> result<void> {
+auto cgroup::attach(const std::string& /*folder*/, ::pid_t /*thread*/) -> result<void> {
   return fail(std::make_error_code(std::errc::operation_not_supported));
 }
 
-auto this_thread::attach_to_cgroup(const std::filesystem::path& folder) -> result<void> {
-  return cgroup::attach(folder, 0);
-}
+auto this_thread::attach_to_cgroup(const std::string& folder) -> result<void> { return cgroup::attach(folder, 0); }
 
 }  // namespace braid

@@ -14,8 +14,6 @@
 namespace braid {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Returns the name of the file that moves a single thread into a cgroup, or null if the file system is not a cgroup
 /// file system.
 auto choose_thread_file(const struct ::statfs& facts) -> const char* {
@@ -28,7 +26,7 @@ auto choose_thread_file(const struct ::statfs& facts) -> const char* {
 
 }  // namespace
 
-auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
+auto cgroup::attach(const std::string& folder, ::pid_t thread) -> result<void> {
   const std::error_code refused = errc::invalid_argument;
   if (thread < 1) return fail(refused);
   const detail::owned_descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -45,7 +43,7 @@ auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
   return {};
 }
 
-auto this_thread::attach_to_cgroup(const fs::path& folder) -> result<void> {
+auto this_thread::attach_to_cgroup(const std::string& folder) -> result<void> {
   return cgroup::attach(folder, detail::own_thread_id());
 }
 

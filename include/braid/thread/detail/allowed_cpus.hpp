@@ -4,7 +4,6 @@
 #include <braid/base/config.hpp>
 #include <braid/thread/cpu_set.hpp>
 
-#include <filesystem>
 #include <string>
 
 namespace braid::detail {
@@ -20,6 +19,6 @@ struct allowed_cpus {
 /// this process is used only if no file can be read at all. A set that would leave no CPU is ignored, and the reason
 /// mentions this. This function never fails.
 /// Threads: any. Blocks: while it reads a few small files.
-BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
+BRAID_API auto read_allowed_cpus(const std::string& root = "/") -> allowed_cpus;
 
 }  // namespace braid::detail
