@@ -12,6 +12,7 @@
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -69,19 +70,6 @@ void append(std::vector<char>& bytes, const packet& added) {
 }
 
 namespace fs = std::filesystem;
-
-/// Makes a folder for the disks of one world. The folder's path is the same for each run unless another world with
-/// disks is running, because a program may behave differently in another folder.
-auto make_folder_of_disks() -> std::string {
-  const fs::path above = fs::canonical(fs::temp_directory_path());
-  for (unsigned at = 100; at < 1000; ++at) {
-    const std::string folder = (above / ("braid-sim-disks-" + std::to_string(at))).string();
-    if (::mkdir(folder.c_str(), 0700) == 0) return folder;
-    if (errno != EEXIST)
-      throw std::system_error(errno, std::generic_category(), "no folder for disks in " + above.string());
-  }
-  throw std::runtime_error("there are too many folders braid-sim-disks-N in " + above.string() + "; delete them");
-}
 
 auto to_packet(const disk_failure& failure) -> packet {
   const disk_change head{.fault = failure.fault, .delay_ns = failure.delay_ns};
@@ -218,9 +206,10 @@ void coordinator::make_disks() {
   for (machine_number at = 0; at < machines_.size(); ++at) {
     machine& owner = *machines_[at];
     if (!owner.plan.has_disk) continue;
-    if (disks_.empty()) disks_ = make_folder_of_disks();
-    owner.disk = disks_ + "/" + std::to_string(at);
-    if (owner.disk.size() >= settings().disk.size()) throw std::runtime_error("the path " + disks_ + " is too long");
+    if (!disks_) disks_.emplace();
+    owner.disk = disks_->path() + "/" + std::to_string(at);
+    if (owner.disk.size() >= settings().disk.size())
+      throw std::runtime_error("the path " + disks_->path() + " is too long");
     if (owner.plan.folder.empty())
       fs::create_directory(owner.disk);
     else
@@ -229,9 +218,7 @@ void coordinator::make_disks() {
 }
 
 void coordinator::delete_disks() {
-  std::error_code ignored;
-  if (!disks_.empty()) fs::remove_all(disks_, ignored);
-  disks_.clear();
+  disks_.reset();
   for (const auto& each : machines_) each->disk.clear();
 }
 

@@ -2,6 +2,7 @@
 // the time.
 #pragma once
 
+#include <sim/disk_folder.hpp>
 #include <sim/journal.hpp>
 #include <sim/links.hpp>
 #include <sim/process.hpp>
@@ -145,7 +146,7 @@ class coordinator final : private link_owner {
   links links_;
   chances orders_;
   chances disk_fates_;
-  std::string disks_;  // the folder with the disks of all machines
+  std::optional<disk_folder> disks_;
   std::vector<std::unique_ptr<machine>> machines_;
   std::vector<action> actions_;  // a heap
   std::uint64_t next_action_ = 0;

@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <unistd.h>
@@ -107,6 +108,14 @@ SIM_CALL(clock_t, times, tms* found) {
   const clock_t ticks = process_time() / (second / 100);
   if (found != nullptr) *found = {.tms_utime = ticks, .tms_stime = 0, .tms_cutime = 0, .tms_cstime = 0};
   return now() / (second / 100);
+}
+
+SIM_CALL(int, sysinfo, struct sysinfo* found) {
+  const int status = REAL(sysinfo)(found);
+  if (!on() || status != 0) return status;
+  found->uptime = now() / second;
+  std::ranges::fill(found->loads, 0);
+  return 0;
 }
 
 SIM_CALL(int, getrusage, int of, rusage* found) {

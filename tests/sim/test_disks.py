@@ -1,6 +1,9 @@
 """tests/sim/test_disks.py: machines with a disk of their own: what a crash loses, and faults of the disk.
 
 BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."""
+import contextlib
+import fcntl
+import os
 import re
 import subprocess
 import tempfile
@@ -36,6 +39,34 @@ class Disk(worlds.World):
             second = [at for at, line in enumerate(lines) if line.startswith("found")][-1]
             runs.append((sum(line.startswith("wrote") for line in lines[:second]), lines[second].removeprefix("found ")))
         return runs
+
+
+class Folder(Disk):
+    """The folder with the disks of a world, below TMPDIR."""
+
+    def folders_after(self, prepare):
+        with tempfile.TemporaryDirectory() as folder:
+            first = Path(folder, "braid-sim-disks-100")
+            first.mkdir()
+            Path(first, "0").mkdir()
+            Path(first, "0", "old").write_text("text")
+            with prepare(first):
+                status, _, errors = self.simulate(machine("append", "sync"), "--seed", "1", variables={"TMPDIR": folder})
+            self.assertEqual(status, 0, errors)
+            return sorted(each.name for each in Path(folder).iterdir())
+
+    def test_what_a_killed_simulation_left_is_deleted(self):
+        self.assertEqual(self.folders_after(lambda _: contextlib.nullcontext()), [])
+
+    def test_the_folder_of_a_running_simulation_stays(self):
+        @contextlib.contextmanager
+        def in_use(folder):
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+            os.close(descriptor)
+
+        self.assertEqual(self.folders_after(in_use), ["braid-sim-disks-100"])
 
 
 class Crashes(Disk):

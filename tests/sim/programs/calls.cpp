@@ -33,6 +33,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <unistd.h>
@@ -234,6 +235,10 @@ void clocks() {
   check(reached.tv_sec == until.tv_sec && reached.tv_nsec - until.tv_nsec < 10'000, "a sleep ends at its time");
   const auto start = clock_type::now();
   while (clock_type::now() < start + 5ms) {}
+  timespec booted{};
+  struct sysinfo machine{};
+  check(clock_gettime(CLOCK_BOOTTIME, &booted) == 0 && sysinfo(&machine) == 0 && machine.uptime == booted.tv_sec,
+        "the machine has been up since its clock began");
   check(std::thread::hardware_concurrency() == 4, "the program has four CPUs");
   cpu_set_t set;
   sched_getaffinity(0, sizeof(set), &set);
