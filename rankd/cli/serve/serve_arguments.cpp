@@ -32,8 +32,7 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
   command
       .add_option("--client-in-flight", server.client_in_flight,
-                  "The maximum number of requests in flight for each client of --token-file; further requests are "
-                  "answered with 429; "
+                  "The maximum number of requests in flight per client of --token-file; others are answered with 429; "
                   "default: no limit")
       ->check(whole_number(1, 1'000'000));
   command
