@@ -4,6 +4,7 @@
 #include <rankd/cli/checks/option_checks.hpp>
 #include <rankd/cli/commands/event_labels.hpp>
 #include <rankd/cli/atomic_file.hpp>
+#include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
@@ -54,11 +55,11 @@ auto series_files(const fs::path& folder, std::string_view prefix, std::string_v
   return out;
 }
 
-/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of lines that are not JSON objects,
-/// or for which `see` returned false.
+/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of lines in each file that are not
+/// JSON objects, or for which `see` returned false. Files without such lines are left out.
 template <typename See>
-auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
-  std::uint64_t broken = 0;
+auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<lines_by_file> {
+  lines_by_file broken;
   for (const fs::path& file : files) {
     const auto unreadable = [&file](std::error_code error) {
       return refused("unreadable_file", "cannot be read: " + error.message(), {}, file);
@@ -70,8 +71,7 @@ auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checke
       if (!line) return unreadable(line.error());
       if (!*line) break;
       const json value = json::parse((*line)->text, nullptr, false);
-      const bool is_known = value.is_object() && see((*line)->text, value);
-      broken += is_known ? 0 : 1;
+      if (!value.is_object() || !see((*line)->text, value)) ++broken[file];
     }
   }
   return broken;
@@ -160,9 +160,9 @@ class joiner {
   auto run() -> braid::checked<join_counts> {
     const std::vector<fs::path> shown = series_files(options_->exposures, "exposures-", ".ndjson");
     const auto read = [this](const std::vector<fs::path>& files, auto see) -> braid::checked<void> {
-      const auto broken = for_each_line(files, see);
+      auto broken = for_each_line(files, see);
       if (!broken) return std::unexpected(broken.error());
-      counts_.broken += *broken;
+      counts_.broken.merge(*broken);
       return {};
     };
     auto done = read(event_files(options_->events), [this](std::string_view text, const json& line) {
@@ -447,9 +447,9 @@ auto join_command(const join_options& options) -> exit_status {
   const auto counts = join_events(options, *out);
   if (!counts) return report(counts.error());
   if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()).error());
-  if (counts->broken != 0)
-    std::fprintf(stderr, "rankd: %s skipped (no data, or damaged)\n",
-                 (counted(counts->broken, "line") + (counts->broken == 1 ? " was" : " were")).c_str());
+  for (const auto& [file, count] : counts->broken)
+    std::fprintf(stderr, "rankd: %s: %s skipped (no data, or damaged)\n", printable(file.string()).c_str(),
+                 (counted(count, "line") + (count == 1 ? " was" : " were")).c_str());
   for (const std::string& type : counts->unseen_types)
     std::fprintf(stderr, "rankd: a label names the event type %s, but no event has this type\n",
                  quote_name(type).c_str());

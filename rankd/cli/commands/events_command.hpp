@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,12 +40,14 @@ struct join_options {
   std::filesystem::path out = {};                ///< empty: standard output
 };
 
+using lines_by_file = std::map<std::filesystem::path, std::uint64_t>;
+
 struct join_counts {
   std::uint64_t answers = 0;
   std::uint64_t rows = 0;
   std::uint64_t events = 0;   ///< each event counts once
   std::uint64_t matched = 0;  ///< events that belong to a row; with labels, events that count for a label
-  std::uint64_t broken = 0;   ///< skipped lines: not a valid record, or a wrong checksum
+  lines_by_file broken = {};  ///< skipped lines: not a valid record, or a wrong checksum
   std::uint64_t open = 0;     ///< answers that were left out, because events may still count for them
   /// The types of events that a label names but that do not occur among the events.
   std::vector<std::string> unseen_types = {};
