@@ -66,7 +66,7 @@ class values {
   const std::uint64_t* valid_;
 };
 
-/// A column that an operator writes, indexed by row. A row whose value is not set is null.
+/// A column that an operator writes, indexed by row. If the value of a row is not set, it is null.
 template <typename Stored, typename T = Stored>
 class written_values {
  public:
@@ -190,8 +190,8 @@ class rows : public seen_rows {
     return input_->options[of.at].given != 0 ? input_->options[of.at].number : otherwise;
   }
 
-  /// Keeps a row. The output rows are in the order of the calls. Only an operator that filters, orders or selects rows
-  /// may call this function. If the operator keeps no row, it must call `keep_none`.
+  /// Adds an input row to the output. The output rows are in the order of the calls. Only an operator that filters,
+  /// orders or selects rows may call this function. If the operator keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
     if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows may call keep");
     if (kept_ == input_->rows) throw std::logic_error("more rows are kept than there are input rows");

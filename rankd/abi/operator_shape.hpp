@@ -35,7 +35,7 @@ enum class need : std::uint32_t { optional = 0, required = 1 };
 /// States whether a param of the request may set the value of an option.
 enum class given_by : std::uint32_t { plan = 0, plan_or_request = 1 };
 
-/// The allowed values of an option, including both ends.
+/// The range of values that an option accepts, including both ends.
 struct int_range {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
@@ -61,8 +61,8 @@ class shape {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
   }
-  /// Lets plans call an operator that makes rows as a method of a node, whose rows become its input. Operators that do
-  /// not make rows are always called on the rows of a node.
+  /// Makes an operator that creates rows a method: plans call it on the rows of another node, and these rows become its
+  /// input. Operators that do not create rows are always methods.
   auto takes_rows() -> shape& {
     made_.inputs = 1;
     return *this;
@@ -129,8 +129,8 @@ class shape {
     made_.row_cost_ns = cost;
     return *this;
   }
-  /// Sets the estimated time of a run that is independent of the number of input rows. An operator without an input has
-  /// only this time.
+  /// Sets the part of the estimated time of a run that does not depend on the number of input rows. An operator without
+  /// an input has only this time.
   auto run_cost_ns(double cost) -> shape& {
     made_.run_cost_ns = cost;
     return *this;

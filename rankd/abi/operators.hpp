@@ -88,13 +88,14 @@ class binding {
     const rankd_value& found = value(name, RANKD_OPTION_TEXT);
     return std::string(found.given != 0 ? std::string_view(found.text.data, found.text.size) : otherwise);
   }
-  /// Returns the position of the chosen value among the choices of the shape.
+  /// Returns the index of the chosen value in the list of choices that the shape declares.
   [[nodiscard]] auto choice(std::string_view name, std::size_t otherwise = 0) const -> std::size_t {
     const rankd_value& found = value(name, RANKD_OPTION_CHOICE);
     return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
   }
 
-  /// Returns the handle of an option. `rows::value` returns the value for such a handle, even if a request sets it.
+  /// Returns the handle of an option. `rows::value` returns the value of the option for this handle, even if a request
+  /// sets the value.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
     return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
@@ -156,8 +157,8 @@ class binding {
   const rankd_operator* operator_;
 };
 
-// The namespace is hidden, because two libraries may have classes of the same name. Without this attribute, the dynamic
-// linker would merge the static objects of such classes.
+// The namespace has hidden visibility, because two libraries may have classes of the same name. Without this attribute,
+// the dynamic linker would merge the static objects of such classes.
 namespace [[gnu::visibility("hidden")]] detail {
 
 inline auto text_of(std::string_view text) noexcept -> rankd_text { return {text.data(), text.size()}; }

@@ -178,7 +178,7 @@ auto count_cached(const request_state& state) -> std::size_t {
 }
 
 /// Adds the counts of malformed values found by the nodes of cached parts, except nodes that also ran for this request.
-/// Requires that all nodes have ended, because it is not known before that which fallback nodes have run.
+/// Requires that all nodes have ended, because only then is it known which fallback nodes have run.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
     const cached_node* const taken = state.find_cached(node);
@@ -484,7 +484,7 @@ auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> br
     run->graph.start();
     co_await run->graph.join();
   } catch (...) {
-    // The exception is that of a node, which the answer already reports.
+    // A node has thrown the exception, and the answer already reports it.
   }
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }

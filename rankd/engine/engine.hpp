@@ -31,8 +31,8 @@ struct run_target;
 
 /// Runs plans with one set of stores. Plans may be bound to different registries if these have the same endpoints.
 /// Threads: `late_nodes` from any thread; tasks run on the runtime's loop.
-/// Lifetime: the engine, the registries, the stores and the plans passed to `rank` by reference outlive the tasks of
-/// the runtime. Some tasks end after the answer, so destroy the runtime first.
+/// Lifetime: the engine, the registries, the stores and the plans passed to `rank` by reference must outlive the tasks
+/// of the runtime. Some tasks end after the answer, so destroy the runtime first.
 class engine {
  public:
   /// Creates an engine. `stores` has one entry for each of registries::endpoints, or null for a store that is not open.
@@ -51,10 +51,10 @@ class engine {
   /// of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
-  /// Runs a plan that the request owns. The plan lives until its last node has ended and the answer is destroyed. So do
-  /// the `stores`, which the request uses instead of the engine's stores. Requires a plan that is not null. The row
-  /// cache is not used by requests with their own stores, by requests that capture rows, or by requests that explain
-  /// ids.
+  /// Runs a plan that the request owns. The plan lives until its last node has ended and the answer is destroyed. The
+  /// `stores`, which the request uses instead of the engine's stores, live equally long. Requires a plan that is not
+  /// null. The row cache is not used by requests with their own stores, by requests that capture rows, or by requests
+  /// that explain ids.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 

@@ -19,7 +19,7 @@ struct cache_inputs {
 };
 
 /// Returns all inputs that the rows of a node depend on. Requires a plan whose nodes were bound without diagnostics.
-/// Lifetime: the registries outlive the result.
+/// Lifetime: the registries must outlive the result.
 [[nodiscard]] auto inputs_of_cache(const plan& loaded, node_index node, const registries& declared) -> cache_inputs;
 
 /// The errors in a plan. If there are no errors, the warnings about the plan.
@@ -30,7 +30,7 @@ struct plan_findings {
 };
 
 /// Returns the diagnostics that `bind_plan` would report, except those of models and vectors, whose files are not read.
-/// Messages do not contain positions in source files. Lifetime: the registries outlive the result.
+/// Messages do not contain positions in source files. Lifetime: the registries must outlive the result.
 [[nodiscard]] auto check_plan(const plan& loaded, const registries& declared) -> plan_findings;
 
 }  // namespace rankd

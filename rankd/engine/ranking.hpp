@@ -76,7 +76,7 @@ struct ranking {
   bool shares_work = false;  ///< whether a node waited for a part that also runs for other requests
   /// The fallbacks that were used, in the order of the plan. Empty if nothing has failed.
   std::vector<degradation> degraded = {};
-  /// The failed answer of the plan itself, if the answer is that of its fallback plan.
+  /// The failed answer of the plan itself, if this answer comes from the fallback plan.
   std::shared_ptr<const ranking> failed_before = {};
   std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the fallback plan, if it failed, too
 };

@@ -17,7 +17,8 @@
 namespace rankd::detail {
 namespace {
 
-/// The types that keys can be made of. Floats are excluded because one float can be spelled in several ways.
+/// The types of the values that store keys can contain. Floats are excluded because one float can be spelled in several
+/// ways.
 constexpr std::array hole_types{value_type::integer, value_type::string, value_type::boolean};
 
 /// Checks the column or param that one hole of a template names.

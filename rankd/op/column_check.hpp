@@ -23,7 +23,7 @@
 namespace rankd {
 
 struct column_check_options {
-  /// The files from which records were loaded. If there are none, the records are in a store.
+  /// The files from which records were loaded. If the list is empty, the records are in a store.
   std::span<const std::filesystem::path> files = {};
   std::span<const std::string> endpoints = {};  ///< only nodes that read these endpoints count; empty: all nodes
   /// The fields that the server itself writes. The data need not contain them.
@@ -32,7 +32,8 @@ struct column_check_options {
 
 /// Compares records with the columns that the nodes of plans read (op_entry::records). If a name is misspelled in the
 /// data or in a plan, the column is null in every row, and no request reports an error.
-/// Threads: a single thread. Lifetime: the registries, and everything that the options name, outlive it.
+/// Threads: a single thread. Lifetime: the registries, and everything that the options refer to, must outlive the
+/// object.
 class column_check {
  public:
   explicit column_check(column_check_options options = {}) : options_(options) {}

@@ -16,7 +16,7 @@
 namespace rankd {
 namespace {
 
-/// Returns the option of a node that is a key template, or null if the node has no such option.
+/// Returns the option of a node whose value is a key template, or null if no option is a key template.
 auto find_template(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::key_template, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
@@ -191,7 +191,7 @@ class column_walk {
     }
   }
 
-  /// Reports unknown_column if the rows that an option names cannot have the column by which a source finds rows.
+  /// Reports unknown_column if an option names a node whose rows cannot have the column by which the source finds rows.
   void check_other_rows(node_index at) {
     const plan_node& node = loaded_->nodes[at];
     const op_entry& op = *find_op(node.op);
@@ -241,7 +241,7 @@ void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
 }
 
 /// Returns whether a param that the plan omits has a default in this node. Some params apply only if another option has
-/// certain values.
+/// certain values, and a param that does not apply has no default.
 auto has_default(const plan_node& node, const param_shape& shape) -> bool {
   const plan_param* const decisive = node.find_param(shape.when.param);
   return decisive == nullptr ||

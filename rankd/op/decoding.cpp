@@ -22,7 +22,7 @@ namespace dom = simdjson::dom;
 
 constexpr auto is_base64(text_format format) noexcept -> bool { return format >= text_format::base64_float32; }
 
-/// Returns the format of the bytes that base64 encodes. Returns any other format unchanged.
+/// Returns the format of the decoded bytes if the given format is a base64 format. Returns any other format unchanged.
 constexpr auto bytes_format(text_format format) noexcept -> text_format {
   constexpr auto distance = static_cast<int>(text_format::base64_float32) - static_cast<int>(text_format::float32);
   return is_base64(format) ? static_cast<text_format>(static_cast<int>(format) - distance) : format;

@@ -26,8 +26,8 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. Only if a source fails,
-/// it passes on other rows, which are the rows of its input or of its fallback.
+/// Returns whether a node may pass on the rows of `find_rows`. A source returns rows of its own. It passes on rows of
+/// another node only if it fails: those of its input or of its fallback node.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;

@@ -62,7 +62,7 @@ void by_width(const running& at, const Fn& fn) noexcept {
   }
 }
 
-/// Computes 1 / (1 + exp(-x)) without an exponential that could overflow, like ONNX Runtime for trees.
+/// Computes 1 / (1 + exp(-x)) without an exponential that could overflow, as ONNX Runtime does for the scores of trees.
 template <typename T>
 auto logistic(T x) noexcept -> T {
   const T upper = 1 / (1 + std::exp(-std::abs(x)));

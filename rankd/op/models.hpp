@@ -30,11 +30,11 @@ struct model_digest {
 
 /// The models in a folder. The file of a model is called NAME.json, NAME.onnx, NAME.txt or NAME.ubj. A file is read
 /// when its model is first requested, and never again by the same object. So all plans that are bound with one object
-/// see the same bytes. Threads: one at a time. Lifetime: `declared` outlives it; the models may outlive it.
+/// see the same bytes. Threads: one at a time. Lifetime: `declared` must outlive the object; the models may outlive it.
 class model_folder {
  public:
-  /// Does not read any file yet. If `folder` is empty, the project has no models. If `read` is empty, `read_model_file`
-  /// is used.
+  /// Creates the object without reading a file. If `folder` is empty, the project has no models. If `read` is empty,
+  /// `read_model_file` is used.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
   /// Returns the SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.

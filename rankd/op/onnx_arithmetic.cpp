@@ -21,7 +21,8 @@ auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   return true;
 }
 
-/// The slots that contain exp(x - max) for some slots x, the maximum of these slots, and the sum of the exponentials.
+/// The slots of a softmax over some slots x: their maximum, exp(x - maximum) for each of them, and the sum of these
+/// exponentials.
 struct shifted_exponentials {
   std::uint32_t max = 0;
   std::uint32_t sum = 0;

@@ -1,4 +1,4 @@
-// rankd/op/onnx_catboost.cpp: what the metadata of an ONNX file of CatBoost says about its scores.
+// rankd/op/onnx_catboost.cpp: determines from the metadata of an ONNX file what the scores of a CatBoost model mean.
 #include <rankd/op/detail/onnx_file.hpp>
 #include <rankd/plan/json.hpp>
 

@@ -179,7 +179,7 @@ auto make_normalizer(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Normalizes a row by its L1 or L2 norm. Older versions of skl2onnx do so for one-vs-rest.
+/// Normalizes a row by its L1 or L2 norm. Older versions of skl2onnx write this operator for one-vs-rest classifiers.
 auto make_lp_normalizer(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr) return std::nullopt;

@@ -335,8 +335,8 @@ auto with_base(const onnx_call& call, forest_sums sums, const std::vector<double
   return sums.type == onnx_type::floats ? out : call.each(model_op::same, onnx_type::floats, out);
 }
 
-/// Returns a base value for each output, or an empty list if there are none. A single zero is for all outputs: skl2onnx
-/// writes it for boosting with `init="zero"`. Returns nothing after a diagnostic.
+/// Returns a base value for each output, or an empty list if there are none. A single zero applies to all outputs. Such
+/// a zero is written by skl2onnx for boosting with `init="zero"`. Returns nothing after a diagnostic.
 auto base_values(const onnx_call& call, std::size_t outputs) -> std::optional<std::vector<double>> {
   std::vector<double> out = numbers_of_either(call, "base_values", "base_values_as_tensor");
   if (out.size() == 1 && out.front() == 0) out.clear();
@@ -370,7 +370,8 @@ auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   return transformed(call, both, transform);
 }
 
-/// Computes the predictions of a CatBoost model for several targets. Its classifier has no classes.
+/// Computes the predictions of a CatBoost model for several targets, which the file contains as a classifier without
+/// classes.
 auto catboost_scores(const onnx_call& call, catboost_targets targets) -> made_rows {
   const std::vector<std::int64_t> ids = call.ints("class_ids");
   const std::int64_t last = ids.empty() ? 0 : std::ranges::max(ids);

@@ -42,13 +42,13 @@ using op_result = std::expected<T, op_error>;
 /// The origin of each row of a merged batch. The batch contains the rows of the first input, then the rows of the other
 /// inputs, then the operator's own rows.
 struct merged_rows {
-  /// For each input, the number of rows in the batch that are from it.
+  /// For each input, the number of its rows in the batch.
   std::span<const std::uint32_t> of_input;
   std::span<const std::uint32_t> origins;  ///< for each row that is from an input, its position in that input
 };
 
 /// The resources of a node while it runs for one request.
-/// Lifetime: the context outlives the run of the node; the memory lives as long as the request.
+/// Lifetime: the context exists until the run of the node has ended; the memory exists as long as the request.
 struct node_context {
   braid::arena& memory;             ///< for data that lives as long as the request; no other thread allocates from it
   std::span<const row_set> inputs;  ///< of the node's `sources`, in order
@@ -113,11 +113,11 @@ class bound_op {
   /// Estimates the time of `run` for an operator without options that are bound to a param.
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_ns(rows, {}); }
 
-  /// Runs the node for one request. Requires op_work::computes.
+  /// Runs the node for one request. Requires that `work` returns op_work::computes.
   [[nodiscard]] virtual auto run(node_context& context) const -> op_result<row_set> = 0;
 
-  /// Returns a task that runs the node for one request. Requires op_work::waits. Lifetime: context and operator outlive
-  /// the task.
+  /// Returns a task that runs the node for one request. Requires that `work` returns op_work::waits. Lifetime: the
+  /// context and the operator must outlive the task.
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
 
   /// Returns false if this operator cannot fail while its request is running. Exceeding the budget does not count as a
@@ -195,15 +195,15 @@ struct op_entry {
   row_change change = row_change::dense_source;  ///< the relation between output rows and input rows
   std::string_view doc;                          ///< one sentence for lists of operators
   bind_fn bind = nullptr;                        ///< checks the options of a node, and makes its operator
-  request_part reads = request_part::none;       ///< the part of the request that the operator needs; also determines
-                                                 ///< whether its rows can be cached
-  added_columns adds = {};                       ///< columns that the operator adds and never overwrites
-  read_records records = {};                     ///< the records of a store that the operator reads
+  /// The part of the request that the operator needs. It also determines whether the rows of a node can be cached.
+  request_part reads = request_part::none;
+  added_columns adds = {};             ///< columns that the operator adds and never overwrites
+  read_records records = {};           ///< the records of a store that the operator reads
   std::string_view extra_column = {};  ///< the name of a key whose column the operator adds although no option names it
   std::string_view models = {};        ///< the option that lists files of models, which may read any column
   std::string_view finds_rows_by = {};    ///< the option for the column by which a source finds rows; empty: the id
   std::string_view also_has_column = {};  ///< the option that names a node whose rows need the same column
-  /// Binds a node together with the take that follows it. Null if that saves nothing.
+  /// Binds a node together with the take that follows it. Null if fusing the two nodes saves nothing.
   bind_both_fn bind_with_take = nullptr;
 };
 

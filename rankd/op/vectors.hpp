@@ -19,10 +19,10 @@ namespace rankd {
 
 /// The files of a project's endpoints of kind vectors. All plans that are bound with the same object use the same
 /// files.
-/// Threads: one at a time. Lifetime: the files may outlive it.
+/// Threads: one at a time. Lifetime: the files may outlive this object.
 class vector_folder {
  public:
-  /// Opens no file yet. The paths of endpoints are relative to `root`.
+  /// Creates the object without opening a file. The paths of endpoints are relative to `root`.
   explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
 
   /// Returns a digest of a file. Different versions of the file have different digests. Reads only the beginning of the

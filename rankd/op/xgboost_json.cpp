@@ -209,7 +209,7 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
   return out;
 }
 
-/// Returns the category sets of one tree, by the number of the node.
+/// Returns the category sets of one tree, by node number.
 auto read_categories(object_reader& reader, category_bits& bits, const model_reading& reading)
     -> std::map<std::int64_t, std::vector<std::uint32_t>> {
   std::map<std::int64_t, std::vector<std::uint32_t>> out;
@@ -370,7 +370,8 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   return out;
 }
 
-/// Returns true if the trainer's category codes of a column, 0 to n - 1, equal the values in its data frame.
+/// Returns true if the trainer's category codes of a column, 0 to n - 1, equal the values of the column in the training
+/// data.
 auto is_unchanged(const json& column) -> bool {
   const auto values = column.is_object() ? column.find("values") : column.end();
   if (values == column.end() || !values->is_array() || values->empty() || column.contains("offsets")) return false;

@@ -18,7 +18,8 @@
 
 namespace rankd {
 
-/// The limits of one request; `in_flight` limits all requests of a plan. An absent member means no limit.
+/// The limits of one request, except `in_flight`, which limits the requests of a plan together. An absent member means
+/// no limit.
 struct plan_budget {
   std::optional<std::uint64_t> rows = {};                      ///< the rows that all nodes together may create
   std::optional<std::uint64_t> bytes = {};                     ///< the memory that all nodes together may use for them
@@ -40,7 +41,7 @@ class plan_budgets {
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
-  /// Returns a diagnostic for each budget of a plan that is not in `plans`.
+  /// Returns a diagnostic for each plan that has a budget of its own but is not in `plans`.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
   /// Returns all settings as text in a canonical form, so that equal budgets have equal texts.

@@ -1,4 +1,4 @@
-// rankd/registry/counted.hpp: the library's `counted`, for messages of rankd.
+// rankd/registry/counted.hpp: makes braid's function `counted` ("1 row", "2 rows") available for messages of rankd.
 #pragma once
 
 #include <braid/base/detail/counted.hpp>

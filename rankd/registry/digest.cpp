@@ -97,8 +97,8 @@ void print(const json& value, std::string& out) {
 
 using sha256_bytes = std::array<unsigned char, 32>;
 
-/// Returns the object, or throws if OpenSSL has returned null because an allocation has failed. After the exception, a
-/// later call tries again, even for objects that are created only once.
+/// Returns `result`, or throws if it is null, because OpenSSL returns null if an allocation fails. After the exception,
+/// a later call tries again, even for objects that are created only once.
 template <typename T>
 auto made(T* result) -> T* {
   if (result != nullptr) return result;

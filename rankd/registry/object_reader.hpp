@@ -30,7 +30,7 @@ inline constexpr int_range id_range{.min = 1, .max = std::numeric_limits<std::ui
 
 /// Reads the fields of one object. If a field is absent or wrong, reading it returns nothing. Errors are appended to
 /// the diagnostics: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
-/// Lifetime: the value and the diagnostics outlive the reader. Returned strings and values point into the value.
+/// Lifetime: the value and the diagnostics must outlive the reader. Returned strings and values point into the value.
 class object_reader {
  public:
   /// Reports an error if `value` is not an object. In this case, missing fields are not reported.

@@ -140,8 +140,8 @@ struct endpoint_policy {
   std::chrono::milliseconds request_timeout{1000};
   std::uint32_t connections = 1;
   vector_metric metric = vector_metric::dot;  ///< only for the kind vectors
-  /// The number of failures in a row after which calls to a server of kind http are paused. 0 means that they never
-  /// pause.
+  /// The number of failures in a row after which calls to a server of kind http are paused. 0 means that calls are
+  /// never paused.
   std::uint32_t breaker_failures = 5;
   std::chrono::milliseconds breaker_rest{1000};       ///< the length of that pause
   std::optional<vector_changes_policy> changes = {};  ///< only for the kind vectors; nothing: servers do not merge
@@ -216,7 +216,8 @@ class registries {
   /// and kinds. Blocks: on the disk. Errors: every diagnostic about every file, with `source` naming the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
-  /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires the same ids.
+  /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires that both registries have
+  /// endpoints with the same ids.
   void keep_places(const registries& other);
 
   /// These functions return the entries of a registry in ascending order of their ids.
@@ -247,7 +248,7 @@ class registries {
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 
-  /// Returns the index of an entry in `params()`. Arrays of a request's values have the same order.
+  /// Returns the index of an entry in `params()`. The values of params in a request have the same order.
   [[nodiscard]] auto index_of(const param_entry& entry) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(&entry - params_.data());
   }

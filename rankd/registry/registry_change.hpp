@@ -19,8 +19,8 @@ struct registry_change {
   std::vector<std::string> until_restart;  ///< sentences about changes that were not applied
 };
 
-/// Returns the registries `read`, but with the endpoints' resolvers and policies from `now`, because the server is
-/// connected to those endpoints.
+/// Returns the registries `read`, but keeps the resolvers and policies of the endpoints in `now`, because the server is
+/// connected to these endpoints.
 /// Errors: needs_restart if the type of ids has changed, or if endpoints were added or removed, or if the kind of an
 /// endpoint has changed.
 auto change_registries(std::shared_ptr<const registries> now, registries read) -> braid::checked<registry_change>;

@@ -99,7 +99,8 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
                                              .source = std::string(source_name)}));
 }
 
-/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the latest where its line ends.
+/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the end of its line at the
+/// latest.
 auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
   constexpr std::size_t long_quotes = 3;
   const char quote = text[at];

@@ -101,7 +101,7 @@ auto has_columns(const model_call& call) -> bool {
   return std::ranges::any_of(call.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
 }
 
-/// Returns the names of the first tensors of an answer.
+/// Returns the names of the first tensors of an answer as a list for messages.
 auto list_names(const answer_tensors& answer) -> std::string {
   constexpr std::size_t max_names = 8;
   std::string out;

@@ -38,7 +38,7 @@ auto read_fully(const braid::descriptor& file, std::span<std::byte> buffer, std:
   return {};
 }
 
-/// The block at which reading ended, and the reason.
+/// The block that could not be read, and the reason.
 struct read_failure {
   std::uint64_t block = 0;
   std::error_code why;

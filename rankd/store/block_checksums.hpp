@@ -19,7 +19,7 @@ struct block_damage {
   std::uint64_t block = 0;  ///< counted from 0
   std::uint64_t first_byte = 0;
   std::uint64_t last_byte = 0;
-  /// The system's error if the block cannot be read. No error if its checksum differs.
+  /// The system's error if the block cannot be read. No error if the block was read, but its checksum differs.
   std::error_code unreadable;
 
   /// Returns a sentence such as "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written".

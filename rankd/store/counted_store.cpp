@@ -43,7 +43,8 @@ auto compare_kinds(const counted_value& value, read_kind kind) -> found_kind {
   return detail::suits(value.kind(), kind) ? found_kind::right : found_kind::other;
 }
 
-/// Returns those of the first elements of a list that are ids. Adds the number of the other elements to `malformed`.
+/// Returns the ids among the first elements of a list. Adds the number of first elements that are not ids to
+/// `malformed`.
 auto list_ids(const counted_list& list, std::uint32_t first, braid::arena& arena, std::uint64_t& malformed)
     -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(std::min<std::size_t>(first, list.elements.size()));

@@ -14,8 +14,8 @@ constexpr std::size_t scored_overhead = 48;  // a string, a score and a position
 
 auto name_of(const std::pair<std::string, std::string>& field) -> std::string_view { return field.first; }
 
-/// Makes room for one more element. There are many values, and most of them stay small, so a small vector grows by one
-/// element instead of doubling.
+/// Reserves memory for one more element. There are many values, and most of them stay small, so a small vector grows by
+/// one element instead of doubling.
 template <typename T>
 void make_room(std::vector<T>& all) {
   constexpr std::size_t small = 8;

@@ -95,8 +95,8 @@ class counted_values {
   std::array<shard, shard_count> shards_;
   std::size_t max_bytes_;
   clock now_;
-  // Only the thread that changes values writes these counts. A reader may see an outdated count. If so, it searches a
-  // shard in vain, or misses a value that was just added.
+  // Only the thread that changes values writes these counts. A reader may see an outdated count. The reader then
+  // searches a shard in vain, or misses a value that was just added.
   braid::atomic<std::size_t> size_{0};
   braid::atomic<std::size_t> bytes_{0};
 };

@@ -21,7 +21,7 @@ struct dump_progress {
 struct dump_options {
   std::string_view prefix = {};       ///< only records whose keys begin with the prefix are written
   std::filesystem::path output = {};  ///< the destination of the sink, for diagnostics
-  /// This function is called for each piece that is written, and at the end.
+  /// A function that is called for each piece that is written, and at the end.
   std::function<void(const dump_progress&)> progress = nullptr;
 };
 

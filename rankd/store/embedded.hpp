@@ -95,7 +95,7 @@ class embedded_store {
   std::unique_ptr<guard> guard_;
 };
 
-/// Reads records in place.
+/// A view of one generation that reads records in place, without copies.
 /// Threads: one at a time; a snapshot may be moved to another thread. Lifetime: views are valid as long as the store is
 /// open.
 class embedded_store::snapshot {

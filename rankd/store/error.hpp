@@ -37,7 +37,7 @@ class store_error : public std::error_code {
       std::string_view server_text = {}) noexcept  // implicit, because an error code alone is also a store_error
       : std::error_code(error), server_text_(server_text) {}
 
-  /// Returns the message as it was received. Lifetime: the arena of the batch outlives the result.
+  /// Returns the message as it was received. Lifetime: the arena of the batch must outlive the result.
   [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }
 
  private:

@@ -24,7 +24,7 @@ struct planted_fault {
 
 /// A store layer that fails batches with a planted fault at once, and passes all other questions to the store behind
 /// it.
-/// Threads: the same as for the store behind it. Lifetime: the store behind it must outlive it.
+/// Threads: the same as for the store behind it. Lifetime: the store behind it must outlive this layer.
 class faulty_store final : public store_layer {
  public:
   faulty_store(store& behind, std::string endpoint_id, std::vector<planted_fault> faults)

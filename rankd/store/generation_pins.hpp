@@ -18,7 +18,7 @@ struct pinned_stores {
 
 /// Pins the generations of stores. All requests that begin before a store switches share a list, so a request costs one
 /// atomic load for each store with generations.
-/// Threads: a single thread. Lifetime: the stores outlive the lists.
+/// Threads: a single thread. Lifetime: the stores must outlive the lists.
 class generation_pins {
  public:
   explicit generation_pins(std::vector<store*> stores);

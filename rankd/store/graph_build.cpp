@@ -100,7 +100,7 @@ class link_choice {
     std::size_t same = 0;
     for (const scored_node& each : near) {
       if (chosen_.size() == max_links_) break;
-      // Otherwise equal vectors could occupy all links, and a search could not get away from them.
+      // Without this limit, equal vectors could occupy all links, and a search could not get away from them.
       if (each.score == 0 && ++same > max_links_ / 2) continue;
       if (near.size() > max_links_ && is_covered(each)) continue;
       add(each.node);

@@ -34,7 +34,7 @@ using hash_batch = std::span<const std::span<const hash_field>>;
 struct id_batch {
   std::span<const std::span<const std::int64_t>> lists;
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
-  /// The number of such elements in each list. Empty if the store does not count them by list.
+  /// The number of malformed elements in each list. Empty if the store does not count them by list.
   std::span<const std::uint32_t> malformed_of = {};
 };
 

@@ -51,8 +51,9 @@ struct load_options {
   std::function<void(const load_progress&)> progress = nullptr;  ///< called at each step, and for each MiB that is read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
   record_viewer seen = nullptr;  ///< not called for records that an interrupted load has already read
-  /// Called after the last record. If it returns diagnostics, the load changes nothing. A load with this function never
-  /// continues an interrupted load, because the function must be called for all records.
+  /// A function that is called after the last record. If the function returns diagnostics, the load changes nothing. A
+  /// load with this function never continues an interrupted load, because the result of the function must cover all
+  /// records.
   std::function<braid::diagnostics()> refused = nullptr;
   /// The maximum time that a load waits at its end until servers have switched to the new data. Zero means that the
   /// load does not wait.

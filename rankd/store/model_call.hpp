@@ -32,7 +32,7 @@ struct score_batch {
   }
 };
 
-/// A request for scores of a model. Lifetime: everything that it refers to outlives the call.
+/// A request for scores of a model. Lifetime: everything that the call refers to must outlive it.
 struct model_call {
   using answer = score_batch;
 

@@ -40,11 +40,12 @@ struct model_server_options {
 /// Scores rows by the Open Inference Protocol V2, in JSON or over gRPC. KServe, Triton and MLServer support this
 /// protocol. A model server has no keys, so reads fail with store_errc::wrong_type. The first call on a loop creates a
 /// client for that loop, and the client ends with the loop. Threads: any number of event loops at once. Calls must be
-/// awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors, as returned by `explain`: model_timeout,
-/// model_unreachable, model_overloaded, model_refused, model_bad_answer, model_untrusted.
+/// awaited by tasks of `braid::loop`s. Lifetime: the store must outlive these loops. Errors, as returned by `explain`:
+/// model_timeout, model_unreachable, model_overloaded, model_refused, model_bad_answer, model_untrusted.
 class model_server final : public store {
  public:
-  /// Opens no connection yet. Requires at least one connection and one call in flight in the options.
+  /// Creates the store without opening a connection. Requires at least one connection and one call in flight in the
+  /// options.
   explicit model_server(model_server_options options);
 
   /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If these are more
@@ -76,7 +77,8 @@ class model_server final : public store {
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
 
-/// Asks a model server whether it is ready. Returns nothing if the server is ready, and otherwise the reason why not.
+/// Asks a model server whether it is ready. Returns nothing if the server is ready. Otherwise, returns the reason why
+/// it is not ready.
 auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
     -> braid::task<std::optional<std::string>>;
 

@@ -52,7 +52,7 @@ struct stored_item {
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;  ///< elements and members that are not ids and were left out
-  /// The number of such elements and members for each key. Empty if the store does not count them by key.
+  /// The number of malformed elements and members for each key. Empty if the store does not count them by key.
   std::span<const std::uint32_t> malformed_of = {};
 };
 

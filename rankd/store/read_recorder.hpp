@@ -16,7 +16,7 @@ namespace rankd {
 /// Records the batches of one request to its stores, with their answers, in the format of `replayed_reads`. If a
 /// question always had the same answer, it is recorded once. If its answers differed, it is recorded each time, in the
 /// order of the questions. Answers that arrive after `take` are not recorded. Threads: one at a time, such as the loop
-/// of the request. Lifetime: the stores behind it must outlive it.
+/// of the request. Lifetime: the recorded stores must outlive the recorder.
 class read_recorder {
  public:
   /// The maximum number of recorded bytes of one request.

@@ -91,7 +91,8 @@ class record_cache final : public braid::redis_tracker {
 
   /// Returns whether the values of a question can be cached: it must read keys, and the same part of each key's value.
   [[nodiscard]] static auto suits(const store_question& question) noexcept -> bool;
-  /// Returns a question about some of the keys of `question`. Lifetime: valid as long as `question` and `memory`.
+  /// Returns a question about some of the keys of `question`. Lifetime: the result is valid as long as `question` and
+  /// `memory`.
   static auto find_part(const store_question& question, std::span<const std::uint32_t> positions, braid::arena& memory)
       -> store_question;
 

@@ -21,7 +21,7 @@ struct parsed_record {
   std::string_view key;
   std::span<const std::byte> bytes;  ///< the bytes of the record; empty if the line deletes something
   record_origin origin = {};
-  /// The fields to delete from a hash. If there are none, a line that deletes refers to the whole key.
+  /// The fields to delete from a hash. If a line deletes something but lists no fields, it deletes the whole key.
   std::span<const std::string_view> fields = {};
 
   [[nodiscard]] auto deletes() const noexcept -> bool { return bytes.empty(); }

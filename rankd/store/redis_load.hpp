@@ -20,7 +20,7 @@ inline constexpr std::string_view redis_load_key = "rankd:load";
 
 struct redis_load_options {
   std::size_t piece_bytes = std::size_t{256} << 10U;  ///< the approximate size of one transaction
-  /// This function is called for each MiB that is read, and for each transaction.
+  /// A function that is called for each MiB that is read, and for each transaction.
   std::function<void(const load_progress&)> progress = nullptr;
   vector_lengths vectors = {};                            ///< vectors of other lengths are refused
   record_viewer seen = nullptr;                           ///< called before anything is sent

@@ -23,7 +23,7 @@ struct redis_address : braid::redis_options {
   /// Returns the options for a cluster. Requires that this is the address of a cluster.
   [[nodiscard]] auto as_cluster() const -> braid::redis_cluster::options;
 
-  /// The nodes of a cluster, for which host and port are not used.
+  /// The nodes of a cluster. `host` and `port` are not used for a cluster. Empty for a single server.
   std::vector<braid::redis_cluster::options::node> nodes;
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
@@ -40,7 +40,7 @@ auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis
 /// Returns the address and the limits for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and
 /// password. Missing parts are taken from the environment variables. `rediss://` means TLS. `redis-cluster://` and
 /// `rediss-cluster://` name a cluster by some of its nodes, `host[:port],host[:port]…`, without a database.
-/// Errors: those of the function above, and bad_redis_url.
+/// Errors: unknown_host, bad_environment, bad_redis_url.
 auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 
 /// Returns whether a text begins like the URL of a Redis server or cluster.

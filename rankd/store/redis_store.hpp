@@ -37,12 +37,12 @@ struct redis_store_options {
 /// address is a single server, a command is never sent twice. In a cluster, a command is repeated until the timeout if
 /// the command's key has moved, or if there is no reply. The answers are the same as those of the embedded store with
 /// the same data.
-/// Threads: any number of event loops at once. Batches must be awaited by tasks of `braid::loop`s. Lifetime: outlives
-/// these loops.
+/// Threads: any number of event loops at once. Batches must be awaited by tasks of `braid::loop`s. Lifetime: the store
+/// must outlive these loops.
 /// Errors: those of `redis_connection`, with store_errc::wrong_type for WRONGTYPE.
 class redis_store final : public store {
  public:
-  /// Opens no connection yet. Requires at least one connection in the options.
+  /// Creates the store without opening a connection. Requires at least one connection in the options.
   explicit redis_store(redis_store_options options);
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;

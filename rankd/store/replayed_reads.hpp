@@ -21,8 +21,8 @@ namespace rankd {
 /// malformed elements is unknown, so 0 is used. A recorded read of a list also answers reads of fewer elements. If a
 /// key was not recorded, the batch is sent to a live store, or fails with `read_not_recorded` if there is no live
 /// store.
-/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: the memory of the recorded bytes, and a little for
-/// each batch. After the first batch was assembled, also about 100 bytes for each key of all batches.
+/// Threads: one at a time. Lifetime: `declared` must outlive the stores. Cost: the memory of the recorded bytes, and a
+/// little for each batch. After the first batch was assembled, also about 100 bytes for each key of all batches.
 class replayed_reads {
  public:
   /// Parses recorded reads. Returns null if the bytes are not recorded reads. `live` has one store for each of

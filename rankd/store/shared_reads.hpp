@@ -58,9 +58,9 @@ class request_reads;
 /// requests ask for it. The first answer wins, and the other attempt is stopped. If both fail, the read fails as the
 /// first attempt did. Questions to stores that answer at once are not shared. With `record_cache_options`, values from
 /// the other stores are cached. Then a read requests only those keys that are neither cached nor in flight for another
-/// request. Threads: the loop's thread; `counts` and `records` from any thread. Lifetime: outlives the tasks of the
-/// loop; the stores outlive it. Cost: for each read, a copy of the question, a copy of the answer, and a task, whose
-/// memory is from the free lists of the thread.
+/// request. Threads: the loop's thread; `counts` and `records` from any thread. Lifetime: the object must outlive the
+/// tasks of the loop, and the stores must outlive the object. Cost: for each read, a copy of the question, a copy of
+/// the answer, and a task, whose memory is from the free lists of the thread.
 class shared_reads {
  public:
   explicit shared_reads(std::vector<store*> behind, const record_cache_options& kept = {});

@@ -64,7 +64,7 @@ class store {
   /// Makes the store report changes of keys to `to`, for all keys that tasks of a loop read from now on. Returns false
   /// if that is impossible, because the store has no server, or because the loop has already read from the store. Even
   /// after true, a server may refuse to report changes (`redis_tracker::is_complete`).
-  /// Threads: the loop's thread. Lifetime: `to` outlives the tasks of the loop.
+  /// Threads: the loop's thread. Lifetime: `to` must outlive the tasks of the loop.
   virtual auto report_changes(braid::home& /*where*/, braid::redis_tracker& /*to*/) -> bool { return false; }
 
   /// Reads up to `max_bytes` further bytes of the store's local files, and compares them with their checksums. Does
@@ -79,7 +79,7 @@ class store {
 
   /// Returns a store that keeps answering from the current generation, even after a load has replaced that generation.
   /// Returns null for a store without generations.
-  /// Threads: any. Lifetime: the data that this store refers to outlives the returned store.
+  /// Threads: any. Lifetime: the data that this store refers to must outlive the returned store.
   [[nodiscard]] virtual auto pinned() -> std::shared_ptr<store>;
   /// Returns the underlying store whose generations change, or null if there is no such store. Threads: any.
   [[nodiscard]] virtual auto followed() noexcept -> followed_store*;

@@ -10,7 +10,7 @@ namespace rankd {
 
 /// A store that forwards all calls to the store behind it. A derived class overrides the calls that it changes. It also
 /// overrides `pinned`, unless requests may pin the store behind it directly. Threads: the same as for the store behind
-/// it. Lifetime: the store behind it must outlive it.
+/// it. Lifetime: the store behind it must outlive this layer.
 class store_layer : public store {
  public:
   explicit store_layer(store& behind) noexcept : inner_(&behind) {}

@@ -35,8 +35,8 @@ struct neighbour {
 class vector_file;
 
 /// The vectors of a file that a search may return.
-/// Threads: one thread while the filter is changed, and any thread afterwards. Lifetime: the file outlives it. Cost: 2
-/// bytes for each 16 vectors of the file.
+/// Threads: one thread while the filter is changed, and any thread afterwards. Lifetime: the file must outlive the
+/// filter. Cost: 2 bytes for each 16 vectors of the file.
 class vector_filter {
  public:
   /// Creates a filter that allows no vector. Call `allow` for each vector that may be found.
@@ -84,7 +84,7 @@ struct nearest_options {
   /// search is exact if there are not more allowed vectors than that.
   const vector_filter* allowed = nullptr;
   bool is_shared = false;  ///< whether workers of the pool may take parts of a large file
-  /// This flag is polled between parts. A search that is stopped returns its results so far.
+  /// A flag that is polled between parts. If the search is stopped, it returns the results that it has found so far.
   const braid::stop_flag* stop = nullptr;
 };
 
@@ -94,8 +94,8 @@ struct nearest_found {
   std::uint64_t looked_at = 0;  ///< the number of vectors that were compared
 };
 
-/// Computes the score of each vector for a query, with the same bits as a search of a file that contains the vectors.
-/// Each vector must have as many numbers as the query, and `scores` must have as many items as `vectors`.
+/// Computes the score of each vector for a query. The scores are bit for bit those of a search in a file that contains
+/// the vectors. Each vector must have as many numbers as the query, and `scores` must have as many items as `vectors`.
 void score_vectors(std::string_view query, std::span<const std::string_view> vectors, vector_metric metric,
                    std::span<double> scores);
 
@@ -133,8 +133,8 @@ class vector_file {
   [[nodiscard]] auto graph() const noexcept -> std::optional<vector_graph>;
   /// Returns the type of the ids: integers or strings.
   [[nodiscard]] auto id_type() const noexcept -> value_type;
-  /// Returns the string id of a `neighbour` in this file. Requires that the ids are strings. Lifetime: the file
-  /// outlives the result.
+  /// Returns the string id of a `neighbour` in this file. Requires that the ids are strings. Lifetime: the file must
+  /// outlive the result.
   [[nodiscard]] auto text(std::int64_t id) const noexcept -> std::string_view;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
   /// Returns a digest of the contents, computed from the checksums: 64 hexadecimal digits.

@@ -213,7 +213,7 @@ class vector_reader {
     return std::to_string(table_.dimensions) + (table_.dimensions == 1 ? " number" : " numbers");
   }
 
-  /// Returns whether no line before has this id. Reports the id otherwise.
+  /// Returns true if this id is new. If an earlier line already has the id, reports that and returns false.
   auto is_new(const row_id& id, std::string_view pointer) -> bool {
     const auto file = static_cast<std::uint32_t>(files_.size() - 1);
     const auto [place, is_new] = lines_.emplace(id, line_place{.file = file, .number = number_});

@@ -19,7 +19,7 @@
 namespace rankd {
 namespace {
 
-/// Orders by nearness; if two vectors are equally near, the lower id is first.
+/// Returns whether `a` is nearer than `b`. If both are equally near, the vector with the lower id counts as nearer.
 auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
@@ -203,8 +203,8 @@ class vector_file::search {
     return chosen;
   }
 
-  /// Keeps only the nearest lists. They are at least the requested number of lists. Further lists are kept until the
-  /// kept lists contain all allowed vectors, or as many of them as a search without a filter compares on average.
+  /// Keeps only the nearest lists, at least the requested number of them. Further lists are kept until the kept lists
+  /// contain all allowed vectors, or as many of them as a search without a filter compares on average.
   void leave_out_needless(std::vector<neighbour>& lists) {
     std::ranges::sort(lists, is_nearer);
     const std::uint64_t wanted = std::min(options_.allowed->size(), file_.size() * options_.lists / file_.lists());

@@ -74,9 +74,9 @@ batch_runner::~batch_runner() {
 }
 
 auto batch_runner::wants_more() const -> bool {
-  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. If the pieces are
-  // small, the queue holds more pieces, so that each loop finds work while the reading thread waits for the disk or for
-  // a CPU. Large pieces are limited by their bytes.
+  // Pieces take different times, and the thread that reads lines also writes and syncs the answers. So the queue holds
+  // many pieces if they are small: each loop then finds work while the reading thread waits for the disk or for a CPU.
+  // If the queued pieces are large, only a few of them are queued.
   constexpr std::size_t min_pieces = 4;
   constexpr std::size_t max_pieces = 256;
   constexpr std::size_t max_bytes = std::size_t{4} << 20U;
@@ -135,7 +135,7 @@ void batch_runner::serve(worker_loop& on) {
   }
 }
 
-/// Answers pieces until threads have begun all pieces.
+/// Answers one piece after another, until threads have begun every piece of the batch.
 auto batch_runner::answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void> {
   auto start = [&](braid::scope& children) -> braid::task<void> {
     on.children = &children;

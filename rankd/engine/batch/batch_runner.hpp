@@ -38,7 +38,8 @@ struct batch_answers {
 
 struct batch_options {
   unsigned workers = 0;  ///< threads that answer; 0: braid::default_worker_count()
-  /// The number of requests that each thread answers at the same time. 0, or more than max_lines, means max_lines.
+  /// The number of requests that each thread answers at the same time. A value of 0, or above max_lines, means
+  /// max_lines.
   std::size_t in_flight = 0;
   std::string given_plan;  ///< the plan for requests that do not name a plan
   /// Returns the plan with this name. The plan lives as long as the runner. Threads: any.
@@ -49,8 +50,8 @@ struct batch_options {
 /// Answers the lines of a batch on several threads. Each thread has its own loop, worker and engine, and shares only
 /// stores and plans with the others. So an answer depends only on its line, and more threads answer more lines per
 /// second. A loop begins with the lines of the next `submit` while the last lines of the previous one still run, so the
-/// loop is never idle in between. Threads: one thread calls all functions. Lifetime: the registries and the stores
-/// outlive it.
+/// loop is never idle in between. Threads: one thread calls all functions. Lifetime: the registries and the stores must
+/// outlive the runner.
 class batch_runner {
  public:
   /// The maximum number of lines in one call of `submit`. One thread answers all of them.
@@ -60,7 +61,7 @@ class batch_runner {
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
       -> braid::checked<std::unique_ptr<batch_runner>>;
 
-  /// Drops the lines that no thread has started. Stops all other lines when they wait the next time.
+  /// Drops the lines that no thread has started. Every other line is stopped at its next suspension point.
   ~batch_runner();
 
   /// Returns whether more lines should be submitted to keep the threads busy.

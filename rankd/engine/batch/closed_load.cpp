@@ -42,9 +42,9 @@ struct client_loop {
   closed_load_result seen;
 };
 
-/// Sends requests until the time is over. If no answer was counted after the warm-up by then, continues until one
-/// answer is counted, so that there is a result. If the warm-up lasts the whole time, stops at the end of the warm-up.
-/// Other clients run between two requests.
+/// Sends requests until the time is over or `max_requests` answers were counted. If no answer was counted after the
+/// warm-up by then, continues until one answer is counted, so that there is a result. If the warm-up lasts the whole
+/// time, stops at the end of the warm-up. Other clients run between two requests.
 auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();

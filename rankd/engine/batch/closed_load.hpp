@@ -30,7 +30,7 @@ struct closed_load_options {
   unsigned workers = 1;  ///< worker threads of each loop
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
   std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer if a client has no answer at the end
-  /// The test ends early after this number of requests, without those of the warm-up.
+  /// The test ends early after this number of requests. Requests of the warm-up do not count.
   std::uint64_t max_requests = UINT64_MAX;
   engine_options engine = {};
 };
@@ -49,7 +49,7 @@ class load_target {
   auto operator=(const load_target&) -> load_target& = delete;
   virtual ~load_target() = default;
 
-  /// Answers one request. Lifetime: `request` outlives the task.
+  /// Answers one request. Lifetime: `request` must outlive the task.
   virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
 };
 using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& runtime)>;

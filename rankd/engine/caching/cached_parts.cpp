@@ -47,8 +47,8 @@ void put(packed_writer& out, const std::optional<row_id>& user) {
     out.integer(std::get<std::int64_t>(*user));
 }
 
-/// Returns the cache key, which contains everything that the rows depend on. The contents of stores without generations
-/// cannot be included.
+/// Returns the cache key. It contains everything that the rows depend on, except the contents of stores without
+/// generations.
 auto key_of(const bound_cache& cache, const rank_request& request, const pinned_stores& stores) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
@@ -74,7 +74,7 @@ auto request_of_part(const rank_request& request) -> rank_request {
 
 }  // namespace
 
-/// A run of a part, in progress or finished.
+/// A run of a part (a cached node together with the nodes that it depends on), in progress or finished.
 struct cached_parts::flight {
   flight(std::string_view of, std::shared_ptr<const bound_plan> p, const bound_cache& c, const rank_request& request,
          pinned_stores pinned, braid::time_point now)
@@ -101,7 +101,7 @@ struct cached_parts::flight {
 };
 
 /// Counts a task that waits for a part. If all tasks stop waiting before the rows are ready, the last task stops the
-/// part.
+/// part, unless the part refreshes stale rows.
 struct cached_parts::waiting {
   waiting(cached_parts& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;

@@ -13,7 +13,7 @@ namespace rankd {
 /// rounded up by at most a quarter, so that a chunk can serve requests of similar sizes. A released chunk is freed if
 /// free chunks and chunks in use would together exceed `max_bytes`, or twice the recent peak of the bytes in use. So
 /// memory that was needed only during a burst is freed after the burst.
-/// Threads: any. Cost: a lock that is held for a short time. Lifetime: outlives the chunks that it has returned.
+/// Threads: any. Cost: a lock that is held for a short time. Lifetime: must outlive the chunks that it has returned.
 class chunk_cache final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;

@@ -40,12 +40,12 @@ struct kept_rows {
   braid::arena memory{1024};
   row_set rows;                          ///< in `memory`, or in the memory of `run`
   std::shared_ptr<const void> run = {};  ///< the run that produced them, if they were too many to copy; or null
-  /// The numbers of malformed values that nodes of the part have found, one entry for each such node.
+  /// The numbers of malformed ids and values that the nodes have found. A node that has found none has no entry.
   std::vector<malformed_counts> malformed;
   braid::time_point made;  ///< when the first of the reads for these rows began
 };
 
-/// The number of rows and bytes in a cache, and counts since the start of its engine.
+/// The number of rows and bytes in a cache, and its counters since the engine was created.
 struct cache_counts {
   std::uint64_t hits = 0;    ///< rows that were young enough
   std::uint64_t stale = 0;   ///< rows that were older, and were used while new rows were computed

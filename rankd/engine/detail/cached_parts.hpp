@@ -41,7 +41,7 @@ struct cached_node {
 /// that it depends on. It does not belong to a request: it runs in the root scope of the loop, with its own memory and
 /// stores and without a deadline. A part is stopped when no task waits for it any more, unless it refreshes stale rows.
 /// If a part fails, all waiting tasks fail, and the failure is not cached.
-/// Threads: the loop's thread; `counts` from any thread. Lifetime: outlives the tasks of the loop.
+/// Threads: the loop's thread; `counts` from any thread. Lifetime: must outlive the tasks of the loop.
 class cached_parts {
  public:
   using run_fn = std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request,
@@ -56,7 +56,7 @@ class cached_parts {
                const pinned_stores& stores, braid::scope& root) -> cached_node;
 
   /// Computes rows for a request that found no cached rows: runs the part, or waits for the part if it is already
-  /// running. Stores the rows or the error in `into`. Lifetime: `plan` and `into` outlive the task.
+  /// running. Stores the rows or the error in `into`. Lifetime: `plan` and `into` must outlive the task.
   auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
             const pinned_stores& stores, cached_node& into) -> braid::task<void>;
 

@@ -27,7 +27,8 @@ struct run_picture {
 auto list_states(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                  const request_state& state) -> std::vector<node_state>;
 
-/// Returns the measurements of all nodes, by number, in the memory of the request. Threads: as for `list_states`.
+/// Returns the measurements of all nodes, indexed by node number. The result is in the memory of the request. Threads:
+/// the loop's thread, after the result of the run is known.
 auto list_samples(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                   request_state& state) -> std::span<const node_sample>;
 

@@ -75,7 +75,7 @@ struct fallen_node {
 /// States whether the times of each node are measured.
 enum class node_timing : std::uint8_t { off, on };
 
-/// The memory with which a request begins.
+/// The size of the memory that a request allocates first, and the cache that provides its chunks.
 struct first_memory {
   std::shared_ptr<chunk_cache> chunks;
   std::size_t bytes = 0;
@@ -84,9 +84,9 @@ struct first_memory {
 /// The plan, or the part of a plan, that runs for a request.
 struct run_target {
   std::shared_ptr<const bound_plan> plan;
-  /// The caches from which nodes read their rows. If it is null, nodes with a cache run like other nodes.
+  /// The caches from which nodes read their rows. If this pointer is null, nodes with a cache run like other nodes.
   cached_parts* caches = nullptr;
-  /// The part of the plan that runs, and whose rows are the answer. If it is null, the whole plan runs.
+  /// The part of the plan that runs, and whose rows are the answer. If this pointer is null, the whole plan runs.
   const bound_cache* part = nullptr;
 
   [[nodiscard]] auto route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {

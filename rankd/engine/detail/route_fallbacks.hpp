@@ -7,7 +7,7 @@
 
 namespace rankd::detail {
 
-/// A list of nodes for each node. The index of a list is the number of its node.
+/// A list of other nodes for each node of a plan. The lists are indexed by node number.
 using node_lists = std::vector<std::vector<node_index>>;
 
 struct route_fallbacks {

@@ -9,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// The numbers of occurrences of an id that were found so far in each of the two lists.
+/// How often an id has occurred so far in each of the two lists.
 struct occurrences {
   std::size_t before = 0;
   std::size_t after = 0;
@@ -35,7 +35,7 @@ class common_ids {
   std::size_t common_ = 0;
 };
 
-/// Returns as text the part of an answer that is compared.
+/// Returns the compared part of an answer as text.
 auto comparable_text(const ranking& answer) -> std::string {
   ranking copy = answer;
   copy.plan.clear();

@@ -43,9 +43,9 @@ inline constexpr double rbo_persistence = 0.9;
 /// Returns the ids of the candidates, best first. Returns an empty list for an error.
 [[nodiscard]] auto candidate_ids(const ranking& answer) -> std::vector<row_id>;
 
-/// Compares the first `depth` ids of both lists. Returns the number of ids that both lists have in common among these,
-/// divided by the number of ids that were compared in the longer list. Repeated ids count separately. Returns 1 if both
-/// lists are empty.
+/// Compares the first `depth` ids of each list. Returns the number of ids that both lists have in common, divided by
+/// the number of compared ids. If the lists differ in length, the longer list determines this number. Repeated ids
+/// count separately. Returns 1 if both lists are empty.
 [[nodiscard]] auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, std::size_t depth)
     -> double;
 

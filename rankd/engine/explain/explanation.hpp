@@ -115,21 +115,22 @@ enum class drop_reason : std::uint8_t {
 
 auto to_string(drop_reason reason) noexcept -> std::string_view;
 
-/// The input rows of one id that a node does not pass on.
+/// The input rows with a certain id that a node does not pass on.
 struct id_drop {
   std::string node_id;
   std::string op;
   drop_reason reason = drop_reason::other;
   std::size_t rows = 0;
   std::string from = {};  ///< for a node that merges rows: the node that produced the rows
-  /// The position of the first such row among the input rows, counted from 1. It is 0 if the position has no meaning.
+  /// The position of the first of these rows among the input rows, counted from 1. It is 0 if positions have no
+  /// meaning, as in unsorted rows.
   std::size_t position = 0;
   row_set input;
   std::uint32_t row = 0;                 ///< the first such row, in the input
   std::vector<const key_entry*> fields;  ///< columns of this row that plans may show
 };
 
-/// The rows of one id that a merging node takes from one of its inputs.
+/// The rows with a certain id that a merging node takes from one of its inputs.
 struct id_merge {
   std::string node_id;
   std::string from;  ///< the node that produced the rows
@@ -145,7 +146,7 @@ struct id_fate {
   std::vector<id_merge> merges = {};     ///< the same
 };
 
-/// A use of a fragment in the plan, and the nodes of this use.
+/// A use of a fragment (a reusable part of plans) in the plan, and the nodes of this use.
 struct fragment_report {
   std::string use;
   std::string fragment;

@@ -76,7 +76,7 @@ class sighting_table {
   std::vector<sighting> seen_;                       // per node and id
 };
 
-/// Describes the input rows of a node that have the explained id.
+/// Describes those input rows of a node that have the explained id.
 struct arrival {
   std::size_t rows = 0;
   std::size_t position = 0;  // of the first

@@ -37,7 +37,7 @@ struct moved_id {
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 
-/// Finds out why ids moved. Lifetime: the plans and the registries outlive it. Threads: any.
+/// Finds out why ids moved. Lifetime: the plans and the registries must outlive this object. Threads: any.
 class move_explainer {
  public:
   move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared);

@@ -27,8 +27,8 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Compares two plans. Each plan is read with the registries that it is bound to. Cost: that of `differences`, and of
-/// `find_columns` for both plans.
+/// Compares two plans. Each plan is read with the registries that it is bound to. Cost: that of a call of
+/// `differences`, and of a call of `find_columns` for each plan.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
 /// Returns the comparison as one line of JSON with a line feed. `rankd diff A B --json` and `GET /v1/plans/NAME/diff`

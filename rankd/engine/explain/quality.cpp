@@ -30,7 +30,7 @@ auto list_relevance(std::span<const row_id> ids, const judgements& judged) -> st
   return out;
 }
 
-/// Returns the relevance of all relevant ids, highest first.
+/// Returns the relevances of all relevant ids, highest first.
 auto find_ideal(const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   for (const auto& [id, relevance] : judged)

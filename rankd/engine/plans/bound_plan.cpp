@@ -163,8 +163,8 @@ auto used_by(const bound_plan& plan) -> std::vector<model_digest> {
   return all;
 }
 
-/// Returns the node that makes pages. Reports an error if there are several such nodes, because a cursor contains only
-/// one position.
+/// Returns the node that returns its rows in pages, if there is one. Reports an error if several nodes do so, because a
+/// cursor contains only one position.
 auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
   std::optional<node_index> found;
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
@@ -193,7 +193,7 @@ auto bind_nodes(const plan& loaded, const bind_context& context, braid::diagnost
 }
 
 /// Runs the checks that concern several nodes. Each check requires that the earlier checks found no errors. Returns the
-/// node that makes pages, if there is one.
+/// node that returns its rows in pages, if there is one.
 auto check_whole(const plan& loaded, const registries& declared, braid::diagnostics& problems)
     -> std::optional<node_index> {
   check_condition_count(loaded, problems);

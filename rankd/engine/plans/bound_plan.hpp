@@ -79,8 +79,8 @@ struct bound_plan {
   std::shared_ptr<const registries> declared = {};
 };
 
-/// Returns the nodes that run for a request with these values of params. Lifetime: the plan outlives the result. Cost:
-/// that of plan_branches::find_route if the plan has branches.
+/// Returns the nodes that run for a request with these values of params. Lifetime: the plan must outlive the result.
+/// Cost: if the plan has branches, that of plan_branches::find_route.
 [[nodiscard]] auto find_route(const bound_plan& plan, std::span<const scalar> params)
     -> std::shared_ptr<const plan_route>;
 
@@ -88,9 +88,9 @@ struct bound_plan {
 /// fallback.
 [[nodiscard]] auto find_substitute(const bound_plan& plan, node_index node) -> std::string;
 
-/// Binds a plan: looks up all names in it and checks it once. Requests to the plan have the given budget. `models` and
-/// `vectors` provide the files that the plan uses. Lifetime: `declared` outlives the plan, unless
-/// `bound_plan::declared` is set to own it.
+/// Binds a plan: looks up all names in it and checks it once. `budget` limits the requests to the plan. `models` and
+/// `vectors` provide the files that the plan uses. Lifetime: `declared` must outlive the plan, unless
+/// `bound_plan::declared` owns the registries.
 /// Errors: all diagnostics at once: those of the operators' `bind`, of `compile_expr` and of `compile_pred`. The source
 /// of a diagnostic about a model is the model's file.
 auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr,
@@ -106,12 +106,12 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 /// fallback_of_other_registries. An error changes nothing.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
-/// Returns whether a fallback in the plan or in its fallback plan replaces late results. If so, equal requests may get
-/// different answers.
+/// Returns whether the plan or its fallback plan contains a fallback that replaces late results. If so, equal requests
+/// may get different answers.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
 /// Returns a digest that identifies a version of a plan. It is the digest of the artifact. If the plan uses models,
-/// files of vectors or library operators, it is a digest of the digest of the artifact and of their digests.
+/// files of vectors or library operators, it is a digest of all their digests and that of the artifact.
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators = {}) -> std::string;
 

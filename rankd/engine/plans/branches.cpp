@@ -31,7 +31,7 @@ auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<brai
   return edges;
 }
 
-/// Returns the nodes whose rows each node reads. The list is empty for nodes that do not run.
+/// Returns, for each node, the nodes whose rows it reads. The list of a node that does not run is empty.
 auto find_sources(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {

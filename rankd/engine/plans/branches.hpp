@@ -31,7 +31,8 @@ struct plan_route {
   std::vector<bool> bypassed;  ///< for each node, whether it does not run; empty if all nodes run
   /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
   std::vector<bool> cached;
-  /// For each node, the input that it has chosen, or `none` if it does not choose. May be empty.
+  /// For each node, the input that it has chosen, or `none` if it does not choose. Empty if no node of the plan
+  /// chooses.
   std::vector<node_index> taken;
   /// For each node, the nodes whose failure starts it. The list is empty for a node that also runs without a failure.
   /// The whole vector is empty if there are no fallbacks.
@@ -43,7 +44,7 @@ struct plan_route {
   [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
 };
 
-/// The limits of a route that covers only a part of a plan.
+/// The ends of a route that covers only a part of a plan: its outputs, and the cached nodes at which it begins.
 struct route_ends {
   std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
   /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
@@ -55,15 +56,15 @@ struct route_ends {
 
 /// The conditions of a plan, and the routes for their outcomes.
 /// Threads: any. Cost: `find_route` takes a microsecond, plus some hundred nanoseconds for each condition. It takes
-/// longer if the route is not stored: because it is used for the first time, or because `max_kept` other routes are
-/// stored. Memory: some ten bytes per node for each route.
+/// longer if the route is not stored, either because it is used for the first time or because `max_kept` other routes
+/// are stored. Memory: some ten bytes per node for each route.
 class plan_branches {
  public:
   static constexpr std::size_t max_conditions = 64;
   static constexpr std::size_t max_kept = 256;
 
   /// Requires that `check_conditions` reports no error for the plan. `preds` are the programs of the plan's pred_table.
-  /// Lifetime: the registries outlive the object.
+  /// Lifetime: the registries must outlive the object.
   plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
                 route_ends ends = {});
 
@@ -82,7 +83,7 @@ class plan_branches {
   route_ends ends_;
   const registries* declared_;
   std::vector<pred_program> conditions_;
-  // For each node, its conditions, in order. A node that does not choose has none.
+  // For each node, its conditions, in order. The list of a node that does not choose is empty.
   std::vector<std::vector<std::uint32_t>> of_node_;
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, std::shared_ptr<const plan_route>>

@@ -46,8 +46,8 @@ struct plan_caches {
 [[nodiscard]] auto check_caches(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
 /// Returns the caches of a plan, or null if no node has a cache. Requires that `check_caches` reports no error.
-/// `identity` is the digest of the plan and of everything that it was built from. Lifetime: the registries outlive the
-/// result.
+/// `identity` is the digest of the plan and of everything that it was built from. Lifetime: the registries must outlive
+/// the result.
 [[nodiscard]] auto bind_caches(const std::shared_ptr<const plan>& loaded, std::span<const pred_program> preds,
                                const registries& declared, std::string_view identity)
     -> std::shared_ptr<const plan_caches>;

@@ -71,13 +71,13 @@ struct plan_experiments {
   [[nodiscard]] auto operator==(const plan_experiments&) const -> bool = default;
 };
 
-/// Returns the experiments of a plan that run at `now`. Without `now`, returns those that have not ended. Returns null
-/// if there are no such experiments.
+/// Returns the experiments of a plan that run at `now`. If `now` is empty, returns the experiments that have not ended.
+/// Returns null if there are no such experiments.
 [[nodiscard]] auto find_experiments(const experiment_set& experiments, std::string_view plan,
                                     const registries& declared, std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;
 
-/// Returns the current time, as experiments use it.
+/// Returns the current time in whole seconds, for `find_experiments`.
 [[nodiscard]] auto experiment_time() -> std::chrono::sys_seconds;
 
 /// Sets the experiments of a plan.

@@ -68,8 +68,8 @@ struct plan_graph {
   std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
 };
 
-/// Returns the graph of a plan. Requires the registries that the plan was bound with. The registries outlive the
-/// result. Cost: that of find_columns, and a copy of all names.
+/// Returns the graph of a plan. Requires the registries that the plan was bound with. They must outlive the result.
+/// Cost: that of find_columns, plus a copy of all names.
 [[nodiscard]] auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph;
 
 /// A field of a budget, with its name in rankd.toml. `list_lines` returns the fields that are set, in the order of

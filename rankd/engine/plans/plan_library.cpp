@@ -374,7 +374,7 @@ void plan_library::keep(version_history& here, version_ptr version) const {
 }
 
 /// Creates new versions of the plans whose fallback plan has changed. If a plan does not fit its new fallback plan, the
-/// plan stays unchanged. Requires both locks.
+/// plan stays unchanged. Requires the locks reloads_ and changes_.
 void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
@@ -427,7 +427,7 @@ auto plan_library::find(std::string_view name, std::uint64_t number) const -> br
   return no_such_version(name, number);
 }
 
-/// Pins a stored version. Requires both locks.
+/// Pins a stored version. Requires the locks reloads_ and changes_.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;

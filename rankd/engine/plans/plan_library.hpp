@@ -31,11 +31,11 @@ enum class bad_plans : std::uint8_t {
 };
 
 struct plan_library_options {
-  /// The number of versions that are stored of each plan, without pinned versions. It is at least one.
+  /// The maximum number of stored versions of each plan, not counting pinned versions. 0 has the same effect as 1.
   std::size_t max_kept = 4;
   file_reader read = {};      ///< for artifacts and their index; empty: from the disk
   plan_budgets budgets = {};  ///< the budgets of the plans, by plan name, until a reload changes them
-  /// The experiments, until a reload changes them. A load uses only the experiments that run at that time.
+  /// The experiments that are used until a reload changes them. A load uses only the experiments that run at that time.
   experiment_set experiments = {};
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
   bad_plans on_bad_plan = bad_plans::refuse_all;
@@ -73,8 +73,8 @@ struct plan_version_info {
 
 /// Stores bound plans by name, and replaces them while requests run. A request holds a handle to a plan version, so it
 /// uses the same version from start to end. docs/design/plan_library.md describes the protocol.
-/// Threads: any. Lifetime: the initial registries outlive the library and all handles. Registries from reloads live as
-/// long as a plan that is bound to them.
+/// Threads: any. Lifetime: the initial registries must outlive the library and all handles. Registries from reloads
+/// live as long as a plan that is bound to them.
 class plan_library {
  public:
   explicit plan_library(const registries& declared, plan_library_options options = {});
@@ -89,8 +89,8 @@ class plan_library {
   /// and `experiments`, if given, replace the previous ones. If `declared` is given, all plans are bound to these
   /// registries as new versions. `declared` must have the same endpoints. Versions in use and pinned versions keep
   /// their registries. The reload also fails if `also` reports a problem. Blocks: on the disk. Errors: all diagnostics
-  /// at once: those of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of budgets
-  /// and experiments; no_artifacts if the folder has no artifact.
+  /// at once: those of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, of plan_budgets::strangers and
+  /// of experiment_set::strangers; no_artifacts if the folder has no artifact.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
               std::optional<experiment_set> experiments = std::nullopt,
               std::shared_ptr<const registries> declared = nullptr, const plan_name_check& also = {})
@@ -103,9 +103,9 @@ class plan_library {
   /// vectors; needs_reload.
   auto reload_vectors() -> braid::checked<reload_report>;
 
-  /// Returns the digests of those files of an endpoint that requests may use: the files of the serving versions, and of
-  /// versions that running requests use. Contains an empty text if requests still use a version that the library no
-  /// longer stores.
+  /// Returns the digests of the files of an endpoint that requests may still use. These are the files of serving
+  /// versions, and of versions that running requests use. Contains an empty text if requests still use a version that
+  /// the library no longer stores.
   [[nodiscard]] auto vectors_in_use(std::string_view endpoint_id) const -> std::vector<std::string>;
 
   /// Binds the text of an artifact in the same way as a reload, with the registries, budgets and experiments of the

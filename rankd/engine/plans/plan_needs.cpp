@@ -108,7 +108,7 @@ void add_keys(const plan_node& candidates, std::vector<std::uint32_t>& keys) {
     keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
 }
 
-/// Returns the entries of the keys in ascending order, without duplicates.
+/// Returns the registry entries of these keys, in ascending order of their ids and without duplicates.
 auto find_entries(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
   std::ranges::sort(keys);
   const auto repeated = std::ranges::unique(keys);

@@ -38,11 +38,11 @@ struct plan_needs {
 
 /// Returns the needs of the nodes that run. `bypassed` has an entry for each node, which is true if the node does not
 /// run. If `bypassed` is empty, all nodes run. Requires a plan whose nodes were bound without diagnostics. Lifetime:
-/// the registries outlive the result.
+/// the registries must outlive the result.
 auto find_needs(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
 /// Returns all params that a plan reads in formulas, in keys and as options of nodes. Each param is returned once, in
-/// ascending order. Ignores bypassed nodes, as `find_needs` does. Lifetime: the registries outlive the result.
+/// ascending order. Ignores bypassed nodes, as `find_needs` does. Lifetime: the registries must outlive the result.
 [[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared,
                                   const std::vector<bool>& bypassed = {}) -> std::vector<const param_entry*>;
 

@@ -32,8 +32,8 @@ class route_linker {
     return !bypassed_[node] && nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
-  /// Returns the nodes that can be reached along these edges from the nodes `open`, including the nodes `open`
-  /// themselves.
+  /// Returns the nodes that can be reached from the nodes in `open` along the given edges. These nodes themselves are
+  /// included.
   [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
     std::vector<bool> seen(nodes_.size(), false);
     while (!open.empty()) {
@@ -75,7 +75,8 @@ class route_linker {
       }
   }
 
-  /// Makes each node run unconditionally that would otherwise wait for itself. Returns false if there is no such node.
+  /// Makes nodes run unconditionally if they would otherwise wait for themselves. Returns false if there is no such
+  /// node.
   auto add_circular(std::vector<node_index>& wanted) const -> bool {
     const std::size_t before = wanted.size();
     node_lists edges = out_.after;

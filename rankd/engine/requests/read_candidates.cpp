@@ -62,7 +62,7 @@ class column_maker {
 
   [[nodiscard]] auto key() const noexcept -> const key_entry& { return *key_; }
 
-  /// Appends a value without conversion, if it has a common JSON type for this key. Returns false otherwise.
+  /// Appends a value without conversion if it has the usual JSON type of this key's values. Returns false otherwise.
   [[nodiscard]] auto push_common(const json& value) -> bool {
     if (auto* floats = std::get_if<column_builder<double>>(&values_)) {
       if (!value.is_number_float()) return false;

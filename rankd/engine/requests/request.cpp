@@ -186,8 +186,8 @@ void read_forced(object_reader& reader, rank_request& request, diagnostic_list p
   }
 }
 
-/// The digits that identify a request in engine logs: the first 16 hexadecimal digits of a digest. If the request is a
-/// line of a file, the digest includes the line number, so that equal lines have different digests.
+/// The first 16 hexadecimal digits of a digest of a request. They identify the request in engine logs. If the request
+/// is a line of a file, the digest includes the line number, so that equal lines have different digests.
 using request_digits = std::array<char, 16>;
 
 auto find_digits(std::string_view text, request_origin origin) -> request_digits {
@@ -206,8 +206,8 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
   return out;
 }
 
-/// Returns an id for a request without a request_id. The new id is derived from the request's line number in its file,
-/// or else from the digits of the request.
+/// Returns an id for a request without a request_id. The id is the one in `origin`, if there is one. Otherwise, it is
+/// derived from the line number of the request in its file, or from the digits of the request if it is not from a file.
 auto made_up_request_id(const request_digits& digits, request_origin origin) -> std::string {
   if (!origin.request_id.empty()) return std::string(origin.request_id);
   return origin.line != 0 ? "line_" + std::to_string(origin.line) : with_digits("req_", digits);

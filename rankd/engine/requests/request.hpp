@@ -42,7 +42,8 @@ struct forced_choice {
   std::string arm;
 };
 
-/// An arm that a request is in, given by positions in the plan_experiments of its plan.
+/// An arm that a request is in. The experiment and the arm are given by their indexes in the plan_experiments of the
+/// plan.
 struct chosen_arm {
   std::uint32_t experiment = 0;
   std::uint32_t arm = 0;
@@ -70,7 +71,8 @@ struct rank_request {
   std::optional<row_id> user_id;        ///< nothing if the request has no user
   std::vector<scalar> params;           ///< one for each of registries::params: from the request, or the default
   std::vector<std::size_t> overridden;  ///< positions in `params` that `param_overrides` sets, ordered by name
-  /// The positions in `params` that `context` sets, ordered by name. No position is also in `overridden`.
+  /// The indexes in `params` of the params that the field `context` of the request sets, ordered by name. No index is
+  /// also in `overridden`.
   std::vector<std::size_t> in_context;
   std::vector<forced_choice> forced;                      ///< the choices in `experiments`, ordered by name
   std::vector<chosen_arm> arms;                           ///< ordered by experiment; empty before `fit_to_plan`
@@ -119,13 +121,13 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
 /// the first syntax error, returns this string. Otherwise, derives an id as `parse_request` does.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// States whether a request without a deadline gets one from the budget. Offline requests get none: no client waits for
-/// them, and because they wait for each other, a deadline would make them fail.
+/// States whether a request without a deadline gets one from the budget. Offline requests get no deadline: no client
+/// waits for them, and because they wait for each other, a deadline would make them fail.
 enum class budget_times : std::uint8_t { applied, ignored };
 
 /// If a request has no deadline, sets its deadline to the default deadline of the budget. Then limits the deadline to
 /// the budget's maximum deadline. If the budget has no default, its maximum is used instead. With
-/// `budget_times::ignored`, a request without a deadline gets none. A second call changes nothing.
+/// `budget_times::ignored`, a request without a deadline stays without one. A second call changes nothing.
 void keep_to_budget(rank_request& request, const plan_budget& budget, budget_times times = budget_times::applied);
 
 /// Returns the plan that a request names, or else `given`, which may be empty.

@@ -52,8 +52,8 @@ void request_state::expect_failures() {
     if (plan->nodes[node].fallback) used.mark_replaceable(route->shape.position(node));
 }
 
-/// Returns whether a failed node has a fallback for its failure. If it has one, the node's slot is not read again,
-/// because a node that exceeded its time may still write to the slot.
+/// Returns whether a failed node has a fallback for its failure. If there is such a fallback, the slot of the node is
+/// not read again, because a node that exceeded its time may still write to the slot.
 auto plan_nodes::replaces(const braid::graph_failure& failure) noexcept -> bool {
   using cause = braid::graph_failure::cause;
   const auto& fallback = state_->plan->nodes[failure.node].fallback;

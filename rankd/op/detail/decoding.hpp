@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 7> text_format_names{
     "json", "float32", "float64", "int64", "base64_float32", "base64_float64", "base64_int64"};
 
 /// Reads texts of one format, one after the other, for one run of a node.
-/// Threads: a single thread. Lifetime: the values are stored in the arena, which must outlive them.
+/// Threads: a single thread. Lifetime: values are stored in the arena, which must outlive the values.
 class text_decoder {
  public:
   text_decoder(text_format format, braid::arena& memory);
@@ -31,7 +31,7 @@ class text_decoder {
   ~text_decoder();
 
   /// Finds a value for each of `wanted`, and stores it in `out` in the same form as the value of a hash field. The name
-  /// of a wanted feature is the name of a member. If it is empty or begins with `/`, it is a JSON pointer. A null
+  /// of a wanted feature is the name of a member. A name that is empty or begins with `/` is a JSON pointer. A null
   /// counts as absent. Returns the number of values that cannot be read. If the text does not have the format, no value
   /// can be read.
   auto values(std::string_view text, std::span<const wanted_feature> wanted,

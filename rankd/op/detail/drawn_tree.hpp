@@ -56,7 +56,7 @@ struct drawn_tree {
   [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
 };
 
-/// The rules that all trees of a file share.
+/// The properties and limits that all trees of a file share.
 struct drawing_rules {
   std::size_t features;
   std::uint32_t max_levels = max_tree_levels;

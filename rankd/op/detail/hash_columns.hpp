@@ -19,7 +19,7 @@ struct hash_columns {
   std::vector<wanted_feature> wanted;
 
   /// Returns the rows with the added columns. Reads each hash once, all in one batch. Sends no request if no row has a
-  /// hash key. Lifetime: this object, the store and the context outlive the task.
+  /// hash key. Lifetime: this object, the store and the context must outlive the task.
   [[nodiscard]] auto add_to(row_set rows, store& store, node_context& context) const -> braid::task<op_result<row_set>>;
 };
 

@@ -26,7 +26,7 @@ struct lightgbm_split {
   bool default_left = false;
 };
 
-/// Sets the threshold of a numeric split, and the direction of its nulls. If the split treats no values as missing, a
+/// Sets the threshold of a numeric split, and the child to which nulls go. If the split treats no values as missing, a
 /// null counts as zero.
 void split_by_number(const lightgbm_split& by, drawn_node& out);
 
@@ -41,14 +41,14 @@ struct lightgbm_header {
   std::string objective;    ///< the objective in the file; empty if the trainer used its own objective
   bool averages = false;    ///< random forests: whether the result is the mean of the iterations
   /// States whether the leaves of a random forest already contain scores, as in files of versions before 2.2.3. Empty
-  /// if the file may be from a version before or after 2.2.3.
+  /// if it is unknown whether the file is from such a version.
   std::optional<bool> leaves_are_scores = false;
   std::vector<std::string> features;
   bool recodes = false;  ///< whether the categories of rows differ from the numbers of categories in splits
 };
 
-/// Returns whether `pandas_categorical` renumbers categories. LightGBM uses the position of a value in these lists as
-/// its category.
+/// Returns whether the lists in `pandas_categorical` renumber categories. LightGBM uses the position of a value in its
+/// list as the category.
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
 /// Returns the rule that converts sums to scores for the file's objective and number of trees. Reports

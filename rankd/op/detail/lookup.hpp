@@ -55,12 +55,12 @@ void check_same_length(const plan_param& list, std::size_t items, const plan_par
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
 /// Returns the model for one item of a param of kind `names`, or null after a diagnostic. If the file cannot be found,
-/// the diagnostic points to the param. If the contents of the file are invalid, it points into the file.
+/// the diagnostic points to the param. If the contents of the file are invalid, the diagnostic points into the file.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 
-/// Returns the string column `name`, which operators fill without an option for it. Reports unknown_key, blocked_key
-/// and wrong_key_type at the node and then returns null.
+/// Returns the key of the string column `name`, which operators fill although no option names it. Reports unknown_key,
+/// blocked_key and wrong_key_type at the node and then returns null.
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& context,
                      braid::diagnostics& problems) -> const key_entry*;
 

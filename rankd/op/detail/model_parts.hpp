@@ -42,8 +42,8 @@ struct split_node {
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
   std::uint32_t left = 0;     ///< a position in tree_model::nodes
   std::uint32_t null_right = 0;
-  /// The value is 0 if the split only compares with the threshold. Otherwise, it is 1 + a position in
-  /// tree_model::rules.
+  /// One plus the index of the split's rule in tree_model::rules. Zero if the split has no rule and only compares with
+  /// the threshold.
   std::uint32_t rule = 0;
 };
 

@@ -35,7 +35,7 @@ struct onnx_scope {
   program_builder& out;
   std::map<std::string_view, onnx_rows> rows = {};
   std::map<std::string_view, onnx_numbers> numbers = {};  ///< constants, once they were decoded
-  /// Maps the name of a shape to the name of the rows that have this shape.
+  /// Contains the name of each shape, with the name of the rows that have this shape.
   std::map<std::string_view, std::string_view> shapes = {};
 };
 
@@ -60,7 +60,7 @@ class onnx_call {
   /// Reports a diagnostic like `refuse`, for an item of one of the node's lists.
   void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
 
-  /// Returns the message with the node's name and operator before it.
+  /// Returns the message, preceded by the name and operator of the node.
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
@@ -88,7 +88,8 @@ class onnx_call {
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
   /// Works like `rows`, but also returns stacked tables.
   [[nodiscard]] auto rows_or_tables(std::size_t at) const -> const onnx_rows*;
-  /// The value of this input must be the shape of other rows. Returns those rows. Returns null after a diagnostic.
+  /// Returns the rows whose shape is the value of this input. Returns null after a diagnostic, for example if the input
+  /// is not a shape.
   [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
   /// Returns the tensor of an attribute. Returns nothing if there is no such attribute, or after a diagnostic.
   [[nodiscard]] auto tensor(std::string_view attribute) const -> std::optional<onnx_numbers>;

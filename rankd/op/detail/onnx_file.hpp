@@ -74,15 +74,16 @@ struct onnx_file {
 auto shown(std::string_view name) -> std::string;
 
 /// Parses an ONNX file. Reports truncated, bad_value, missing_field, too_many_items, duplicate_value,
-/// unsupported_schema, unknown_operator. Lifetime: the bytes outlive the returned file.
+/// unsupported_schema, unknown_operator. Lifetime: the bytes must outlive the returned file.
 auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onnx_file;
 
-/// The targets of a CatBoost model for several of them. CatBoost writes such a model as a classifier that has no
-/// classes, and whose scores get a softmax. Its own predictions are the scores before the softmax, and of a mean and a
-/// variance the second score is half the logarithm of the variance.
+/// The kind of targets of a CatBoost model that predicts several targets. CatBoost writes such a model as a classifier
+/// without classes, which applies a softmax to its scores. The predictions of CatBoost itself are the scores before the
+/// softmax. If the model predicts a mean and a variance, the second score is half the logarithm of the variance.
 enum class catboost_targets : std::uint8_t { none, plain, mean_and_variance };
 
-/// Returns which targets a file of CatBoost has, by the loss function in its metadata. Returns none for other files.
+/// Determines the kind of targets of a CatBoost file from the loss function in its metadata. Returns `none` for all
+/// other files.
 auto read_catboost_targets(const onnx_file& file) -> catboost_targets;
 
 /// Returns the numbers of a tensor. Reports truncated, wrong_type, wrong_length, external_data or too_many_items and

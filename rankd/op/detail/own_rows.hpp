@@ -30,7 +30,7 @@ struct own_input {
 /// writes into the memory of the request. Its output is checked afterwards.
 class own_rows {
  public:
-  /// Allocates no rows yet. Lifetime: the arguments outlive the object.
+  /// Creates the object without allocating rows. Lifetime: the arguments must outlive the object.
   own_rows(node_context& context, std::span<const own_input> inputs, std::span<const written_key> writes,
            value_type ids, row_change effect)
       : context_(&context),

@@ -26,7 +26,7 @@ struct wire_field {
   }
 };
 
-/// Returns the fields of a message one by one. Lifetime: the bytes outlive the reader and all fields.
+/// Returns the fields of a message one by one. Lifetime: the bytes must outlive the reader and all fields.
 class wire_reader {
  public:
   explicit wire_reader(std::string_view message) noexcept : rest_(message), size_(message.size()) {}

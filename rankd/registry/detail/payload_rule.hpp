@@ -22,7 +22,7 @@ namespace rankd::detail {
 inline constexpr std::array<std::string_view, 7> payload_type_names{"null",   "boolean", "integer", "number",
                                                                     "string", "array",   "object"};
 
-/// A set of payload types, one bit for each.
+/// A set of payload types, with one bit for each type.
 using payload_types = std::uint8_t;
 
 inline constexpr payload_types integer_type = 1U << 2U;

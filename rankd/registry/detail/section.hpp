@@ -66,8 +66,8 @@ auto read_status(object_reader& row) -> lifecycle;
 /// Returns the endpoints of one environment.
 auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
-/// Adds an error to `section` for every list of changed vectors whose field is not a key of type vector. The endpoints
-/// must be in the order of the section.
+/// Checks the lists of changed vectors that endpoints may have. Adds an error to `section` if the hash field that
+/// contains the vectors is not a key of type vector. The endpoints must be in the order of the section.
 void check_change_fields(const std::vector<endpoint_entry>& endpoints, const std::vector<key_entry>& keys,
                          section& section);
 

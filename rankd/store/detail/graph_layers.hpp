@@ -8,7 +8,7 @@
 
 namespace rankd::detail {
 
-/// Fills the unused link positions of a node, which follow its links.
+/// The value of unused link positions, which follow the links of a node.
 inline constexpr std::uint32_t no_link = std::numeric_limits<std::uint32_t>::max();
 
 /// The layers of a hierarchical graph. Nodes are numbered in the order of their insertion, and this order is random.

@@ -75,7 +75,7 @@ struct graph_links {
 
 /// A search for the nodes that are nearest to a query. The query scores nodes (`score`), orders nodes with equal scores
 /// (`is_before`), decides which nodes may be found (`accepts`), and may end the search (`is_stopped`).
-/// Threads: one at a time. Lifetime: the links and the query outlive it.
+/// Threads: one at a time. Lifetime: the links and the query must outlive the search.
 template <typename Query>
 class graph_search {
  public:

@@ -27,7 +27,7 @@ inline auto parse_json_line(simdjson::dom::parser& parser, std::string_view text
   return parser.parse(widened.data(), size, false).get(out);
 }
 
-/// Why a line is not a JSON value that can be read.
+/// The reason why a line cannot be read as a JSON value.
 struct line_refusal {
   std::string_view code;
   std::string_view message;

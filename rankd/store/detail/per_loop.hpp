@@ -10,8 +10,8 @@
 
 namespace rankd::detail {
 
-/// A few objects, at most one for each loop. Threads: any; only its loop uses an object. Lifetime: outlives its
-/// entries.
+/// A few objects, at most one for each loop. Threads: any thread may use the registry, but each object is used only by
+/// its loop. Lifetime: the registry must outlive its entries.
 template <typename T>
 class per_loop {
  public:

@@ -17,9 +17,9 @@ namespace rankd::detail {
 /// The kinds of questions. The numbers are written to files, so they must not change.
 enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
-// The format. A question consists of a head and the keys. The head describes which part of each key's value is read. An
-// answer consists of the number of malformed elements and the values of each key. The length of each key and value is
-// stored with it.
+// The format of the bytes: a question consists of a head and the keys. The head describes which part of each key's
+// value is read. An answer consists of the number of malformed elements and the values of each key. The length of each
+// key and value is stored with it.
 
 inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
                      std::string_view field = {}, std::uint32_t first = 0) {
@@ -181,7 +181,7 @@ inline void put_answer(packed_writer out, const item_batch& found) {
   }
 }
 
-/// Writes an answer.
+/// Writes an answer of any kind.
 inline void put_answer(packed_writer out, const store_answer& answer) {
   std::visit([&](const auto& of) { put_answer(out, of); }, answer);
 }

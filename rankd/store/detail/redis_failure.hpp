@@ -11,8 +11,8 @@ namespace rankd::detail {
 /// store_untrusted. Returns store_error for all other errors.
 auto redis_failure_code(std::error_code error) noexcept -> std::string_view;
 
-/// Returns the message for a failure of a server. If the message names a timeout, it is that of the endpoint, not the
-/// request's deadline.
+/// Returns the message for a failure of a server. If the message names a timeout, this is the timeout of the endpoint,
+/// not the deadline of the request.
 auto failure_text(std::error_code error) -> std::string;
 
 /// Returns "the server says: NOPERM …", truncated to the maximum length of a message.

@@ -12,7 +12,7 @@
 namespace rankd::detail {
 
 /// A block of `vector_block` vectors, whose memory is used again for each call of `gather`.
-/// Threads: one at a time. Lifetime: the rows outlive it.
+/// Threads: one at a time. Lifetime: the rows must outlive the block.
 class row_block {
  public:
   row_block(const float* rows, std::size_t dimensions)

@@ -50,7 +50,7 @@ struct source_values {
   std::optional<T> otherwise;  ///< of rows without partner
 };
 
-/// Copies the values of the partners to a column over the batch of `rows.left`. The column is null on inactive rows.
+/// Copies the values of the partners to a column for the batch of `rows.left`. The column is null on inactive rows.
 template <typename T>
 auto taken_over(const matched_rows& rows, const source_values<T>& from, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
