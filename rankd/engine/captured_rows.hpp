@@ -49,7 +49,8 @@ struct captured_rows {
   std::size_t cut = 0;                   ///< the number of further rows, which are left out
 };
 
-/// Appends `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as in answers and in capture files.
+/// Appends captured rows as the members `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, in the same form as
+/// in answers and in capture files.
 void append_members(std::string& out, const captured_rows& rows);
 
 /// Appends the member `"rows":{"id":[…],…}` with the columns of these keys, after a comma if another member precedes

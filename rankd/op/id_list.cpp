@@ -42,7 +42,7 @@ struct id_list_params {
   }
 
  private:
-  /// Returns the ids of the active rows, in their order.
+  /// Returns the ids of the active rows, in the order of the rows.
   static auto list_owners(const node_context& context) -> std::span<const std::int64_t> {
     const row_set& rows = context.inputs[0];
     const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());

@@ -81,10 +81,10 @@ class model_folder {
 /// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
-/// Returns the files in a folder that are named like model files, ascending. Blocks: on the disk.
+/// Returns the files in a folder whose names are those of model files, in ascending order. Blocks: on the disk.
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
-/// Returns the names of the models that a plan calls, ascending, each once.
+/// Returns the names of the models that a plan calls, in ascending order and without duplicates.
 auto list_models(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

@@ -140,8 +140,8 @@ auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm, onn
   return call.each(model_op::divide, type, operands);
 }
 
-/// Normalizes a row by its L2 norm. Each result is the square root of x² divided by the sum of all squares, with the
-/// sign of x.
+/// Normalizes a row by its L2 norm. Each result has the sign of x and is the square root of the quotient of x² and the
+/// sum of all squares.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
   const slot_list squares = call.each(model_op::multiply, onnx_type::floats, squares_of);

@@ -182,7 +182,8 @@ auto read_integers(const onnx_call& call, std::string_view attribute, std::size_
   return call.whole(input);
 }
 
-/// Returns a range of the columns. Indexes below zero count from the end, and a range ends at the last column.
+/// Returns a range of the columns. Indexes below zero count from the end, and a range never extends beyond the last
+/// column.
 auto make_slice(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -224,7 +225,8 @@ auto make_reshaped(const onnx_call& call) -> made_rows {
     out.tables = 1;
     return out;
   }
-  // In an output with a single column, the numbers of a row follow each other, so the rows can still be distinguished.
+  // An output of the graph may be reshaped to a single column. The numbers of a row then follow each other, so the rows
+  // can still be distinguished.
   if (of->rank == 2 && call.is_result() && *shape == std::vector<std::int64_t>{-1, 1}) return out;
   const bool keeps_rows = !shape->empty() && (shape->front() == -1 || (shape->front() == 0 && of->rank <= 2));
   if (shape->size() == 1 && keeps_rows && columns == 1) return out;

@@ -76,8 +76,8 @@ struct node_context {
   /// function is counted when the node has ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
-    // An arena doubles the size of each new chunk, so the last chunk may have up to `taken` free bytes. If `bytes` is
-    // at most `taken`, the allocation may fit into the last chunk, so it is not added.
+    // An arena doubles the size of each new chunk, so the last chunk may have up to `taken` free bytes. An allocation
+    // of at most `taken` bytes may fit into these free bytes, so it is not added to `taken`.
     const std::uint64_t taken = memory.reserved();
     return used->claim(position, {.rows = rows, .bytes = taken + (bytes > taken ? bytes : 0)});
   }

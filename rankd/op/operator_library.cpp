@@ -107,7 +107,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
   return made;
 }
 
-/// Makes the shapes of all operators available to the loader of plans. Requires the mutex.
+/// Makes the shapes of all operators available to the loader of plans. The caller must hold the mutex.
 void publish_shapes(table& all) {
   std::vector<op_shape> shapes;
   for (const op_entry& entry : all_ops()) shapes.push_back(entry.shape);
@@ -116,7 +116,7 @@ void publish_shapes(table& all) {
   kept.second = op_shapes(kept.first);
 }
 
-/// Adds the operators of a library to the table. Requires the mutex.
+/// Adds the operators of a library to the table. The caller must hold the mutex.
 auto add(table& all, const rankd_operator_library& offered, operator_digest digest)
     -> braid::checked<const operator_digest*> {
   const operator_digest& kept = all.libraries.emplace_back(std::move(digest));
@@ -194,7 +194,7 @@ auto make_digest(const fs::path& file) -> braid::checked<operator_digest> {
   return operator_digest{file.filename().string(), sha256_hex(*bytes)};
 }
 
-/// Loads the library in a file, unless a file with the same contents was loaded before. Requires the mutex.
+/// Loads the library in a file, unless a file with the same contents was loaded before. The caller must hold the mutex.
 auto load(table& all, const fs::path& file) -> braid::checked<void> {
   auto now = make_digest(file);
   if (!now) return std::unexpected(std::move(now.error()));

@@ -18,8 +18,8 @@ constexpr std::uint32_t max_options = 64;
 constexpr std::uint32_t max_choices = 256;
 constexpr std::size_t max_doc = 1000;
 
-/// Namespaces that library operators must not use, because plans in TypeScript cannot use such a namespace, or because
-/// rankd uses it itself.
+/// Namespaces that library operators must not use, either because plans in TypeScript cannot use them, or because rankd
+/// uses them itself.
 constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
                                                               "choose", "graph", "switch",      "prototype"};
 /// The names of options that every operator has, in artifacts or in TypeScript. A library must not define options with

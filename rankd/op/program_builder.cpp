@@ -128,7 +128,8 @@ void program_builder::lay_out() {
     if (needed_[each.slot])
       made_.keys.push_back({.key_id = each.key_id, .slot = place(each.slot), .width = each.width});
   for (std::size_t at = 0; at < made_.steps.size(); ++at) {
-    // The outputs are placed before the operands are released, so a step never writes a slot that it reads.
+    // Assigns slots to the outputs before the slots of the operands are released, so a step never writes a slot that it
+    // reads.
     for (const std::uint32_t each : list_outs(made_.steps[at])) place(each);
     release(list_operands(made_.steps[at]), at);
     release(list_outs(made_.steps[at]), at);

@@ -64,7 +64,7 @@ auto wire_reader::damage() const -> std::string {
 
 namespace {
 
-/// Appends one number, or a packed list of numbers, of a fixed size.
+/// Appends one number of fixed size, or a packed list of such numbers.
 template <typename T>
 auto append_fixed(const wire_field& field, wire_kind alone, std::vector<double>& out) -> bool {
   if (field.kind == alone) {

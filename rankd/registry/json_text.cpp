@@ -16,8 +16,8 @@
 namespace rankd {
 namespace {
 
-/// For each byte, whether it is a whole character that JSON strings contain unescaped. Nearly all text consists of such
-/// bytes.
+/// States for each byte whether it is a whole character that JSON strings contain unescaped. Nearly all text consists
+/// of such bytes.
 constexpr std::array<bool, 256> plain_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x7F; ++byte) plain[byte] = byte != '"' && byte != '\\';

@@ -65,7 +65,7 @@ struct param_entry {
   std::string doc;
   lifecycle status = lifecycle::active;
   bool allow_read = true;
-  /// Whether `param_overrides` may set the param. For a context param, it is false unless declared otherwise.
+  /// States whether `param_overrides` may set the param. The default for a context param is false.
   bool allow_write = true;
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;

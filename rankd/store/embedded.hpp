@@ -72,7 +72,7 @@ class embedded_store {
   };
   using environment_ptr = std::unique_ptr<MDB_env, close_environment>;
 
-  /// The file and its checksums, for the scrub.
+  /// The file and its checksums, which `scrub` compares.
   struct guard {
     braid::descriptor file;
     std::optional<block_checksums> sums;    ///< not set in a store of format 1
@@ -103,7 +103,7 @@ class embedded_store::snapshot {
   /// Returns the record of a key, or nothing if there is no such record. Cost: below 1 us if the page is in memory.
   [[nodiscard]] auto find(std::string_view key) const -> braid::result<std::optional<record_view>>;
 
-  /// Walks over all keys that are not less than `first`, bytewise ascending. Lifetime: the snapshot must outlive the
+  /// Walks over all keys that are not less than `first`, in bytewise order. Lifetime: the snapshot must outlive the
   /// cursor.
   [[nodiscard]] auto walk(std::string_view first = {}) const -> braid::result<cursor>;
 

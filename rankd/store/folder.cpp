@@ -28,13 +28,12 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t max_manifest = 256;
 
-/// Opens a file without blocking: if the path is that of a pipe, which does not belong in a store, the call does not
-/// wait for a writer of the pipe.
+/// Opens a file without blocking: if the path names a pipe by mistake, the call does not wait for a writer of the pipe.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }
 
-/// Returns whether a name is the name of a data file or of a file of checksums, of any generation.
+/// Returns whether a data file or a file of checksums has this name, whatever its generation is.
 auto is_data_file(std::string_view name) -> bool {
   return name.starts_with("data-") && (name.ends_with(".mdb") || name.ends_with(".sums"));
 }

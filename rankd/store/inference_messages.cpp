@@ -137,7 +137,7 @@ auto of_half(std::uint16_t bits) -> double {
   return (bits & 0x8000U) != 0 ? -out : out;
 }
 
-/// A datatype of the protocol, with its field in InferTensorContents and the number of bytes of a value in raw
+/// A datatype of the protocol, with the number of its field in InferTensorContents, and with the size of a value in raw
 /// contents.
 struct datatype {
   std::string_view name;

@@ -38,7 +38,7 @@ struct load_progress {
   std::uint64_t bytes_total = 0;
 };
 
-/// A function that a load calls once for each record of its files, with the key.
+/// A function that a load calls once for each record of its files. It gets the key and the record.
 using record_viewer = std::function<void(std::string_view key, const record_view& record)>;
 
 struct load_options {

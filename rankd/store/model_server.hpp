@@ -48,8 +48,8 @@ class model_server final : public store {
   /// options.
   explicit model_server(model_server_options options);
 
-  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If these are more
-  /// calls than `max_in_flight` allows, the remaining calls are sent when earlier calls of this question have ended. If
+  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If `max_in_flight`
+  /// does not allow so many calls, the remaining calls are sent when earlier calls of this question have ended. If
   /// calls for other questions use up the limit, so that no call of this question is allowed, the question fails with
   /// model_overloaded. After a failure, no further call begins. If several calls fail, the error is that of the first
   /// failed call.

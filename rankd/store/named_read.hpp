@@ -69,7 +69,7 @@ struct named_read {
   id_form ids = id_form::integers;                ///< for a list, set or sorted set
   std::optional<score_range> range = {};          ///< for a sorted set: only members whose score is in the range
   std::span<const std::string_view> fields = {};  ///< for `fields`: the fields to read for each key, at least one
-  /// For the kinds `members` and `scores`, the texts for each key.
+  /// The texts of the members to read for each key. Used by the kinds `members` and `scores`.
   std::span<const std::span<const std::string_view>> members = {};
   read_hedge hedge = {};
 };

@@ -60,8 +60,8 @@ read_recorder::read_recorder(const std::vector<store*>& behind, std::size_t usua
 
 read_recorder::~read_recorder() = default;
 
-/// Keeps the complete batch that begins at `begin`. Removes it if an equal batch is recorded already, or if the limit
-/// is exceeded.
+/// Ends the recording of the batch that begins at `begin`. Discards the batch if an equal batch is recorded already, or
+/// if the limit is exceeded.
 void read_recorder::keep(std::size_t begin, std::size_t answer, std::uint64_t number) {
   piece made{.begin = begin, .answer = answer, .end = bytes_.size(), .has_other = false};
   const std::string_view all = bytes_;

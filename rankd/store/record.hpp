@@ -17,8 +17,8 @@ namespace rankd {
 /// list stores its elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
-/// The notation for one kind of record in a line of data, and the Redis command that writes it. The two kinds of lists
-/// share a row.
+/// The notation for one kind of record in a line of data, and the Redis command that writes such a record. The two
+/// kinds of lists share an entry in `record_forms`.
 struct record_form {
   record_kind kind;
   std::string_view head;      ///< the name of the member that contains the key
@@ -35,7 +35,7 @@ inline constexpr std::array record_forms{
     record_form{.kind = record_kind::string, .head = "string", .body = "value", .brackets = "", .command = "SET"},
 };
 
-/// Returns the row of a kind.
+/// Returns the entry of `record_forms` for a kind of record.
 constexpr auto find_record_form(record_kind kind) noexcept -> const record_form& {
   if (kind == record_kind::id_list) kind = record_kind::text_list;
   return *std::ranges::find(record_forms, kind, &record_form::kind);

@@ -32,9 +32,9 @@ struct redis_address : braid::redis_options {
 /// commands are in flight on each connection. The registry contains no secrets. The user, the password and the database
 /// number are read from the variables RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE. With the suffix
 /// `_EP_0001`, a variable applies only to that endpoint. RANKD_REDIS_AUTHORITIES names a file of certificate
-/// authorities that TLS trusts. Without this variable, TLS trusts those of the system. A server's certificate must be
-/// for the host name in the registry; in a cluster, for the host name of the first node. Blocks: on name resolution, if
-/// a host is not an address. Errors: unknown_host, bad_environment.
+/// authorities that TLS trusts. Without this variable, TLS trusts the authorities of the system. A server's certificate
+/// must be for the host name in the registry; in a cluster, for the host name of the first node. Blocks: on name
+/// resolution, if a host is not an address. Errors: unknown_host, bad_environment.
 auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
 /// Returns the address and the limits for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and

@@ -254,8 +254,8 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   } else if (ended.has_exception()) {
     one->thrown = ended.exception();
   }
-  // Without an answer, the read waits for the second attempt. If no second attempt is running, this failure is the
-  // result of the read.
+  // If the first attempt has no answer, the read waits for the second attempt. If no second attempt is running, the
+  // failure of the first attempt is the result of the read.
   if (!is_answer && one->is_second_under_way) co_return;
   owner.land(*one);
   if (one->second_inside != nullptr) one->second_inside->request_stop();

@@ -79,9 +79,9 @@ struct nearest_options {
   /// is 0, the search is exact. It has no effect in a file without a graph. The search is also exact if an exact search
   /// compares fewer vectors, because the file is small or few vectors are allowed.
   std::size_t ef_search = 0;
-  /// The vectors that may be found. Null means all vectors. With a filter, a search of some lists continues in further
-  /// lists, until it has compared as many allowed vectors as the requested number of lists contains on average. So the
-  /// search is exact if there are not more allowed vectors than that.
+  /// The vectors that may be found. Null means all vectors. If a filter excludes vectors, a search of some lists
+  /// continues in further lists. It ends when it has compared as many allowed vectors as the requested number of lists
+  /// contains on average. So the search is exact if no more vectors than that are allowed.
   const vector_filter* allowed = nullptr;
   bool is_shared = false;  ///< whether workers of the pool may take parts of a large file
   /// A flag that is polled between parts. If the search is stopped, it returns the results that it has found so far.

@@ -241,7 +241,7 @@ class vector_file::search {
     }
   }
 
-  /// Does the same as `look_through`, for a file that stores its vectors one after the other.
+  /// Compares the vectors of a piece like `look_through`, for a file that stores its vectors one after the other.
   void look_through_rows(const piece& where, nearest_heap& heap) const {
     row_scorer rows(file_, query_, options_.metric);
     std::array<std::uint32_t, vector_block> slots{};

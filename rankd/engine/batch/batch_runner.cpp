@@ -114,7 +114,8 @@ auto batch_runner::next() -> std::optional<batch_answers> {
   return answers;
 }
 
-/// Returns the oldest piece of the batch that no thread has started. Returns null if there is none. Requires the lock.
+/// Returns the oldest piece of the batch that no thread has started. Returns null if there is none. The caller must
+/// hold the lock.
 auto batch_runner::take() -> piece* { return !ending_ && begun_ < pieces_.size() ? pieces_[begun_++].get() : nullptr; }
 
 void batch_runner::serve(worker_loop& on) {

@@ -99,7 +99,8 @@ class batch_runner {
   std::vector<std::unique_ptr<worker_loop>> loops_;
 
   mutable std::mutex mutex_;
-  // Notified when a piece (the lines of one `submit`) was submitted, or when the runner is being destroyed.
+  // A condition variable that is notified when a piece (the lines of one `submit`) was submitted, or when the runner is
+  // being destroyed.
   std::condition_variable submitted_;
   std::condition_variable answered_;           // the next piece to return was answered
   std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to return

@@ -42,7 +42,7 @@ auto rows_given(const run_picture& run, node_index node) -> const row_set*;
 /// Returns a report on each id that the request asks to explain.
 auto find_fates(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 
-/// Returns the columns of a batch that may be shown in answers, ascending by key id.
+/// Returns the columns of a batch that may be shown in answers, in ascending order of their key ids.
 auto shown_fields(const batch& table, const registries& declared) -> std::vector<const key_entry*>;
 
 }  // namespace rankd

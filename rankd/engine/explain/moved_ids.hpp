@@ -33,7 +33,8 @@ struct moved_id {
 /// Returns the ids that are in only one of two answers, followed by the ids whose order changed. To find the ids whose
 /// order changed, the longest common subsequence of both answers is computed. Its ids count as unchanged, and all other
 /// common ids count as moved. So a missing id does not make all ids below it count as moved. The ids with the best
-/// positions come first, and at most `max_explained_ids` ids are returned. Sets `all` to the total number.
+/// positions come first. At most `max_explained_ids` ids are returned, and `all` is set to the number of ids without
+/// this limit.
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 

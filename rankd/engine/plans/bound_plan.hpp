@@ -96,7 +96,7 @@ struct bound_plan {
 auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr,
                vector_folder* vectors = nullptr) -> braid::checked<bound_plan>;
 
-/// Returns the name of the plan's fallback plan. Returns an empty text if it has none.
+/// Returns the name of the plan's fallback plan. Returns an empty text if the plan has no fallback plan.
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
 /// Sets the fallback plan of a plan, and replaces a fallback plan that was set before. `found` is null if there is no
@@ -110,8 +110,9 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
 /// may get different answers.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
-/// Returns a digest that identifies a version of a plan. It is the digest of the artifact. If the plan uses models,
-/// files of vectors or library operators, it is a digest of all their digests and that of the artifact.
+/// Returns a digest that identifies a version of a plan. Usually, it is the digest of the artifact. If the plan uses
+/// models, files of vectors or operator libraries, it is a digest of their digests together with the digest of the
+/// artifact.
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators = {}) -> std::string;
 

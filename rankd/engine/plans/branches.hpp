@@ -29,13 +29,14 @@ struct plan_route {
 
   plan_needs needs;            ///< what these requests must contain
   std::vector<bool> bypassed;  ///< for each node, whether it does not run; empty if all nodes run
-  /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
+  /// States for each node whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a
+  /// cache.
   std::vector<bool> cached;
   /// For each node, the input that it has chosen, or `none` if it does not choose. Empty if no node of the plan
   /// chooses.
   std::vector<node_index> taken;
-  /// For each node, the nodes whose failure starts it. The list is empty for a node that also runs without a failure.
-  /// The whole vector is empty if there are no fallbacks.
+  /// For each node, the other nodes whose failure starts it. The list is empty for a node that runs even if no node
+  /// fails. The whole vector is empty if there are no fallbacks.
   std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
   braid::graph_shape line;  ///< the same nodes one after the other, in the order of `shape.order()`
@@ -47,7 +48,8 @@ struct plan_route {
 /// The ends of a route that covers only a part of a plan: its outputs, and the cached nodes at which it begins.
 struct route_ends {
   std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
-  /// For each node, whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a cache.
+  /// States for each node whether its rows come from a cache. Such a node reads no input rows. Empty if no node uses a
+  /// cache.
   std::vector<bool> cached = {};
 };
 
@@ -83,7 +85,7 @@ class plan_branches {
   route_ends ends_;
   const registries* declared_;
   std::vector<pred_program> conditions_;
-  // For each node, its conditions, in order. The list of a node that does not choose is empty.
+  // The conditions of each node, in order. The list of a node that does not choose is empty.
   std::vector<std::vector<std::uint32_t>> of_node_;
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, std::shared_ptr<const plan_route>>

@@ -317,8 +317,8 @@ auto plan_library::add_substitute_to(bound_image of, plan_handle found, const ar
   return made_version(std::move(plan));
 }
 
-/// Creates a version with the next number. The number counts as used only when the version is stored. Requires the lock
-/// reloads_.
+/// Creates a version with the next number. The number counts as used only when the version is stored. The caller must
+/// hold the lock reloads_.
 auto plan_library::made_version(bound_plan plan) -> version_ptr {
   const auto last = last_numbers_.find(plan.name);
   const std::uint64_t number = last == last_numbers_.end() ? 1 : last->second + 1;
@@ -374,7 +374,7 @@ void plan_library::keep(version_history& here, version_ptr version) const {
 }
 
 /// Creates new versions of the plans whose fallback plan has changed. If a plan does not fit its new fallback plan, the
-/// plan stays unchanged. Requires the locks reloads_ and changes_.
+/// plan stays unchanged. The caller must hold the locks reloads_ and changes_.
 void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
@@ -390,8 +390,8 @@ void plan_library::renew_fallbacks(version_histories& in) {
   }
 }
 
-/// Publishes the given versions. Performs all steps that can throw first. Versions that are no longer used are
-/// destroyed after the lock of the readers was released. Requires the lock changes_.
+/// Publishes the given versions. First performs all steps that can throw. Versions that are no longer used are
+/// destroyed after the lock of the readers was released. The caller must hold the lock changes_.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
@@ -427,7 +427,7 @@ auto plan_library::find(std::string_view name, std::uint64_t number) const -> br
   return no_such_version(name, number);
 }
 
-/// Pins a stored version. Requires the locks reloads_ and changes_.
+/// Pins a stored version. The caller must hold the locks reloads_ and changes_.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;

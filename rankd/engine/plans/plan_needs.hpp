@@ -28,7 +28,7 @@ struct plan_needs {
   bool candidates = false;        ///< whether a node reads `candidates`
   bool pages = false;             ///< whether a node reads `cursor`, even if the request does not run that node
   bool takes_candidates = false;  ///< whether a node reads `candidates`, even if the request does not run that node
-  /// The columns that these nodes read from the candidates, ascending, without `id`.
+  /// The columns that the nodes read from the candidates, ordered by key id, without `id`.
   std::vector<const key_entry*> candidate_keys = {};
   std::vector<const key_entry*> read_keys = {};  ///< columns that running nodes read
   /// The params that nodes read and that a request must set, in ascending order.

@@ -36,7 +36,8 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// Returns whether another node, a capture or the answer uses the extra column of a node.
+/// Returns whether another node, a capture or the answer uses the extra column of a node. An extra column is added by
+/// an operator although no option names it.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
   if (!request.captures.empty()) return true;  // captures show all columns
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;

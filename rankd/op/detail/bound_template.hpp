@@ -25,7 +25,7 @@ struct row_keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   std::span<const std::string_view> asked;  ///< the distinct keys, in the order in which the rows first need them
-  /// For each row, in order, the position of its key in `asked`, or the constant `none`.
+  /// The index of each row's key in `asked`, or the constant `none` for a row without a key.
   std::span<const std::uint32_t> places;
 };
 

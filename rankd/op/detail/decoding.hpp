@@ -16,7 +16,7 @@
 
 namespace rankd::detail {
 
-/// The format of a text, in the order of `text_format_names`. Packed numbers are little-endian.
+/// The formats of texts, in the order of `text_format_names`. Packed numbers are little-endian.
 enum class text_format : std::uint8_t { json, float32, float64, int64, base64_float32, base64_float64, base64_int64 };
 inline constexpr std::array<std::string_view, 7> text_format_names{
     "json", "float32", "float64", "int64", "base64_float32", "base64_float64", "base64_int64"};

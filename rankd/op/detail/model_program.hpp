@@ -10,7 +10,8 @@
 
 namespace rankd::detail {
 
-/// The operation of a step on the slots that it reads. A slot holds one number for each row of a block; NaN means null.
+/// The operation that a step applies to the slots that it reads. A slot holds one number for each row of a block; NaN
+/// means null.
 enum class model_op : std::uint8_t {
   constant,  ///< `value`
   add,       ///< this operation and the next ones have two operands

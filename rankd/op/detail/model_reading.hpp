@@ -19,8 +19,8 @@
 
 namespace rankd::detail {
 
-/// The registries for reading a model file, and the list that receives the problems found, with their position in the
-/// file.
+/// The registries that are used to read a model file, and a list of the problems found so far, with their positions in
+/// the file.
 struct model_reading {
   const registries& declared;
   braid::diagnostics& problems;

@@ -35,7 +35,7 @@ struct onnx_scope {
   program_builder& out;
   std::map<std::string_view, onnx_rows> rows = {};
   std::map<std::string_view, onnx_numbers> numbers = {};  ///< constants, once they were decoded
-  /// Contains the name of each shape, with the name of the rows that have this shape.
+  /// The names of values that are shapes, each with the name of the rows that have this shape.
   std::map<std::string_view, std::string_view> shapes = {};
 };
 
@@ -98,7 +98,7 @@ class onnx_call {
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
-  /// Returns the number of a constant input that has one item.
+  /// Returns the value of a constant input that consists of one number.
   [[nodiscard]] auto single(std::size_t at) const -> std::optional<double>;
   /// Returns the integers of a constant input.
   [[nodiscard]] auto whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>>;
@@ -114,7 +114,7 @@ class onnx_call {
   /// Returns the given inputs, all widened to the column count of the widest input. Returns nothing after a diagnostic.
   [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
 
-  /// Adds a step for each column, and returns the slots of the results. Requires operands of the same number of
+  /// Adds a step for each column, and returns the slots of the results. Requires operands with the same number of
   /// columns.
   [[nodiscard]] auto each(model_op kind, onnx_type type, std::span<const slot_list> operands, double value = 0) const
       -> slot_list;
@@ -129,7 +129,8 @@ class onnx_call {
   [[nodiscard]] auto constants(std::span<const double> values, onnx_type type) const -> slot_list;
 
  private:
-  /// Reports an input that has no rows, and says whether an earlier node has an output of this name.
+  /// Reports an input that does not consist of rows. The message says whether an earlier node has an output of this
+  /// name.
   void refuse_unknown(std::string_view name) const;
   [[nodiscard]] auto find(std::string_view attribute) const -> onnx_attribute;
   [[nodiscard]] auto find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t>;

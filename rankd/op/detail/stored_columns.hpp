@@ -34,7 +34,7 @@ struct wanted_feature {
   std::uint32_t dimensions = 0;  ///< the dimensions of a vector
 };
 
-/// For each row, the position of its hash among the requested hashes. A row without a hash has `none`.
+/// The index of each row's hash among the requested hashes, or `none` for a row without a hash.
 struct asked_rows {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 

@@ -46,7 +46,7 @@ struct tensor_limits {
 /// Returns the limits for the answer to these rows of a call.
 auto limits_of(const model_call& call, row_range rows) -> tensor_limits;
 
-/// Returns the names of the tensors that a call requests, each once.
+/// Returns the names of the tensors that a call requests, without duplicates.
 auto asked_tensors(const model_call& call) -> std::vector<std::string_view>;
 
 /// The tensors of an answer.

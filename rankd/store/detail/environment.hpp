@@ -21,8 +21,8 @@ struct found_variable {
 auto find_variable(const std::string& name, std::string_view endpoint_id) -> std::optional<found_variable>;
 
 /// Returns a context for TLS connections. The value of the variable `name` is the path of a file of trusted
-/// certificates. If the variable is not set, the context trusts those of the system. Blocks: on the disk. Errors:
-/// bad_environment.
+/// certificates. If the variable is not set, the context trusts the certificates of the system. Blocks: on the disk.
+/// Errors: bad_environment.
 auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -> braid::checked<braid::tls_context>;
 
 }  // namespace rankd::detail

@@ -7,8 +7,8 @@
 
 namespace rankd::detail {
 
-/// Returns store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply or
-/// store_untrusted. Returns store_error for all other errors.
+/// Returns the code for an error of a connection or a server: store_unreachable, store_timeout, store_not_ready,
+/// store_unauthorized, store_overloaded, store_bad_reply or store_untrusted. Returns store_error for all other errors.
 auto redis_failure_code(std::error_code error) noexcept -> std::string_view;
 
 /// Returns the message for a failure of a server. If the message names a timeout, this is the timeout of the endpoint,
