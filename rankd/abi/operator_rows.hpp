@@ -109,17 +109,17 @@ class seen_rows {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(input_.rows); }
 
-  [[nodiscard]] auto ints(read_column of) const {
-    return values<std::int64_t>(detail::typed(input_.reads[of.at], RANKD_TYPE_INT));
+  [[nodiscard]] auto ints(read_column column) const {
+    return values<std::int64_t>(detail::typed(input_.reads[column.at], RANKD_TYPE_INT));
   }
-  [[nodiscard]] auto floats(read_column of) const {
-    return values<double>(detail::typed(input_.reads[of.at], RANKD_TYPE_FLOAT));
+  [[nodiscard]] auto floats(read_column column) const {
+    return values<double>(detail::typed(input_.reads[column.at], RANKD_TYPE_FLOAT));
   }
-  [[nodiscard]] auto bools(read_column of) const {
-    return values<std::uint8_t, bool>(detail::typed(input_.reads[of.at], RANKD_TYPE_BOOL));
+  [[nodiscard]] auto bools(read_column column) const {
+    return values<std::uint8_t, bool>(detail::typed(input_.reads[column.at], RANKD_TYPE_BOOL));
   }
-  [[nodiscard]] auto texts(read_column of) const {
-    return values<rankd_text, std::string_view>(detail::typed(input_.reads[of.at], RANKD_TYPE_TEXT));
+  [[nodiscard]] auto texts(read_column column) const {
+    return values<rankd_text, std::string_view>(detail::typed(input_.reads[column.at], RANKD_TYPE_TEXT));
   }
   /// `ids` returns the ids as integers, and `text_ids` returns them as texts. Throws std::logic_error if the project
   /// has ids of the other type.
@@ -147,9 +147,9 @@ class made_rows {
   }
   /// Takes the row at position `from` of an input as the output row `row`. Only an operator that merges rows may call
   /// this function. Each input row may be taken only once.
-  void take(std::size_t row, input_rows of, std::size_t from) {
+  void take(std::size_t row, input_rows input, std::size_t from) {
     if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows may take input rows");
-    target_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
+    target_->from[row] = {input.at, static_cast<std::uint32_t>(from)};
   }
 
  private:
@@ -166,28 +166,30 @@ class rows : public seen_rows {
       : seen_rows({from.rows, from.id, from.reads}), input_(&from), does_(does) {}
 
   /// Returns the rows of the input that an option names.
-  [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(input_->inputs[of.at]); }
+  [[nodiscard]] auto input(input_rows handle) const noexcept -> seen_rows {
+    return seen_rows(input_->inputs[handle.at]);
+  }
 
-  [[nodiscard]] auto write_ints(written_column of) {
-    return written_values<std::int64_t>(detail::typed(writes()[of.at], RANKD_TYPE_INT));
+  [[nodiscard]] auto write_ints(written_column column) {
+    return written_values<std::int64_t>(detail::typed(writes()[column.at], RANKD_TYPE_INT));
   }
-  [[nodiscard]] auto write_floats(written_column of) {
-    return written_values<double>(detail::typed(writes()[of.at], RANKD_TYPE_FLOAT));
+  [[nodiscard]] auto write_floats(written_column column) {
+    return written_values<double>(detail::typed(writes()[column.at], RANKD_TYPE_FLOAT));
   }
-  [[nodiscard]] auto write_bools(written_column of) {
-    return written_values<std::uint8_t, bool>(detail::typed(writes()[of.at], RANKD_TYPE_BOOL));
+  [[nodiscard]] auto write_bools(written_column column) {
+    return written_values<std::uint8_t, bool>(detail::typed(writes()[column.at], RANKD_TYPE_BOOL));
   }
-  [[nodiscard]] auto write_texts(written_column of) {
-    return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *input_);
+  [[nodiscard]] auto write_texts(written_column column) {
+    return written_texts(detail::typed(writes()[column.at], RANKD_TYPE_TEXT), *input_);
   }
 
   /// Returns the value of an option for this request, or `otherwise` if neither the plan nor the request sets the
   /// option.
-  [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
-    return input_->options[of.at].given != 0 ? input_->options[of.at].integer : otherwise;
+  [[nodiscard]] auto value(int_option option, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
+    return input_->options[option.at].given != 0 ? input_->options[option.at].integer : otherwise;
   }
-  [[nodiscard]] auto value(float_option of, double otherwise = 0) const noexcept -> double {
-    return input_->options[of.at].given != 0 ? input_->options[of.at].number : otherwise;
+  [[nodiscard]] auto value(float_option option, double otherwise = 0) const noexcept -> double {
+    return input_->options[option.at].given != 0 ? input_->options[option.at].number : otherwise;
   }
 
   /// Adds an input row to the output. The output rows are in the order of the calls. Only an operator that filters,

@@ -65,7 +65,7 @@ struct key {
 /// functions throw std::logic_error. The plan is then refused. Lifetime: until the constructor returns.
 class binding {
  public:
-  binding(const rankd_binding& from, const rankd_operator& of) noexcept : binding_(&from), operator_(&of) {}
+  binding(const rankd_binding& from, const rankd_operator& declared) noexcept : binding_(&from), operator_(&declared) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
   /// Returns true if a param of the request sets the value. The value is then unknown until `run`, where `rows::value`
@@ -173,29 +173,29 @@ struct glue {
     return at;
   }
 
-  static auto bind(const rankd_binding* with, void** state) noexcept -> std::int32_t {
+  static auto bind(const rankd_binding* given, void** state) noexcept -> std::int32_t {
     try {
-      *state = new Operator(binding(*with, made));
+      *state = new Operator(binding(*given, made));
       return 0;
-    } catch (const refusal& why) {
-      with->fail(with->host, find_option(why.option()), text_of(why.what()));
-    } catch (const std::exception& why) {
-      with->fail(with->host, with->option_count, text_of(why.what()));
+    } catch (const refusal& error) {
+      given->fail(given->host, find_option(error.option()), text_of(error.what()));
+    } catch (const std::exception& error) {
+      given->fail(given->host, given->option_count, text_of(error.what()));
     } catch (...) {
-      with->fail(with->host, with->option_count, text_of("it threw an object that is not a std::exception"));
+      given->fail(given->host, given->option_count, text_of("it threw an object that is not a std::exception"));
     }
     return 1;
   }
 
-  static auto run(const void* state, const rankd_run* with) noexcept -> std::int32_t {
+  static auto run(const void* state, const rankd_run* given) noexcept -> std::int32_t {
     try {
-      rows all(*with, static_cast<effect>(made.effect));
+      rows all(*given, static_cast<effect>(made.effect));
       static_cast<const Operator*>(state)->run(all);
       return 0;
-    } catch (const std::exception& why) {
-      with->fail(with->host, text_of(why.what()));
+    } catch (const std::exception& error) {
+      given->fail(given->host, text_of(error.what()));
     } catch (...) {
-      with->fail(with->host, text_of("it threw an object that is not a std::exception"));
+      given->fail(given->host, text_of("it threw an object that is not a std::exception"));
     }
     return 1;
   }
@@ -227,8 +227,8 @@ auto library() noexcept -> const rankd_operator_library* {
         (operators.push_back(glue<Operators>::make(*shapes[at++])), ...);
         offered.operators = operators.data();
         offered.operator_count = static_cast<std::uint32_t>(operators.size());
-      } catch (const std::exception& why) {
-        problem = why.what();
+      } catch (const std::exception& error) {
+        problem = error.what();
         offered.problem = problem.c_str();
       }
     }

@@ -69,8 +69,9 @@ class capturer {
     if (const row_set* rows = rows_given(*run_, source)) fill(made, *rows, capture);
   }
 
-  [[nodiscard]] auto is_source(node_index node, node_index of) const -> bool {
-    return std::ranges::find(run_->state.plan->nodes[of].sources, node) != run_->state.plan->nodes[of].sources.end();
+  [[nodiscard]] auto is_source(node_index node, node_index reader) const -> bool {
+    return std::ranges::find(run_->state.plan->nodes[reader].sources, node) !=
+           run_->state.plan->nodes[reader].sources.end();
   }
 
   void fill(captured_rows& made, const row_set& rows, const row_capture& capture) {

@@ -282,12 +282,12 @@ auto make_answer(const std::shared_ptr<request_state>& state, const run_end& run
 }
 
 /// Returns the answer to a request that is refused before any node runs.
-auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error why) -> ranking {
+auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error error) -> ranking {
   ranking answer;
   answer.request_id = request.request_id;
   answer.engine_request_id = request.engine_request_id;
   answer.plan = plan.name;
-  answer.error = std::move(why);
+  answer.error = std::move(error);
   return answer;
 }
 

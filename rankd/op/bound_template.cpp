@@ -103,8 +103,8 @@ auto append_cell(std::string& out, const std::optional<column>& column, std::uin
 /// Spells the keys of the rows of one request.
 class bound_template::speller {
  public:
-  speller(const bound_template& of, const node_context& context) : template_(&of), context_(&context) {
-    for (const hole& each : of.holes_) {
+  speller(const bound_template& bound, const node_context& context) : template_(&bound), context_(&context) {
+    for (const hole& each : bound.holes_) {
       const bool is_column = each.from == template_hole::source_kind::column;
       columns_.push_back(is_column && !context.inputs.empty() ? context.inputs[0].table().find(each.key_id)
                                                               : std::nullopt);

@@ -118,38 +118,39 @@ class column_walk {
 
   /// Reports fallback_lacks_column if the rows of a node's fallback lack a column of the node. Columns that the option
   /// `nulls` lists may be absent.
-  void check_substitute(node_index at, const node_fallback& fallback) {
+  void check_substitute(node_index index, const node_fallback& fallback) {
     if (fallback.kind == fallback_kind::empty) return;
-    const plan_node& node = loaded_->nodes[at];
+    const plan_node& node = loaded_->nodes[index];
     const bool is_input = fallback.kind == fallback_kind::input;
     const key_set given = given_by(is_input ? node.sources.front() : fallback.node);
     std::string lacking;
     for (std::size_t place = 0; place < given.size(); ++place) {
       const key_entry& key = declared_->keys()[place];
-      if (!columns_[at][place] || given[place] || std::ranges::find(fallback.nulls, key.key_id) != fallback.nulls.end())
+      if (!columns_[index][place] || given[place] ||
+          std::ranges::find(fallback.nulls, key.key_id) != fallback.nulls.end())
         continue;
       lacking.append(lacking.empty() ? "" : ", ").append(std::to_string(key.key_id)).append(" (" + key.name + ")");
     }
     if (lacking.empty()) return;
-    found_[at].add({.code = "fallback_lacks_column",
-                    .pointer = braid::json_pointer(fallback.pointer, "use"),
-                    .message = "the fallback does not provide these columns of the node: " + lacking,
-                    .hint = "list these columns in `nulls`, which sets them to null",
-                    .node = node.node_id,
-                    .source = {}});
+    found_[index].add({.code = "fallback_lacks_column",
+                       .pointer = braid::json_pointer(fallback.pointer, "use"),
+                       .message = "the fallback does not provide these columns of the node: " + lacking,
+                       .hint = "list these columns in `nulls`, which sets them to null",
+                       .node = node.node_id,
+                       .source = {}});
   }
 
-  void visit(node_index at) {
-    const plan_node& node = loaded_->nodes[at];
-    key_set& own = columns_[at];
-    if (const plan_param* const keys = find_template(node)) check_template(at, *keys);
-    check_other_rows(at);
+  void visit(node_index index) {
+    const plan_node& node = loaded_->nodes[index];
+    key_set& own = columns_[index];
+    if (const plan_param* const keys = find_template(node)) check_template(index, *keys);
+    check_other_rows(index);
     if (find_op(node.op)->change == row_change::dense_source) {
       own = source_columns(node);
       return;
     }
     own = given_by(node.sources.front());
-    if (!find_op(node.op)->adds.option.empty()) return add_columns(at, own);
+    if (!find_op(node.op)->adds.option.empty()) return add_columns(index, own);
     // If an operator returns only rows of its first input, the other inputs contribute only to the columns that the
     // operator writes.
     const bool gives_all = makes_rows(find_op(node.op)->change);
@@ -175,37 +176,37 @@ class column_walk {
 
   /// Reports an error if the rows cannot have the column of a hole in a key template, because the key would then be
   /// null for every row.
-  void check_template(node_index at, const plan_param& keys) {
-    const plan_node& node = loaded_->nodes[at];
+  void check_template(node_index index, const plan_param& keys) {
+    const plan_node& node = loaded_->nodes[index];
     for (const key_entry* key : columns_in(keys, *declared_)) {
       if (!node.sources.empty() && given_by(node.sources.front())[find_place(key->key_id)]) continue;
       const std::string rows = node.sources.empty() ? "a node without an input has no columns"
                                                     : "the rows of `" + loaded_->nodes[node.sources.front()].node_id +
                                                           "` have no column `" + key->name + "`";
-      found_[at].add({.code = "unknown_column",
-                      .pointer = keys.pointer,
-                      .message = "{" + key->name + "} has no value: " + rows,
-                      .hint = "add the column in an earlier node, or read the value from a param: {P.NAME}",
-                      .node = node.node_id,
-                      .source = {}});
+      found_[index].add({.code = "unknown_column",
+                         .pointer = keys.pointer,
+                         .message = "{" + key->name + "} has no value: " + rows,
+                         .hint = "add the column in an earlier node, or read the value from a param: {P.NAME}",
+                         .node = node.node_id,
+                         .source = {}});
     }
   }
 
   /// Reports unknown_column if an option names a node whose rows cannot have the column by which the source finds rows.
-  void check_other_rows(node_index at) {
-    const plan_node& node = loaded_->nodes[at];
+  void check_other_rows(node_index index) {
+    const plan_node& node = loaded_->nodes[index];
     const op_entry& op = *find_op(node.op);
     const plan_param* const other = op.also_has_column.empty() ? nullptr : node.find_param(op.also_has_column);
     if (other == nullptr) return;
     const std::size_t place = find_place(node.find_param(op.finds_rows_by)->index());
     if (given_by(other->index())[place]) return;
-    found_[at].add({.code = "unknown_column",
-                    .pointer = other->pointer,
-                    .message = "the rows of `" + loaded_->nodes[other->index()].node_id + "` have no column `" +
-                               declared_->keys()[place].name + "`, so they have no vectors",
-                    .hint = "add the column in an earlier node, for instance by core::hash",
-                    .node = node.node_id,
-                    .source = {}});
+    found_[index].add({.code = "unknown_column",
+                       .pointer = other->pointer,
+                       .message = "the rows of `" + loaded_->nodes[other->index()].node_id + "` have no column `" +
+                                  declared_->keys()[place].name + "`, so they have no vectors",
+                       .hint = "add the column in an earlier node, for instance by core::hash",
+                       .node = node.node_id,
+                       .source = {}});
   }
 
   void add_columns(node_index node, key_set& own) {

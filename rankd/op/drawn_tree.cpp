@@ -13,8 +13,8 @@ namespace {
 /// Visits the nodes of a tree from its root, and reports errors in its shape.
 class tree_walk {
  public:
-  tree_walk(const drawn_tree& of, const drawing_rules& rules, braid::diagnostics& problems)
-      : tree_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
+  tree_walk(const drawn_tree& tree, const drawing_rules& rules, braid::diagnostics& problems)
+      : tree_(tree), rules_(rules), problems_(problems), parents_(tree.nodes.size(), unseen) {}
 
   /// Returns the nodes level by level: the root, then its children, then the children of these, and so on. The two
   /// children of a node are adjacent. Returns nothing after a diagnostic.

@@ -85,17 +85,17 @@ void read_option(std::string_view word, const lightgbm_header& header, score_rul
 
 }  // namespace
 
-void split_by_number(const lightgbm_split& by, drawn_node& out) {
+void split_by_number(const lightgbm_split& split, drawn_node& out) {
   constexpr double max_zero = 1e-35F;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool zero_left = 0 <= by.threshold;
-  double last_left = by.threshold;
+  const bool zero_left = 0 <= split.threshold;
+  double last_left = split.threshold;
   // LightGBM treats numbers up to this size as zero before it compares them with the threshold.
-  if (std::abs(by.threshold) <= max_zero) last_left = zero_left ? max_zero : std::nextafter(-max_zero, -infinity);
+  if (std::abs(split.threshold) <= max_zero) last_left = zero_left ? max_zero : std::nextafter(-max_zero, -infinity);
   out.threshold = std::nextafter(last_left, infinity);
-  out.null_left = by.missing == lightgbm_missing::none ? zero_left : by.default_left;
-  const bool is_plain =
-      by.missing != lightgbm_missing::zero || (zero_left == by.default_left && std::abs(by.threshold) > max_zero);
+  out.null_left = split.missing == lightgbm_missing::none ? zero_left : split.default_left;
+  const bool is_plain = split.missing != lightgbm_missing::zero ||
+                        (zero_left == split.default_left && std::abs(split.threshold) > max_zero);
   out.kind = is_plain ? split_kind::number : split_kind::number_or_zero;
 }
 

@@ -50,20 +50,20 @@ class nested_tree {
     return static_cast<std::int64_t>(at);
   }
 
-  void add_split(object_reader& reader, std::size_t at) {
+  void add_split(object_reader& reader, std::size_t node) {
     const auto highest = static_cast<std::int64_t>(features_) - 1;
-    nodes_[at].feature = reader.integer("split_feature", presence::required, {.min = 0, .max = highest})
-                             .value_or(drawn_node::no_feature);
+    nodes_[node].feature = reader.integer("split_feature", presence::required, {.min = 0, .max = highest})
+                               .value_or(drawn_node::no_feature);
     const json* left = reader.object("left_child", presence::required);
     const json* right = reader.object("right_child", presence::required);
     if (left == nullptr || right == nullptr) return;
     const std::int64_t left_place = add(*left, reader.pointer_of("left_child"));
     const std::int64_t right_place = add(*right, reader.pointer_of("right_child"));
-    nodes_[at].left = left_place;
-    nodes_[at].right = right_place;
+    nodes_[node].left = left_place;
+    nodes_[node].right = right_place;
     const auto decision = reader.choice("decision_type", presence::required, decisions);
-    if (decision == 0U) set_number(reader, nodes_[at]);
-    if (decision == 1U) set_categories(reader, nodes_[at]);
+    if (decision == 0U) set_number(reader, nodes_[node]);
+    if (decision == 1U) set_categories(reader, nodes_[node]);
   }
 
   void set_number(object_reader& reader, drawn_node& out) const {

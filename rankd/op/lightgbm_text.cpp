@@ -226,17 +226,18 @@ struct category_sets {
   [[nodiscard]] auto count() const noexcept -> std::size_t { return bounds.empty() ? 0 : bounds.size() - 1; }
 };
 
-auto read_sets(const section_reader& in) -> category_sets {
+auto read_sets(const section_reader& section) -> category_sets {
   category_sets out;
-  const auto count = in.has("num_cat") ? static_cast<std::size_t>(in.integer("num_cat", 0, max_model_nodes)) : 0;
-  if (count == 0 || !in.with.problems.empty()) return out;
-  out.bounds = in.list<std::int64_t>("cat_boundaries", count + 1);
+  const auto count =
+      section.has("num_cat") ? static_cast<std::size_t>(section.integer("num_cat", 0, max_model_nodes)) : 0;
+  if (count == 0 || !section.with.problems.empty()) return out;
+  out.bounds = section.list<std::int64_t>("cat_boundaries", count + 1);
   for (std::size_t at = 0; at < out.bounds.size(); ++at)
     if (at == 0 ? out.bounds[at] != 0 : out.bounds[at] < out.bounds[at - 1])
-      in.with.report("out_of_range", braid::json_pointer(in.place("cat_boundaries"), at),
-                     "the boundaries must begin with 0 and must not decrease");
-  if (!in.with.problems.empty()) return out;
-  out.words = in.list<std::uint32_t>("cat_threshold", static_cast<std::size_t>(out.bounds.back()));
+      section.with.report("out_of_range", braid::json_pointer(section.place("cat_boundaries"), at),
+                          "the boundaries must begin with 0 and must not decrease");
+  if (!section.with.problems.empty()) return out;
+  out.words = section.list<std::uint32_t>("cat_threshold", static_cast<std::size_t>(out.bounds.back()));
   return out;
 }
 

@@ -239,13 +239,13 @@ auto key_of(const input_column& column, const model_reading& reading) -> std::ui
 }
 
 /// Replaces the column numbers in the program by the ids of the columns' keys.
-void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& reading) {
+void set_keys(program_model& program, const std::vector<input_column>& columns, const model_reading& reading) {
   const auto is_unnamed = [&](const program_key& each) { return columns[each.key_id].name.empty(); };
-  if (const auto unnamed = std::ranges::find_if(of.keys, is_unnamed); unnamed != of.keys.end())
+  if (const auto unnamed = std::ranges::find_if(program.keys, is_unnamed); unnamed != program.keys.end())
     return reading.report("unnamed_features", columns[unnamed->key_id].pointer,
                           "the columns of the input have no names", std::string(naming_hint));
   std::vector<std::uint32_t> seen;
-  for (program_key& each : of.keys) {
+  for (program_key& each : program.keys) {
     const input_column& column = columns[each.key_id];
     each.key_id = key_of(column, reading);
     if (each.key_id != 0 && !is_new(each.key_id, seen))
@@ -303,14 +303,14 @@ auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_sc
 }
 
 /// Warns if trees may send nulls to another child than scikit-learn does, and a key that these trees read may be null.
-auto list_warnings(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope)
-    -> braid::diagnostics {
+auto list_warnings(const program_model& program, const onnx_file& file, const std::vector<bool>& needed,
+                   onnx_scope& scope) -> braid::diagnostics {
   const auto may_be_null = [&](const program_key& each) {
     return std::ranges::any_of(scope.with.declared.keys(),
                                [&](const key_entry& key) { return key.key_id == each.key_id && key.nullable; });
   };
   braid::diagnostics out;
-  if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, scope))
+  if (std::ranges::any_of(program.keys, may_be_null) && loses_nulls(file, needed, scope))
     out.add(problem_at("untracked_nulls", "/graph",
                        "the file does not say which branch nulls take, so all nulls take the right branch; "
                        "scikit-learn may take the left branch and return other scores",

@@ -125,10 +125,10 @@ auto make_clip(const onnx_call& call) -> made_rows {
 
 // The functions below multiply rows by matrices.
 
-auto multiplied(const onnx_call& call, const onnx_rows& by, std::span<const double> matrix,
+auto multiplied(const onnx_call& call, const onnx_rows& rows, std::span<const double> matrix,
                 std::span<const double> last, std::size_t rank) -> made_rows {
-  return onnx_rows{by.type, static_cast<std::uint32_t>(rank),
-                   call.out().weighted(by.slots, matrix, last, width_of(by.type))};
+  return onnx_rows{rows.type, static_cast<std::uint32_t>(rank),
+                   call.out().weighted(rows.slots, matrix, last, width_of(rows.type))};
 }
 
 auto refuse_matrix(const onnx_call& call, const onnx_rows& rows) -> made_rows {
@@ -207,23 +207,23 @@ auto make_reduced_sum(const onnx_call& call) -> made_rows {
 }
 
 /// Averages stacked tables to one table.
-auto averaged_tables(const onnx_call& call, const onnx_rows& of) -> made_rows {
+auto averaged_tables(const onnx_call& call, const onnx_rows& tables) -> made_rows {
   const auto axes = read_axes(call);
   if (!axes) return std::nullopt;
   if (axes->size() != 1 || (axes->front() != 0 && axes->front() != -3) || call.integer("keepdims", 1) != 0 ||
-      refuses_type(call, of.type)) {
+      refuses_type(call, tables.type)) {
     call.refuse("bad_value", "axis",
                 "a stack of tables can only be averaged over the tables, axis 0, without keepdims");
     return std::nullopt;
   }
-  const std::size_t columns = of.slots.size() / of.tables;
-  onnx_rows out{of.type, 2, {}};
+  const std::size_t columns = tables.slots.size() / tables.tables;
+  onnx_rows out{tables.type, 2, {}};
   for (std::size_t column = 0; column < columns; ++column) {
     slot_list parts;
-    for (std::size_t at = column; at < of.slots.size(); at += columns) parts.push_back(of.slots[at]);
-    out.slots.push_back(call.out().step(model_op::sum, width_of(of.type), parts));
+    for (std::size_t at = column; at < tables.slots.size(); at += columns) parts.push_back(tables.slots[at]);
+    out.slots.push_back(call.out().step(model_op::sum, width_of(tables.type), parts));
   }
-  const std::vector<double> counts(columns, static_cast<double>(of.tables));
+  const std::vector<double> counts(columns, static_cast<double>(tables.tables));
   out.slots = call.with_constants(model_op::divide, out.type, out.slots, counts);
   return out;
 }

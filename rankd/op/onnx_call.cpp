@@ -42,18 +42,18 @@ void onnx_call::refuse(std::string_view code, std::string_view place, const std:
   scope_.with.report(code, braid::json_pointer(node_.pointer, place), named(message), std::move(hint));
 }
 
-void onnx_call::refuse_item(std::string_view code, std::string_view list, std::size_t at,
+void onnx_call::refuse_item(std::string_view code, std::string_view list, std::size_t index,
                             const std::string& message) const {
-  scope_.with.report(code, braid::json_pointer(braid::json_pointer(node_.pointer, list), at), named(message));
+  scope_.with.report(code, braid::json_pointer(braid::json_pointer(node_.pointer, list), index), named(message));
 }
 
-auto onnx_call::is_absent(std::size_t at) const -> bool {
-  return at >= node_.inputs.size() || node_.inputs[at].empty();
+auto onnx_call::is_absent(std::size_t index) const -> bool {
+  return index >= node_.inputs.size() || node_.inputs[index].empty();
 }
 
-auto onnx_call::is_constant(std::size_t at) const -> bool {
-  return !is_absent(at) &&
-         (scope_.numbers.contains(node_.inputs[at]) || scope_.file.constants.contains(node_.inputs[at]));
+auto onnx_call::is_constant(std::size_t index) const -> bool {
+  return !is_absent(index) &&
+         (scope_.numbers.contains(node_.inputs[index]) || scope_.file.constants.contains(node_.inputs[index]));
 }
 
 auto onnx_call::is_result() const -> bool {
@@ -62,11 +62,11 @@ auto onnx_call::is_result() const -> bool {
   });
 }
 
-auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
-  const onnx_rows* found = rows_or_tables(at);
+auto onnx_call::rows(std::size_t index) const -> const onnx_rows* {
+  const onnx_rows* found = rows_or_tables(index);
   if (found == nullptr || found->tables == 0) return found;
   refuse("wrong_type", "input",
-         shown(node_.inputs[at]) + " is a stack of tables, but this operator needs one value for each row");
+         shown(node_.inputs[index]) + " is a stack of tables, but this operator needs one value for each row");
   return nullptr;
 }
 
@@ -83,18 +83,18 @@ void onnx_call::refuse_unknown(std::string_view name) const {
              ") cannot be used as a table of numbers");
 }
 
-auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
-  if (is_absent(at)) {
-    refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
+auto onnx_call::rows_or_tables(std::size_t index) const -> const onnx_rows* {
+  if (is_absent(index)) {
+    refuse("missing_field", "input", "input " + std::to_string(index) + " is missing");
     return nullptr;
   }
-  const std::string_view name = node_.inputs[at];
+  const std::string_view name = node_.inputs[index];
   if (const auto found = scope_.rows.find(name); found != scope_.rows.end()) return &found->second;
-  if (!is_constant(at)) {
+  if (!is_constant(index)) {
     refuse_unknown(name);
     return nullptr;
   }
-  const onnx_numbers* numbers = constant(at);
+  const onnx_numbers* numbers = constant(index);
   if (numbers == nullptr) return nullptr;
   if (numbers->dims.size() == 1 && numbers->values.size() <= max_model_keys)
     return &scope_.rows.emplace(name, onnx_rows{numbers->type, 2, constants(numbers->values, numbers->type)})
@@ -104,8 +104,8 @@ auto onnx_call::rows_or_tables(std::size_t at) const -> const onnx_rows* {
   return nullptr;
 }
 
-auto onnx_call::shaped(std::size_t at) const -> const onnx_rows* {
-  const auto found = is_absent(at) ? scope_.shapes.end() : scope_.shapes.find(node_.inputs[at]);
+auto onnx_call::shaped(std::size_t index) const -> const onnx_rows* {
+  const auto found = is_absent(index) ? scope_.shapes.end() : scope_.shapes.find(node_.inputs[index]);
   if (found != scope_.shapes.end()) return &scope_.rows.at(found->second);
   refuse("bad_value", "input", "only the shape of other rows is supported here");
   return nullptr;
@@ -116,22 +116,22 @@ auto onnx_call::tensor(std::string_view attribute) const -> std::optional<onnx_n
   return found && found->tensor ? read_numbers(*found->tensor, scope_.with) : std::nullopt;
 }
 
-auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
-  const onnx_rows* found = rows(at);
+auto onnx_call::table(std::size_t index) const -> const onnx_rows* {
+  const onnx_rows* found = rows(index);
   if (found == nullptr) return nullptr;
   if (found->rank == 2 && is_real(found->type)) return found;
   refuse("wrong_type", "input",
-         shown(node_.inputs[at]) + " is " + onnx_type_text(found->type) + " with " + counted(found->rank, "dimension") +
-             "; expected a table of tensor(float) or tensor(double)");
+         shown(node_.inputs[index]) + " is " + onnx_type_text(found->type) + " with " +
+             counted(found->rank, "dimension") + "; expected a table of tensor(float) or tensor(double)");
   return nullptr;
 }
 
-auto onnx_call::constant(std::size_t at) const -> const onnx_numbers* {
-  if (is_absent(at)) {
-    refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
+auto onnx_call::constant(std::size_t index) const -> const onnx_numbers* {
+  if (is_absent(index)) {
+    refuse("missing_field", "input", "input " + std::to_string(index) + " is missing");
     return nullptr;
   }
-  const std::string_view name = node_.inputs[at];
+  const std::string_view name = node_.inputs[index];
   if (const auto known = scope_.numbers.find(name); known != scope_.numbers.end()) return &known->second;
   const auto stored = scope_.file.constants.find(name);
   if (stored == scope_.file.constants.end()) {
@@ -143,20 +143,20 @@ auto onnx_call::constant(std::size_t at) const -> const onnx_numbers* {
   return &scope_.numbers.emplace(name, std::move(*made)).first->second;
 }
 
-auto onnx_call::single(std::size_t at) const -> std::optional<double> {
-  const onnx_numbers* found = constant(at);
+auto onnx_call::single(std::size_t index) const -> std::optional<double> {
+  const onnx_numbers* found = constant(index);
   if (found == nullptr) return std::nullopt;
   if (found->values.size() == 1) return found->values.front();
-  refuse("wrong_length", "input", shown(node_.inputs[at]) + " must be one number");
+  refuse("wrong_length", "input", shown(node_.inputs[index]) + " must be one number");
   return std::nullopt;
 }
 
-auto onnx_call::whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>> {
-  const onnx_numbers* found = constant(at);
+auto onnx_call::whole(std::size_t index) const -> std::optional<std::vector<std::int64_t>> {
+  const onnx_numbers* found = constant(index);
   if (found == nullptr) return std::nullopt;
   if (is_real(found->type)) {
     refuse("wrong_type", "input",
-           shown(node_.inputs[at]) + " must be whole numbers, not " + onnx_type_text(found->type));
+           shown(node_.inputs[index]) + " must be whole numbers, not " + onnx_type_text(found->type));
     return std::nullopt;
   }
   std::vector<std::int64_t> out;
@@ -196,26 +196,26 @@ auto onnx_call::strings(std::string_view attribute) const -> std::vector<std::st
   return find(attribute).strings;
 }
 
-auto onnx_call::find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t> {
-  if (!is_constant(at)) {
-    const onnx_rows* found = rows(at);
+auto onnx_call::find_columns(std::size_t index, const onnx_operands& all) const -> std::optional<std::size_t> {
+  if (!is_constant(index)) {
+    const onnx_rows* found = rows(index);
     if (found == nullptr) return std::nullopt;
     if (found->rank == all.rank) return found->slots.size();
   } else {
-    const onnx_numbers* found = constant(at);
+    const onnx_numbers* found = constant(index);
     if (found == nullptr) return std::nullopt;
     const bool is_row = found->dims.size() <= 1 || (found->dims.size() == 2 && found->dims[0] == 1);
     const bool fits_list = found->dims.size() <= 1 && found->values.size() == 1;
     if (!found->values.empty() && (all.rank == 2 ? is_row : fits_list)) return found->values.size();
   }
-  refuse("wrong_length", "input", "the shape of " + shown(node_.inputs[at]) + " does not fit the other inputs");
+  refuse("wrong_length", "input", "the shape of " + shown(node_.inputs[index]) + " does not fit the other inputs");
   return std::nullopt;
 }
 
-auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands> {
+auto onnx_call::broadcast(std::initializer_list<std::size_t> indexes) const -> std::optional<onnx_operands> {
   onnx_operands out;
   bool has_rows = false;
-  for (const std::size_t at : which) {
+  for (const std::size_t at : indexes) {
     if (is_constant(at)) continue;
     const onnx_rows* found = rows(at);
     if (found == nullptr) return std::nullopt;
@@ -234,7 +234,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     return std::nullopt;
   }
   std::size_t columns = 1;
-  for (const std::size_t at : which) {
+  for (const std::size_t at : indexes) {
     const auto own = find_columns(at, out);
     if (!own) return std::nullopt;
     if (*own != 1) columns = columns == 1 ? *own : columns;
@@ -248,7 +248,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     refuse("too_many_items", "input", "there are more than " + std::to_string(max_model_keys) + " columns");
     return std::nullopt;
   }
-  for (const std::size_t at : which) {
+  for (const std::size_t at : indexes) {
     slot_list own = is_constant(at) ? constants(constant(at)->values, out.type) : rows(at)->slots;
     if (own.size() != columns) own.assign(columns, own.front());
     out.slots.push_back(std::move(own));

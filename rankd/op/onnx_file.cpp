@@ -27,15 +27,15 @@ struct message {
 
 /// Calls `take` for each field of a message. `take` returns false if the field has the wrong type.
 template <typename Take>
-void for_fields(const message& of, const model_reading& reading, const Take& take) {
-  wire_reader in(of.bytes);
+void for_fields(const message& source, const model_reading& reading, const Take& take) {
+  wire_reader in(source.bytes);
   while (const auto field = in.next()) {
     if (take(*field)) continue;
-    return reading.report("bad_value", of.pointer,
-                          of.what + " has field " + std::to_string(field->number) + " with a wrong type");
+    return reading.report("bad_value", source.pointer,
+                          source.what + " has field " + std::to_string(field->number) + " with a wrong type");
   }
   if (std::string wrong = in.damage(); !wrong.empty())
-    reading.report("truncated", of.pointer, of.what + " " + wrong, "save the model again");
+    reading.report("truncated", source.pointer, source.what + " " + wrong, "save the model again");
 }
 
 auto take_bytes(const wire_field& field, std::string_view& out) -> bool {
@@ -54,8 +54,8 @@ auto append_bytes(const wire_field& field, std::vector<std::string_view>& out) -
   return field.kind == wire_kind::bytes;
 }
 
-auto place(std::string_view parent, std::string_view field, std::size_t at) -> std::string {
-  return braid::json_pointer(braid::json_pointer(parent, field), at);
+auto place(std::string_view parent, std::string_view field, std::size_t index) -> std::string {
+  return braid::json_pointer(braid::json_pointer(parent, field), index);
 }
 
 // The functions below parse the nodes of the graph.
@@ -286,10 +286,10 @@ void check_opset(std::string_view bytes, const std::string& pointer, const model
                    "convert with target_opset={\"\": 21, \"ai.onnx.ml\": 3}");
 }
 
-void read_metadata(std::string_view bytes, std::size_t at, onnx_file& out, const model_reading& reading) {
+void read_metadata(std::string_view bytes, std::size_t index, onnx_file& out, const model_reading& reading) {
   std::string_view name;
   std::string_view value;
-  for_fields({bytes, place("", "metadata_props", at), "the entry"}, reading, [&](const wire_field& field) {
+  for_fields({bytes, place("", "metadata_props", index), "the entry"}, reading, [&](const wire_field& field) {
     if (field.number == 1) return take_bytes(field, name);
     return field.number != 2 || take_bytes(field, value);
   });

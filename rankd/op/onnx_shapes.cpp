@@ -200,8 +200,8 @@ auto make_slice(const onnx_call& call) -> made_rows {
     return std::nullopt;
   }
   const auto columns = static_cast<std::int64_t>(of->slots.size());
-  const auto place = [columns](std::int64_t at) {
-    return std::clamp<std::int64_t>(at < 0 ? at + columns : at, 0, columns);
+  const auto place = [columns](std::int64_t index) {
+    return std::clamp<std::int64_t>(index < 0 ? index + columns : index, 0, columns);
   };
   std::vector<std::int64_t> numbers;
   for (std::int64_t at = place(starts->front()); at < place(ends->front()); ++at) numbers.push_back(at);

@@ -140,23 +140,23 @@ auto above(double value) -> double {
 }
 
 /// Sets the threshold and the comparison of a split. Swaps the children if the file's true branch is the right child.
-auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
-  const std::string_view mode = reading.nodes.mode[at];
+auto set_split(const forest_reading& reading, std::size_t index, drawn_node& out) -> bool {
+  const std::string_view mode = reading.nodes.mode[index];
   const bool is_at_most = mode == "BRANCH_LEQ";
   const bool is_more = mode == "BRANCH_GT";
   const bool is_left = is_at_most || mode == "BRANCH_LT";
   if (!is_left && !is_more && mode != "BRANCH_GTE") {
-    reading.call.refuse_item("bad_value", "nodes_modes", at,
+    reading.call.refuse_item("bad_value", "nodes_modes", index,
                              "a node that compares by " + shown(mode) + " is not supported");
     return false;
   }
-  if (std::isnan(reading.nodes.value[at])) {
-    reading.call.refuse_item("number_out_of_range", "nodes_values", at,
+  if (std::isnan(reading.nodes.value[index])) {
+    reading.call.refuse_item("number_out_of_range", "nodes_values", index,
                              "a value that is not a number cannot be compared");
     return false;
   }
-  out.threshold = is_at_most || is_more ? above(reading.nodes.value[at]) : reading.nodes.value[at];
-  out.null_left = (reading.nodes.missing_true[at] != 0) == is_left;
+  out.threshold = is_at_most || is_more ? above(reading.nodes.value[index]) : reading.nodes.value[index];
+  out.null_left = (reading.nodes.missing_true[index] != 0) == is_left;
   if (is_left) return true;
   std::swap(out.left, out.right);
   out.is_swapped = true;
@@ -164,19 +164,19 @@ auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -
 }
 
 /// Sets the weights of a leaf. Reports duplicate_value if two weights of a leaf are for the same output.
-auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
+auto set_leaf(forest_reading& reading, std::size_t index, drawn_node& out) -> bool {
   const auto name = [](const listed_weight& each) { return std::pair(each.tree, each.number); };
-  const auto found =
-      std::ranges::equal_range(reading.weights, std::pair(reading.nodes.tree[at], reading.nodes.number[at]), {}, name);
+  const auto found = std::ranges::equal_range(
+      reading.weights, std::pair(reading.nodes.tree[index], reading.nodes.number[index]), {}, name);
   std::vector<std::uint32_t> seen;
   for (const listed_weight& each : found) {
     if (is_new(each.weight.output, seen)) continue;
-    reading.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights for one output");
+    reading.call.refuse_item("duplicate_value", "nodes_nodeids", index, "the leaf has two weights for one output");
     return false;
   }
   if (found.empty() ||
       (reading.made.fold != leaf_fold::sum && reading.made.fold != leaf_fold::mean && seen.size() < reading.outputs)) {
-    reading.call.refuse_item("missing_field", "nodes_nodeids", at, "the leaf must have one weight for each output");
+    reading.call.refuse_item("missing_field", "nodes_nodeids", index, "the leaf must have one weight for each output");
     return false;
   }
   out.value = static_cast<double>(reading.leaves.size());
@@ -186,16 +186,16 @@ auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool 
 }
 
 /// Sets the children of a node to their indexes within the tree. The file identifies children by node numbers.
-auto set_children(const forest_reading& reading, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
+auto set_children(const forest_reading& reading, std::size_t index, const std::map<std::int64_t, std::int64_t>& places,
                   drawn_node& out) -> bool {
   const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
     const auto found = places.find(number);
     if (found != places.end()) return place = found->second, true;
-    reading.call.refuse_item("out_of_range", list, at, "the tree has no node " + std::to_string(number));
+    reading.call.refuse_item("out_of_range", list, index, "the tree has no node " + std::to_string(number));
     return false;
   };
-  return find("nodes_truenodeids", reading.nodes.when_true[at], out.left) &&
-         find("nodes_falsenodeids", reading.nodes.when_false[at], out.right);
+  return find("nodes_truenodeids", reading.nodes.when_true[index], out.left) &&
+         find("nodes_falsenodeids", reading.nodes.when_false[index], out.right);
 }
 
 /// Builds a tree from the nodes with the indexes `first` to `last` - 1.

@@ -59,11 +59,11 @@ auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
 
 /// Returns an operator of a library in the layout of the current version. Version 2 added members at the end of the
 /// struct. Every operator of version 1 has one input.
-auto operator_at(const rankd_operator_library& offered, std::uint32_t at) -> rankd_operator {
-  if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[at];
+auto operator_at(const rankd_operator_library& offered, std::uint32_t index) -> rankd_operator {
+  if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[index];
   constexpr std::size_t first_size = offsetof(rankd_operator, inputs);
   rankd_operator made{};
-  std::memcpy(&made, reinterpret_cast<const char*>(offered.operators) + at * first_size, first_size);
+  std::memcpy(&made, reinterpret_cast<const char*>(offered.operators) + index * first_size, first_size);
   made.inputs = 1;
   return made;
 }

@@ -50,7 +50,7 @@ struct bound_number {
 /// The state that a library's function `bind` returned. This state is released together with the node.
 class own_state {
  public:
-  own_state(const own_operator& of, void* state) noexcept : operator_(&of), state_(state) {}
+  own_state(const own_operator& owner, void* state) noexcept : operator_(&owner), state_(state) {}
   own_state(own_state&& other) noexcept : operator_(other.operator_), state_(std::exchange(other.state_, nullptr)) {}
   auto operator=(own_state&&) -> own_state& = delete;
   ~own_state() {
@@ -182,9 +182,9 @@ struct own_params {
     return with_written(*rows, *rows, made.written(), context.memory);
   }
 
-  /// Sets the remaining members of `with` to the data of the node, and calls the library. Returns the error of the
+  /// Sets the remaining members of `arguments` to the data of the node, and calls the library. Returns the error of the
   /// call, or no error if it succeeds.
-  [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
+  [[nodiscard]] auto called(rankd_run arguments, std::span<const own_input> taken, own_rows& made,
                             node_context& context) const -> std::optional<op_error> {
     std::vector<rankd_column> columns;
     columns.reserve(taken.size() * reads.size());  // what is inside is referred to
@@ -198,17 +198,17 @@ struct own_params {
     for (const bound_number& each : bound) set_number(each, context.params, given[each.option]);
     run_host host{&context, &made};
     const bool takes_rows = of->of.inputs != 0;
-    with.rows = takes_rows ? seen.front().rows : 0;
-    with.id = takes_rows ? seen.front().id : list_ids({}, context.memory);
-    with.reads = takes_rows ? seen.front().reads : nullptr;
-    with.options = given.data();
-    with.host = &host;
-    with.allocate = &run_host::allocate;
-    with.fail = &run_host::fail;
-    with.stopped = &run_host::stopped;
-    with.inputs = seen.data();
-    with.make = &run_host::make;
-    const std::int32_t status = guarded(host.message, [&] { return of->of.run(state.get(), &with); });
+    arguments.rows = takes_rows ? seen.front().rows : 0;
+    arguments.id = takes_rows ? seen.front().id : list_ids({}, context.memory);
+    arguments.reads = takes_rows ? seen.front().reads : nullptr;
+    arguments.options = given.data();
+    arguments.host = &host;
+    arguments.allocate = &run_host::allocate;
+    arguments.fail = &run_host::fail;
+    arguments.stopped = &run_host::stopped;
+    arguments.inputs = seen.data();
+    arguments.make = &run_host::make;
+    const std::int32_t status = guarded(host.message, [&] { return of->of.run(state.get(), &arguments); });
     if (host.over_budget) return over_budget().error();
     if (made.refusal()) return made.refusal();
     if (status == 0) return std::nullopt;
@@ -244,8 +244,8 @@ struct own_params {
 /// Reads the options of a node, and binds the library's operator with them.
 class own_binder {
  public:
-  own_binder(const own_operator& of, const plan_node& node, const bind_context& context)
-      : operator_(&of), node_(&node), context_(&context) {}
+  own_binder(const own_operator& owner, const plan_node& node, const bind_context& context)
+      : operator_(&owner), node_(&node), context_(&context) {}
 
   auto bind() -> braid::checked<bound_ptr> {
     if (operator_->of.inputs != 0) inputs_.push_back({.name = {}, .place = next_place_++});
@@ -296,8 +296,8 @@ class own_binder {
                    .source = {}});
   }
 
-  void read(std::size_t at) {
-    const param_shape& shape = operator_->params[at];
+  void read(std::size_t index) {
+    const param_shape& shape = operator_->params[index];
     rankd_value& out = values_.emplace_back();
     const plan_param* const given = node_->find_param(shape.name);
     if (shape.kind == param_kind::node_ref)
@@ -306,7 +306,7 @@ class own_binder {
     out.given = 1;
     if (shape.kind == param_kind::node_ref) return;
     if (shape.kind == param_kind::key_id || shape.kind == param_kind::key_ids) return read_keys(*given, shape, out);
-    if (given->bound) return read_bound(at, *given, out);
+    if (given->bound) return read_bound(index, *given, out);
     if (const auto* whole = std::get_if<std::int64_t>(&given->value)) out.integer = *whole;
     if (const auto* number = std::get_if<double>(&given->value)) out.number = *number;
     if (const auto* truth = std::get_if<bool>(&given->value)) out.integer = *truth ? 1 : 0;
@@ -314,12 +314,12 @@ class own_binder {
     if (shape.kind == param_kind::string) out.text = text_of(texts_->emplace_back(std::get<std::string>(given->value)));
   }
 
-  void read_bound(std::size_t at, const plan_param& given, rankd_value& out) {
+  void read_bound(std::size_t index, const plan_param& given, rankd_value& out) {
     out.per_request = 1;
     if (given.kind == param_kind::int64)
-      bound_.push_back({at, option_value<std::int64_t>(given, context_->declared)});
+      bound_.push_back({index, option_value<std::int64_t>(given, context_->declared)});
     else
-      bound_.push_back({at, option_value<double>(given, context_->declared)});
+      bound_.push_back({index, option_value<double>(given, context_->declared)});
   }
 
   void read_keys(const plan_param& given, const param_shape& shape, rankd_value& out) {

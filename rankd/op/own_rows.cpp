@@ -14,7 +14,7 @@
 namespace rankd::detail {
 namespace {
 
-auto row_text(std::size_t at) -> std::string { return "row " + std::to_string(at); }
+auto row_text(std::size_t row) -> std::string { return "row " + std::to_string(row); }
 
 auto input_text(const own_input& input) -> std::string {
   return input.name.empty() ? "its first input" : "its input `" + std::string(input.name) + "`";
@@ -88,7 +88,7 @@ auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expect
   if (ids_ != value_type::string) {
     const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(own.size());
     const auto* const given = static_cast<const std::int64_t*>(made_->id.values);
-    std::ranges::transform(own, ids.begin(), [given](std::uint32_t at) { return given[at]; });
+    std::ranges::transform(own, ids.begin(), [given](std::uint32_t index) { return given[index]; });
     return batch(std::span<const std::int64_t>(ids));
   }
   const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(own.size());
@@ -109,7 +109,7 @@ auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expect
 /// the order that the library has defined.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
-  const auto find_side = [this](std::size_t at) { return is_own(at) ? inputs_.size() : origins_[at].input; };
+  const auto find_side = [this](std::size_t row) { return is_own(row) ? inputs_.size() : origins_[row].input; };
   std::vector<std::uint32_t> counts(inputs_.size() + 1);
   for (std::size_t at = 0; at < count_; ++at) ++counts[find_side(at)];
   std::vector<std::uint32_t> next(counts.size());

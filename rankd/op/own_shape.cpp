@@ -125,7 +125,7 @@ class shape_reader {
     if (offered_->inputs == 1) return;
     if (offered_->effect != RANKD_MAKES_ROWS)
       report("it has no input rows, but only an operator that makes rows may be without input rows");
-    const auto is = [this](const auto& what) { return std::ranges::any_of(out_->params, what); };
+    const auto is = [this](const auto& predicate) { return std::ranges::any_of(out_->params, predicate); };
     if (is([](const param_shape& each) { return is_key(each.kind) && each.use == key_use::read; }) &&
         !is([](const param_shape& each) { return each.kind == param_kind::node_ref; }))
       report("it reads keys, but has no input rows");
@@ -136,7 +136,9 @@ class shape_reader {
       return report(
           "the name of an option must consist of lower-case letters, digits and `_`, and begin with a letter");
     const std::string_view name = kept(option.name);
-    const auto wrong = [&](std::string_view what) { report("option " + quote_name(name) + " " + std::string(what)); };
+    const auto wrong = [&](std::string_view problem) {
+      report("option " + quote_name(name) + " " + std::string(problem));
+    };
     if (std::ranges::find(reserved_options, name) != reserved_options.end())
       wrong("has the name of an option that every operator has");
     if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("is listed twice");

@@ -180,7 +180,7 @@ auto find_columns(const program_model& model, const row_set& rows, braid::arena&
 }
 
 /// Returns how many blocks of values a parallel part needs in memory at the same time.
-auto count_blocks(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
+auto count_blocks(const linear_model& /*model*/) noexcept -> std::size_t { return 1; }
 auto count_blocks(const tree_model& model) noexcept -> std::size_t {
   return std::max<std::size_t>(model.key_ids.size(), 1);
 }
@@ -190,26 +190,26 @@ auto count_blocks(const program_model& model) noexcept -> std::size_t { return m
 auto may_be_null(const linear_model& model) noexcept -> bool {
   return !std::ranges::all_of(model.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
-auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
-auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
+auto may_be_null(const tree_model& /*model*/) noexcept -> bool { return false; }
+auto may_be_null(const program_model& /*model*/) noexcept -> bool { return true; }
 
 /// Processes all blocks, in parallel parts of consecutive rows. The working memory of all parts is allocated before the
 /// parts start, because an arena may be used by only one thread. Returns false if the call was stopped.
 template <typename Model>
-auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& options)
+auto score(const Model& model, const scoring& all, braid::arena& memory, const detail::scoring_options& options)
     -> bool {
   const std::size_t rows = all.rows.size();
   const std::size_t wanted = std::clamp(options.rows_of_part, block_rows, std::max(rows, block_rows));
   const std::size_t of_each = (wanted + block_rows - 1) / block_rows * block_rows;
   const std::size_t parts = (rows + of_each - 1) / of_each;
-  const std::size_t values = count_blocks(what) * block_rows;
+  const std::size_t values = count_blocks(model) * block_rows;
   const std::span<double> work = memory.uninitialized<double>(parts * values);
   braid::atomic<bool> stopped{false};  // set by the parts, read when all have ended
   const auto run_part = [&](std::size_t part) {
     const std::size_t end = std::min(rows, (part + 1) * of_each);
     for (std::size_t first = part * of_each; first < end; first += block_rows) {
       if (options.stop != nullptr && options.stop->requested()) return stopped.store(true, braid::relaxed);
-      score_block(what, all, {all.rows, first, std::min(block_rows, end - first)}, work.data() + part * values);
+      score_block(model, all, {all.rows, first, std::min(block_rows, end - first)}, work.data() + part * values);
     }
   };
   if (parts <= 1) {
@@ -248,14 +248,14 @@ auto first_sums(std::span<const double> intercepts, std::size_t rows, braid::are
 auto model::sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
     -> std::optional<std::span<model_sums>> {
   return std::visit(
-      [&](const auto& what) -> std::optional<std::span<model_sums>> {
+      [&](const auto& typed) -> std::optional<std::span<model_sums>> {
         scoring all{.rows = rows,
-                    .columns = find_columns(what, rows, memory),
+                    .columns = find_columns(typed, rows, memory),
                     .sums = first_sums(intercepts_, rows.size(), memory),
                     .known = nullptr};
-        if (may_be_null(what) && !rows.empty())
+        if (may_be_null(typed) && !rows.empty())
           all.known = memory.filled(words_for(rows.size()), ~std::uint64_t{0}).data();
-        if (!score(what, all, memory, options)) return std::nullopt;
+        if (!score(typed, all, memory, options)) return std::nullopt;
         const std::span<model_sums> out = memory.uninitialized<model_sums>(outputs());
         for (std::size_t output = 0; output < out.size(); ++output)
           std::construct_at(&out[output], by_row(all, all.sums.subspan(output * rows.size(), rows.size()), memory));
@@ -283,7 +283,7 @@ auto model::row_ns() const noexcept -> double {
 }
 
 auto model::work_bytes() const noexcept -> std::size_t {
-  return std::visit([](const auto& what) { return count_blocks(what) * block_rows * sizeof(double); }, parts_);
+  return std::visit([](const auto& typed) { return count_blocks(typed) * block_rows * sizeof(double); }, parts_);
 }
 
 }  // namespace rankd

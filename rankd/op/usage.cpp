@@ -16,12 +16,12 @@ usage::usage(const plan_budget& budget, std::size_t nodes)
 /// Returns whether the nodes up to this one exceed a bound. Other threads may update their amounts at the same time, so
 /// the function may miss an excess. `first_breach` finds such an excess at the end. Amounts that may still be withdrawn
 /// are not counted, so if the function refuses a node, the bound is certainly exceeded.
-auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
-  std::uint64_t sum = nodes_[position][what].load(braid::relaxed);
-  if (replaceable_[position]) return sum > bounds_[what];
+auto usage::is_over(std::size_t kind, std::uint32_t position) const noexcept -> bool {
+  std::uint64_t sum = nodes_[position][kind].load(braid::relaxed);
+  if (replaceable_[position]) return sum > bounds_[kind];
   for (std::uint32_t at = 0; at < position; ++at)
-    if (!replaceable_[at]) sum += nodes_[at][what].load(braid::relaxed);
-  return sum > bounds_[what];
+    if (!replaceable_[at]) sum += nodes_[at][kind].load(braid::relaxed);
+  return sum > bounds_[kind];
 }
 
 auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {

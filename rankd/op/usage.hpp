@@ -64,7 +64,7 @@ class usage {
   static constexpr std::size_t kinds = 2;
   using counters = std::array<braid::atomic<std::uint64_t>, kinds>;
 
-  [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
+  [[nodiscard]] auto is_over(std::size_t kind, std::uint32_t position) const noexcept -> bool;
 
   std::array<std::uint64_t, kinds> bounds_;
   std::vector<counters> nodes_;    // for each position: what its node has reported; written by the worker of the node

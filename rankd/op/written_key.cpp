@@ -3,12 +3,12 @@
 
 namespace rankd::detail {
 
-auto refused_value(const row_set& rows, const column& values, const written_key& key, std::string_view what)
+auto refused_value(const row_set& rows, const column& values, const written_key& key, std::string_view description)
     -> std::optional<op_error> {
   const auto wrong = find_defect(rows, values, key.nulls);
   if (!wrong) return std::nullopt;
-  const std::string of = "the " + std::string(what) + " for `" + key.name + "` of row " + std::to_string(wrong->row) +
-                         " (id " + to_text(rows.table().id(wrong->row)) + ") is ";
+  const std::string of = "the " + std::string(description) + " for `" + key.name + "` of row " +
+                         std::to_string(wrong->row) + " (id " + to_text(rows.table().id(wrong->row)) + ") is ";
   if (wrong->kind == defect_kind::non_finite) return op_error{"non_finite_value", of + "not a finite number"};
   return op_error{"null_value", of + "null, which the key does not allow"};
 }

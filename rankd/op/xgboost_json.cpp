@@ -292,21 +292,21 @@ struct forest_reading {
   }
 
  private:
-  void set_categories(std::map<std::int64_t, std::vector<std::uint32_t>>& sets, std::size_t at, drawn_tree& out,
+  void set_categories(std::map<std::int64_t, std::vector<std::uint32_t>>& sets, std::size_t index, drawn_tree& out,
                       const model_reading& reading) {
-    by_category.insert(out.nodes[at].feature);
-    const auto found = sets.find(static_cast<std::int64_t>(at));
+    by_category.insert(out.nodes[index].feature);
+    const auto found = sets.find(static_cast<std::int64_t>(index));
     if (found == sets.end())
-      return reading.report("missing_field", out.place("split_type", at),
+      return reading.report("missing_field", out.place("split_type", index),
                             "this node splits by categories, but `categories_nodes` does not list the node");
-    drawn_node& node = out.nodes[at];
+    drawn_node& node = out.nodes[index];
     node.kind = split_kind::category;
     node.threshold = 0;
     node.categories = std::move(found->second);
   }
 };
 
-void read_tree(const json& item, const std::string& pointer, std::uint32_t output, float weight, forest_reading& how,
+void read_tree(const json& item, const std::string& pointer, std::uint32_t output, float weight, forest_reading& state,
                const model_reading& reading, tree_model& out) {
   braid::diagnostics problems;
   const model_reading own{reading.declared, problems};
@@ -320,12 +320,12 @@ void read_tree(const json& item, const std::string& pointer, std::uint32_t outpu
       params.report("size_leaf_vector", "vector_leaves", "leaves that are vectors are not supported",
                     "train with multi_strategy=\"one_output_per_tree\"");
   }
-  const drawn_tree drawn = how.drawn(in, weight, own);
+  const drawn_tree drawn = state.drawn(in, weight, own);
   if (problems.empty())
     refuse_unknown_fields(in, {"id", "parents", "base_weights", "loss_changes", "sum_hessian", "categories",
                                "categories_nodes", "categories_segments", "categories_sizes"});
   if (problems.empty())
-    add_tree(drawn, output, {.features = how.header.features, .max_levels = max_trained_levels, .unreached = deleted},
+    add_tree(drawn, output, {.features = state.header.features, .max_levels = max_trained_levels, .unreached = deleted},
              out, problems);
   reading.problems.append(std::move(problems));
 }

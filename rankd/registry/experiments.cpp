@@ -247,14 +247,14 @@ class file_reader {
     }
   }
 
-  void check_overlap(const experiment_entry& of, const experiment_arm& arm, const std::string& pointer) {
-    for (const experiment_arm& other : of.arms) {
+  void check_overlap(const experiment_entry& experiment, const experiment_arm& arm, const std::string& pointer) {
+    for (const experiment_arm& other : experiment.arms) {
       const std::uint32_t first = std::max(arm.from, other.from);
       const std::uint32_t last = std::min(arm.to, other.to);
       if (first > last) continue;
       return report(pointer, "overlapping_buckets",
                     "buckets " + std::to_string(first) + " to " + std::to_string(last) + " belong to arm `" +
-                        other.name + "` of `" + of.name + "`");
+                        other.name + "` of `" + experiment.name + "`");
     }
   }
 
@@ -281,14 +281,14 @@ class file_reader {
         if (before < at && meet(experiments[before], experiments[at])) check_pair(experiments[before], at);
   }
 
-  void check_pair(const experiment_entry& before, std::size_t at) {
-    const experiment_entry& one = experiments[at];
+  void check_pair(const experiment_entry& before, std::size_t index) {
+    const experiment_entry& one = experiments[index];
     if (before.layer == no_layer || one.layer == no_layer) return;
     for (std::size_t arm = 0; arm < one.arms.size(); ++arm) {
       if (before.layer == one.layer)
-        check_overlap(before, one.arms[arm], braid::json_pointer(arm_pointer(at, arm), "from"));
+        check_overlap(before, one.arms[arm], braid::json_pointer(arm_pointer(index, arm), "from"));
       else if (share_a_plan(before, one))
-        check_settings(before, one.arms[arm], braid::json_pointer(arm_pointer(at, arm), "set"));
+        check_settings(before, one.arms[arm], braid::json_pointer(arm_pointer(index, arm), "set"));
     }
   }
 

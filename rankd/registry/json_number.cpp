@@ -20,11 +20,11 @@ auto is_word_byte(char c) noexcept -> bool {
          c == '.' || c == '_';
 }
 
-/// Returns the end of the string that begins with the quote at `at`.
-auto end_of_string(std::string_view text, std::size_t at) noexcept -> std::size_t {
-  for (++at; at < text.size() && text[at] != '"'; ++at)
-    if (text[at] == '\\') ++at;
-  return std::min(at + 1, text.size());
+/// Returns the end of the string that begins with the quote at `position`.
+auto end_of_string(std::string_view text, std::size_t position) noexcept -> std::size_t {
+  for (++position; position < text.size() && text[position] != '"'; ++position)
+    if (text[position] == '\\') ++position;
+  return std::min(position + 1, text.size());
 }
 
 /// Calls `visit(word, at)` for each number and each literal outside of strings, even for misspelled literals.
@@ -102,10 +102,10 @@ auto float_of_integer(std::string_view literal) -> std::optional<double> {
 auto with_large_integers_as_floats(std::string_view text) -> std::string {
   std::string out;
   std::size_t done = 0;
-  for_each_word(text, [&](std::string_view word, std::size_t at) {
+  for_each_word(text, [&](std::string_view word, std::size_t begin) {
     if (!is_large_integer(word) || !float_of_integer(word)) return;
-    out.append(text.substr(done, at + word.size() - done)).append(".0");
-    done = at + word.size();
+    out.append(text.substr(done, begin + word.size() - done)).append(".0");
+    done = begin + word.size();
   });
   return out.append(text.substr(done));
 }
@@ -113,11 +113,11 @@ auto with_large_integers_as_floats(std::string_view text) -> std::string {
 auto without_special_numbers(std::string_view text) -> plain_json {
   plain_json out{.text = std::string(text), .specials = {}};
   std::size_t numbers = 0;
-  for_each_word(text, [&](std::string_view word, std::size_t at) {
+  for_each_word(text, [&](std::string_view word, std::size_t begin) {
     if (const double* special = find_special(word)) {
       out.specials.push_back({numbers++, *special});
-      std::fill_n(out.text.begin() + static_cast<std::ptrdiff_t>(at), word.size(), ' ');
-      out.text[at] = '0';
+      std::fill_n(out.text.begin() + static_cast<std::ptrdiff_t>(begin), word.size(), ' ');
+      out.text[begin] = '0';
     } else if (word.front() == '-' || is_decimal_digit(word.front())) {
       ++numbers;
     }

@@ -26,7 +26,7 @@ struct place {
 };
 
 auto list_types(const json& value) -> detail::payload_types {
-  const auto bit = [](unsigned at) { return static_cast<detail::payload_types>(1U << at); };
+  const auto bit = [](unsigned index) { return static_cast<detail::payload_types>(1U << index); };
   if (value.is_null()) return bit(0);
   if (value.is_boolean()) return bit(1);
   if (value.is_number_integer()) return detail::integer_type | detail::number_type;
@@ -64,7 +64,7 @@ class payload_checker {
   void check_array(const payload_rule& rule, const json& value, const place& place);
   void check_string(const payload_rule& rule, const std::string& text, const place& place);
   void check_number(const payload_rule& rule, const json& value, const place& place);
-  void check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view what, const place& place);
+  void check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view noun, const place& place);
   [[nodiscard]] auto full() const -> bool { return problems_.size() >= payload_rules::max_diagnostics; }
   [[nodiscard]] auto spelled(const place& place) const -> std::string;
   void report(const place& place, std::string_view code, std::string message, std::string hint = {});
@@ -150,11 +150,11 @@ void payload_checker::check_number(const payload_rule& rule, const json& value, 
   demand(rule.below, "less than", std::less<>());
 }
 
-void payload_checker::check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view what,
+void payload_checker::check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view noun,
                                  const place& place) {
   const auto demand = [&](std::string_view words, std::uint64_t bound) {
     report(place, "out_of_range",
-           "the value must have " + std::string(words) + " " + std::to_string(bound) + " " + std::string(what) +
+           "the value must have " + std::string(words) + " " + std::to_string(bound) + " " + std::string(noun) +
                ", not " + std::to_string(size));
   };
   if (size < bounds.min) demand("at least", bounds.min);

@@ -145,9 +145,9 @@ auto project::find(const std::filesystem::path& start) -> std::optional<std::fil
   return folder;
 }
 
-auto project::load(const std::filesystem::path& where) -> braid::checked<project> {
+auto project::load(const std::filesystem::path& path) -> braid::checked<project> {
   std::error_code error;
-  const std::filesystem::path file = std::filesystem::is_directory(where, error) ? where / project_file : where;
+  const std::filesystem::path file = std::filesystem::is_directory(path, error) ? path / project_file : path;
   const auto document = read_toml_file(file);
   if (!document) return std::unexpected(document.error());
 

@@ -70,9 +70,9 @@ struct project {
   /// Returns the nearest folder that contains rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;
 
-  /// Reads rankd.toml. `where` is the file or its folder.
+  /// Reads rankd.toml. `path` is the file or its folder.
   /// Errors: all diagnostics about the file.
-  static auto load(const std::filesystem::path& where) -> braid::checked<project>;
+  static auto load(const std::filesystem::path& path) -> braid::checked<project>;
 };
 
 }  // namespace rankd

@@ -99,24 +99,24 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
                                              .source = std::string(source_name)}));
 }
 
-/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the end of its line at the
-/// latest.
-auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
+/// Returns the end of a quoted string that begins at `position`. A single-line string ends at the end of its line at
+/// the latest.
+auto end_of_quoted(std::string_view text, std::size_t position) -> std::size_t {
   constexpr std::size_t long_quotes = 3;
-  const char quote = text[at];
-  const bool is_long = text.substr(at).starts_with(std::string(long_quotes, quote));
+  const char quote = text[position];
+  const bool is_long = text.substr(position).starts_with(std::string(long_quotes, quote));
   const std::string closing(is_long ? long_quotes : 1, quote);
-  for (at += closing.size(); at < text.size(); ++at) {
-    if (!is_long && text[at] == '\n') return at;
-    if (quote == '"' && text[at] == '\\') {
-      ++at;
+  for (position += closing.size(); position < text.size(); ++position) {
+    if (!is_long && text[position] == '\n') return position;
+    if (quote == '"' && text[position] == '\\') {
+      ++position;
       continue;
     }
-    if (!text.substr(at).starts_with(closing)) continue;
-    at += closing.size();
+    if (!text.substr(position).starts_with(closing)) continue;
+    position += closing.size();
     // Up to two quotes directly before the closing quotes belong to the string.
-    for (int more = 0; is_long && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
-    return at;
+    for (int more = 0; is_long && more < 2 && position < text.size() && text[position] == quote; ++more) ++position;
+    return position;
   }
   return text.size();
 }

@@ -81,7 +81,7 @@ void counted_sorted_set::set(std::string_view member, double score) {
   const auto order = [](const item& each) { return std::tie(each.score, each.text); };
   const auto at = std::ranges::lower_bound(items, std::tie(made.score, made.text), {}, order);
   const auto place = static_cast<std::uint32_t>(at - items.begin());
-  const auto text_of = [this](std::uint32_t of) { return std::string_view(items[of].text); };
+  const auto text_of = [this](std::uint32_t index) { return std::string_view(items[index].text); };
   const auto rank = std::ranges::lower_bound(by_text, member, {}, text_of) - by_text.begin();
   for (std::uint32_t& each : by_text)
     if (each >= place) ++each;

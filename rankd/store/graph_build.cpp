@@ -194,7 +194,8 @@ class graph_builder {
       groups.emplace_back(at, next);
       at = next;
     }
-    braid::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t at) { add_links(groups[at]); }, {.grain = 1});
+    braid::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t index) { add_links(groups[index]); },
+                        {.grain = 1});
   }
 
   /// Returns the links of a new node in each of its layers.

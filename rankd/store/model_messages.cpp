@@ -32,7 +32,7 @@ void append_float(std::string& out, double value, float_width width) {
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), rounded).ptr);
 }
 
-void append_value(std::string& out, const model_input& of, std::size_t row, float_width width) {
+void append_value(std::string& out, const model_input& input, std::size_t row, float_width width) {
   const auto append = [&](auto value) {
     if constexpr (std::is_same_v<decltype(value), double>)
       append_float(out, value, width);
@@ -43,15 +43,15 @@ void append_value(std::string& out, const model_input& of, std::size_t row, floa
     else
       append_json_string(out, value);
   };
-  std::visit([&](const auto& values) { append(values[row]); }, of.values);
+  std::visit([&](const auto& values) { append(values[row]); }, input.values);
 }
 
 auto float_name(float_width width) -> std::string_view { return width == float_width::bits_32 ? "FP32" : "FP64"; }
 
-auto type_name(const model_input& of, float_width width) -> std::string_view {
-  if (std::holds_alternative<std::span<const double>>(of.values)) return float_name(width);
-  if (std::holds_alternative<std::span<const std::int64_t>>(of.values)) return "INT64";
-  return std::holds_alternative<std::span<const bool>>(of.values) ? "BOOL" : "BYTES";
+auto type_name(const model_input& input, float_width width) -> std::string_view {
+  if (std::holds_alternative<std::span<const double>>(input.values)) return float_name(width);
+  if (std::holds_alternative<std::span<const std::int64_t>>(input.values)) return "INT64";
+  return std::holds_alternative<std::span<const bool>>(input.values) ? "BOOL" : "BYTES";
 }
 
 void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std::size_t columns,

@@ -183,20 +183,22 @@ auto protocol_advice(const std::error_code& error, bool by_grpc) -> std::string_
 }
 
 /// Returns the options of a client for a model server. For gRPC, the client must use HTTP/2.
-auto client_options(const model_server_options& how, braid::resolver& names) -> braid::http_client::options {
-  braid::http_client::options out{
-      .connections_per_host = how.connections, .connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls};
-  if (how.by_grpc) out.http2.use = braid::http_client::http2_use::known;
+auto client_options(const model_server_options& options, braid::resolver& names) -> braid::http_client::options {
+  braid::http_client::options out{.connections_per_host = options.connections,
+                                  .connect_timeout = options.connect_timeout,
+                                  .names = &names,
+                                  .tls = options.tls};
+  if (options.by_grpc) out.http2.use = braid::http_client::http2_use::known;
   return out;
 }
 
 /// Returns a call of a gRPC method.
-auto grpc_method_call(const model_server_options& how, std::string_view path, std::string_view message,
+auto grpc_method_call(const model_server_options& options, std::string_view path, std::string_view message,
                       braid::duration limit) -> braid::http_client::call {
   const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(limit), std::chrono::milliseconds(1));
   constexpr std::chrono::milliseconds longest(99'999'999);  // 8 digits
   return {.method = braid::http_method::post,
-          .url = how.origin + std::string(path),
+          .url = options.origin + std::string(path),
           .fields = {{"Content-Type", "application/grpc"},
                      {"TE", "trailers"},
                      {"grpc-timeout", std::to_string(std::min(left, longest).count()) + "m"}},
@@ -220,11 +222,11 @@ auto message_in(const bounded_answer& answer, braid::arena& arena) -> store_resu
 /// The connections and limits for one loop. Calls in progress keep the client alive.
 class model_server::client {
  public:
-  client(model_server& of, braid::loop& loop)
-      : names_(loop, of.lookups_),
-        http_(loop, client_options(of.options_, names_)),
-        breaker_(of.options_.breaker),
-        max_in_flight_(of.options_.max_in_flight) {}
+  client(model_server& owner, braid::loop& loop)
+      : names_(loop, owner.lookups_),
+        http_(loop, client_options(owner.options_, names_)),
+        breaker_(owner.options_.breaker),
+        max_in_flight_(owner.options_.max_in_flight) {}
 
   [[nodiscard]] auto http() noexcept -> braid::http_client& { return http_; }
 
@@ -259,9 +261,9 @@ class model_server::calling {
   /// Returns the reason why no call is allowed now, or no error if calls are allowed.
   [[nodiscard]] auto refused() const noexcept -> std::error_code { return refused_; }
 
-  void ended(const store_result<void>& with, braid::time_point now) noexcept {
+  void ended(const store_result<void>& result, braid::time_point now) noexcept {
     has_ended_ = true;
-    if (!with && is_of_server(with.error()))
+    if (!result && is_of_server(result.error()))
       client_->breaker_.failed(pass_, now);
     else
       client_->breaker_.succeeded();
@@ -284,9 +286,9 @@ struct model_server::parts_of_call {
   std::size_t failed = 0;     ///< the first part that has failed, if there is a failure
   std::optional<store_error> failure = {};
 
-  void fail(std::size_t at, const store_error& error) {
-    if (failure && failed < at) return;
-    failed = at;
+  void fail(std::size_t part, const store_error& error) {
+    if (failure && failed < part) return;
+    failed = part;
     failure = error;
   }
 };
@@ -338,18 +340,18 @@ auto model_server::ask(store_question question, braid::arena& arena) -> braid::t
 
 /// Sends one part after the other until no part is left, or a part has failed. If the loop allows no call now and other
 /// senders of this call have a part in progress, this sender ends, because the other senders will send the rest.
-auto model_server::send_parts(model_server& self, std::shared_ptr<client> by, const model_call& what,
+auto model_server::send_parts(model_server& self, std::shared_ptr<client> sender, const model_call& call,
                               parts_of_call& parts, std::span<double> into, braid::arena& arena) -> braid::task<void> {
   const braid::scope& around = co_await braid::this_scope();
   while (parts.next < parts.count && !parts.failure) {
-    calling one(*by, around.where().now());
+    calling one(*sender, around.where().now());
     if (one.refused() == braid::errc::full && parts.in_flight > 0) co_return;
     const std::size_t at = parts.next++;
     if (one.refused()) co_return parts.fail(at, one.refused());
-    const std::size_t begin = at * what.rows_per_call;
-    const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
+    const std::size_t begin = at * call.rows_per_call;
+    const detail::row_range rows{.begin = begin, .end = std::min(call.rows, begin + call.rows_per_call)};
     ++parts.in_flight;
-    auto scoring = score_rows(self, *by, what, rows, into, arena);
+    auto scoring = score_rows(self, *sender, call, rows, into, arena);
     const store_result<void> scored = co_await std::move(scoring);
     --parts.in_flight;
     one.ended(scored, around.where().now());
@@ -358,26 +360,26 @@ auto model_server::send_parts(model_server& self, std::shared_ptr<client> by, co
 }
 
 /// Returns the HTTP call for some rows. `limit` is the time that is left for the call.
-auto model_server::make_call(const model_call& what, detail::row_range rows, braid::duration limit) const
+auto model_server::make_call(const model_call& call, detail::row_range rows, braid::duration limit) const
     -> braid::http_client::call {
   braid::http_client::call out =
       options_.by_grpc
-          ? grpc_method_call(options_, detail::infer_path, detail::inference_message(what, rows), limit)
+          ? grpc_method_call(options_, detail::infer_path, detail::inference_message(call, rows), limit)
           : braid::http_client::call{.method = braid::http_method::post,
-                                     .url = options_.origin + detail::inference_path(what.model, what.version),
+                                     .url = options_.origin + detail::inference_path(call.model, call.version),
                                      .fields = {{"Content-Type", "application/json"}},
-                                     .body = detail::inference_body(what, rows)};
+                                     .body = detail::inference_body(call, rows)};
   if (!options_.token.empty()) out.fields.emplace_back("Authorization", "Bearer " + options_.token);
   return out;
 }
 
-auto model_server::score_rows(model_server& self, client& by, const model_call& what, detail::row_range rows,
+auto model_server::score_rows(model_server& self, client& sender, const model_call& call, detail::row_range rows,
                               std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>> {
   const braid::scope& around = co_await braid::this_scope();
-  const std::size_t max_bytes = detail::max_answer_bytes(what, rows);
+  const std::size_t max_bytes = detail::max_answer_bytes(call, rows);
   const braid::duration limit = std::min(self.options_.request_timeout, around.deadline() - around.where().now());
   auto limited = braid::with_timeout(self.options_.request_timeout,
-                                     fetch(by.http(), self.make_call(what, rows, limit), max_bytes));
+                                     fetch(sender.http(), self.make_call(call, rows, limit), max_bytes));
   const braid::result<bounded_answer> answer = co_await std::move(limited);
   store_result<void> ended;
   if (!answer) {
@@ -393,8 +395,8 @@ auto model_server::score_rows(model_server& self, client& by, const model_call& 
     ended = std::unexpected(body.error());
   } else {
     const auto read = [&] {
-      return self.options_.by_grpc ? detail::read_message_scores(*body, what, rows, into)
-                                   : detail::read_scores(*body, what, rows, into);
+      return self.options_.by_grpc ? detail::read_message_scores(*body, call, rows, into)
+                                   : detail::read_scores(*body, call, rows, into);
     };
     std::string wrong;
     if (answer->body.size() <= max_bytes_on_loop) {
@@ -425,25 +427,26 @@ auto model_server::explain(const store_error& error) const -> store_failure {
   return out;
 }
 
-auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
+auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& options)
     -> braid::task<std::optional<std::string>> {
   constexpr std::size_t max_bytes = 64U << 10U;
   constexpr std::string_view json_path = "/v2/health/ready";
   braid::resolver names(loop, blocking);
-  braid::http_client client(loop, client_options(how, names));
-  braid::http_client::call call = how.by_grpc ? grpc_method_call(how, detail::ready_path, {}, how.request_timeout)
-                                              : braid::http_client::call{.url = how.origin + std::string(json_path)};
-  if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
-  auto asking = braid::with_timeout(how.request_timeout, fetch(client, std::move(call), max_bytes));
+  braid::http_client client(loop, client_options(options, names));
+  braid::http_client::call call = options.by_grpc
+                                      ? grpc_method_call(options, detail::ready_path, {}, options.request_timeout)
+                                      : braid::http_client::call{.url = options.origin + std::string(json_path)};
+  if (!options.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + options.token);
+  auto asking = braid::with_timeout(options.request_timeout, fetch(client, std::move(call), max_bytes));
   const braid::result<bounded_answer> answer = co_await std::move(asking);
-  const auto with_advice = [&how](std::string text, const std::error_code& error) {
-    return text.append(protocol_advice(error, how.by_grpc));
+  const auto with_advice = [&options](std::string text, const std::error_code& error) {
+    return text.append(protocol_advice(error, options.by_grpc));
   };
   if (!answer) co_return with_advice(answer.error().message(), answer.error());
-  const std::string asked = how.by_grpc ? "ServerReady" : "GET " + std::string(json_path);
+  const std::string asked = options.by_grpc ? "ServerReady" : "GET " + std::string(json_path);
   if (const int status = static_cast<int>(answer->status); answer->status != braid::http_status::ok)
     co_return with_advice("it answers " + std::to_string(status) + " to " + asked, {status, models()});
-  if (!how.by_grpc) co_return std::nullopt;
+  if (!options.by_grpc) co_return std::nullopt;
   braid::arena arena;
   const auto message = message_in(*answer, arena);
   if (!message) co_return message.error().message() + " to " + asked;

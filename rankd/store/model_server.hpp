@@ -66,9 +66,9 @@ class model_server final : public store {
   static auto keep_client(model_server& owner, braid::loop& loop) -> braid::task<void>;
   [[nodiscard]] auto make_call(const model_call& call, detail::row_range rows, braid::duration limit) const
       -> braid::http_client::call;
-  static auto send_parts(model_server& self, std::shared_ptr<client> by, const model_call& call, parts_of_call& parts,
-                         std::span<double> into, braid::arena& arena) -> braid::task<void>;
-  static auto score_rows(model_server& self, client& by, const model_call& call, detail::row_range rows,
+  static auto send_parts(model_server& self, std::shared_ptr<client> sender, const model_call& call,
+                         parts_of_call& parts, std::span<double> into, braid::arena& arena) -> braid::task<void>;
+  static auto score_rows(model_server& self, client& sender, const model_call& call, detail::row_range rows,
                          std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;
@@ -79,7 +79,7 @@ class model_server final : public store {
 
 /// Asks a model server whether it is ready. Returns nothing if the server is ready. Otherwise, returns the reason why
 /// it is not ready.
-auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
+auto ask_model_server(braid::loop& loop, braid::executor& blocking, const model_server_options& options)
     -> braid::task<std::optional<std::string>>;
 
 /// Returns the options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and

@@ -68,11 +68,11 @@ class packed_writer {
     const auto bits = static_cast<std::uint64_t>(value);
     return bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0);
   }
-  /// Writes a number at `at`, and returns the position after the written bytes.
-  static auto put(char* at, std::uint64_t value) noexcept -> char* {
-    for (; value >= 0x80U; value >>= 7U) *at++ = static_cast<char>(value | 0x80U);
-    *at++ = static_cast<char>(value);
-    return at;
+  /// Writes a number at `place`, and returns the position after the written bytes.
+  static auto put(char* place, std::uint64_t value) noexcept -> char* {
+    for (; value >= 0x80U; value >>= 7U) *place++ = static_cast<char>(value | 0x80U);
+    *place++ = static_cast<char>(value);
+    return place;
   }
 
   std::string* text_;

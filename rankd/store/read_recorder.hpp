@@ -33,8 +33,8 @@ class read_recorder {
   auto operator=(const read_recorder&) -> read_recorder& = delete;
 
   /// Returns the recording stores for the request. They keep the recorder alive.
-  [[nodiscard]] static auto list_stores(const std::shared_ptr<read_recorder>& by) -> store_list {
-    return {by, &by->pointers_};
+  [[nodiscard]] static auto list_stores(const std::shared_ptr<read_recorder>& recorder) -> store_list {
+    return {recorder, &recorder->pointers_};
   }
 
   /// Returns the reads so far, and stops recording.

@@ -189,7 +189,7 @@ auto record_builder::sorted_set(std::span<const scored_member> members, record_o
   for (const scored_member& each : members) append(buffer_, end += static_cast<std::uint32_t>(each.text.size()));
   std::vector<std::uint32_t> by_text(members.size());
   std::iota(by_text.begin(), by_text.end(), std::uint32_t{0});
-  std::ranges::sort(by_text, {}, [&](std::uint32_t at) { return members[at].text; });
+  std::ranges::sort(by_text, {}, [&](std::uint32_t index) { return members[index].text; });
   for (const std::uint32_t at : by_text) append(buffer_, at);
   for (const scored_member& each : members) append(buffer_, each.score);
   for (const scored_member& each : members) buffer_.append(each.text);

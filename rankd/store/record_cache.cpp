@@ -121,9 +121,9 @@ struct block {
 
 /// Returns the number of malformed elements in the value of a key.
 template <typename Answer>
-auto malformed_at(const Answer& answer, std::size_t at) -> std::uint32_t {
+auto malformed_at(const Answer& answer, std::size_t index) -> std::uint32_t {
   if constexpr (requires { answer.malformed_of; })
-    return answer.malformed_of.empty() ? 0 : answer.malformed_of[at];
+    return answer.malformed_of.empty() ? 0 : answer.malformed_of[index];
   else
     return 0;
 }
@@ -226,7 +226,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
   return with_question(question, [&]<typename Question>(Question question) -> store_question {
     const auto chosen = [&]<typename T>(std::span<const T> all) -> std::span<const T> {
       const std::span<T> out = memory.uninitialized<T>(positions.size());
-      std::ranges::transform(positions, out.begin(), [all](std::uint32_t at) { return all[at]; });
+      std::ranges::transform(positions, out.begin(), [all](std::uint32_t index) { return all[index]; });
       return out;
     };
     if constexpr (asks_ids<Question>)
@@ -241,7 +241,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
 
 auto record_cache::find_head(const store_question& question) -> head* {
   head_text_.clear();
-  std::visit([&](const auto& of) { detail::put_head(packed_writer(head_text_), scratch_, of); }, question);
+  std::visit([&](const auto& typed) { detail::put_head(packed_writer(head_text_), scratch_, typed); }, question);
   if (const auto known = heads_.find(std::string_view(head_text_)); known != heads_.end()) return &*known;
   if (heads_.size() >= max_heads_) {
     std::erase_if(heads_, [](const head& each) { return each.second == 0; });
@@ -253,13 +253,13 @@ auto record_cache::find_head(const store_question& question) -> head* {
 // The functions below look up cached values.
 
 /// Returns the cached value of a key if it is recent enough. Drops the value if it is too old.
-auto record_cache::find_value(std::string_view key, const head* what, braid::time_point now) -> const value* {
+auto record_cache::find_value(std::string_view key, const head* kind, braid::time_point now) -> const value* {
   const auto found = records_.find(key);
   if (found == records_.end()) return nullptr;
   record& of = found->second;
   for (std::size_t at = 0; at < of.values.size(); ++at) {
     const value& each = of.values[at];
-    if (each.what != what) continue;
+    if (each.what != kind) continue;
     const braid::duration limit = each.is_tracked  ? options_.tracked_age
                                   : each.is_absent ? options_.absent_age
                                                    : options_.age;
@@ -273,11 +273,11 @@ auto record_cache::find_value(std::string_view key, const head* what, braid::tim
   return nullptr;
 }
 
-auto record_cache::find_read(std::string_view key, const head* what) const -> const expected* {
+auto record_cache::find_read(std::string_view key, const head* kind) const -> const expected* {
   if (expected_.empty()) return nullptr;
   const auto found = expected_.find(key);
   if (found == expected_.end()) return nullptr;
-  const auto same = std::ranges::find(found->second, what, &expected::what);
+  const auto same = std::ranges::find(found->second, kind, &expected::what);
   return same == found->second.end() ? nullptr : &*same;
 }
 
@@ -293,20 +293,20 @@ auto record_cache::find_values(const Question& question, braid::arena& memory) -
   record_lookup out;
   std::vector<record_lookup::missing_key> missing;
   std::uint64_t malformed = 0;
-  for_each_key(question, [&](std::size_t at, std::string_view key) {
+  for_each_key(question, [&](std::size_t index, std::string_view key) {
     const value* const known = find_value(key, what, now);
     if (known == nullptr) {
       const expected* const reading = find_read(key, what);
-      missing.push_back({.position = static_cast<std::uint32_t>(at),
+      missing.push_back({.position = static_cast<std::uint32_t>(index),
                          .index = reading == nullptr ? 0 : reading->index,
                          .read = reading == nullptr ? nullptr : reading->read});
       return;
     }
     const std::span<const element> elements = known->content.copied<element>(memory);
     if constexpr (std::same_as<stored, std::optional<std::string_view>>) {
-      if (!elements.empty()) values[at] = elements[0];
+      if (!elements.empty()) values[index] = elements[0];
     } else {
-      values[at] = elements;
+      values[index] = elements;
     }
     malformed += known->malformed;
     out.oldest = std::max<braid::duration>(out.oldest, now - known->read);
@@ -324,7 +324,7 @@ auto record_cache::find_values(const Question& question, braid::arena& memory) -
 }
 
 auto record_cache::find(const store_question& question, braid::arena& memory) -> record_lookup {
-  return with_question(question, [&](const auto& of) { return find_values(of, memory); });
+  return with_question(question, [&](const auto& typed) { return find_values(typed, memory); });
 }
 
 void record_cache::add(record_lookup& to_lookup, std::span<const std::uint32_t> to, const store_answer& part,
@@ -354,12 +354,12 @@ void record_cache::begin(record_read& read) {
   std::size_t keys = 0;
   try {
     with_question(read.question, [&](const auto& question) {
-      for_each_key(question, [&](std::size_t at, std::string_view key) {
+      for_each_key(question, [&](std::size_t index, std::string_view key) {
         ++keys;
         if (find_read(key, what) != nullptr) return;
         auto found = expected_.find(key);
         if (found == expected_.end()) found = expected_.try_emplace(std::string(key)).first;
-        found->second.push_back({.what = what, .read = &read, .index = static_cast<std::uint32_t>(at)});
+        found->second.push_back({.what = what, .read = &read, .index = static_cast<std::uint32_t>(index)});
       });
     });
   } catch (...) {
@@ -391,19 +391,19 @@ void record_cache::keep_all(const record_read& read, const Question& question, c
   const auto* const given = answer == nullptr ? nullptr : &std::get<typename Question::answer>(*answer);
   const bool is_kept = given != nullptr && knows_malformed(*given);
   const bool is_tracked = is_tracked_.load(braid::relaxed) && is_complete();
-  for_each_key(question, [&](std::size_t at, std::string_view key) {
+  for_each_key(question, [&](std::size_t index, std::string_view key) {
     const auto found = expected_.find(key);
     if (found == expected_.end()) return;
     const auto removed =
-        std::erase_if(found->second, [&](const expected& each) { return each.read == &read && each.index == at; });
+        std::erase_if(found->second, [&](const expected& each) { return each.read == &read && each.index == index; });
     if (found->second.empty()) expected_.erase(found);
     if (removed == 0 || !is_kept) return;
     try {
-      const auto elements = elements_of(list_values(*given)[at]);
+      const auto elements = elements_of(list_values(*given)[index]);
       keep(key, {.what = what,
                  .content = block::of(elements),
                  .read = read.begun,
-                 .malformed = malformed_at(*given, at),
+                 .malformed = malformed_at(*given, index),
                  .is_tracked = is_tracked,
                  .is_absent = is_absent(elements)});
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
@@ -436,17 +436,17 @@ void record_cache::keep(std::string_view key, value made) {
 
 // The functions below drop cached values.
 
-void record_cache::drop_value(record& of, std::size_t at) noexcept {
-  bytes_ -= of.values[at].bytes();
-  --of.values[at].what->second;
-  of.values.erase(of.values.begin() + static_cast<std::ptrdiff_t>(at));
+void record_cache::drop_value(record& entry, std::size_t index) noexcept {
+  bytes_ -= entry.values[index].bytes();
+  --entry.values[index].what->second;
+  entry.values.erase(entry.values.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-void record_cache::drop(record& which) noexcept {
-  bytes_ -= which.bytes();
-  for (const value& each : which.values) --each.what->second;
-  which.unlink();
-  records_.erase(records_.find(which.key));
+void record_cache::drop(record& entry) noexcept {
+  bytes_ -= entry.bytes();
+  for (const value& each : entry.values) --each.what->second;
+  entry.unlink();
+  records_.erase(records_.find(entry.key));
 }
 
 /// Drops other records until the cache is within its limits. If this record alone exceeds the limits, drops this record

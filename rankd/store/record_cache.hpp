@@ -144,13 +144,13 @@ class record_cache final : public braid::redis_tracker {
   static void for_each_key(const Question& question, const Each& each);
   template <typename Question>
   auto find_values(const Question& question, braid::arena& memory) -> record_lookup;
-  auto find_value(std::string_view key, const head* what, braid::time_point now) -> const value*;
-  [[nodiscard]] auto find_read(std::string_view key, const head* what) const -> const expected*;
+  auto find_value(std::string_view key, const head* kind, braid::time_point now) -> const value*;
+  [[nodiscard]] auto find_read(std::string_view key, const head* kind) const -> const expected*;
   template <typename Question>
   void keep_all(const record_read& read, const Question& question, const store_answer* answer);
   void keep(std::string_view key, value made);
-  void drop(record& which) noexcept;
-  void drop_value(record& of, std::size_t at) noexcept;
+  void drop(record& entry) noexcept;
+  void drop_value(record& entry, std::size_t index) noexcept;
   void make_room(const record& but) noexcept;
   void set_counts() noexcept;
 

@@ -182,22 +182,22 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
 }
 
 /// Appends the command arguments for one element of a value. Numeric arguments refer to texts in `digits`.
-void append_element(const record_view& view, std::size_t at, std::vector<std::string>& digits,
+void append_element(const record_view& view, std::size_t index, std::vector<std::string>& digits,
                     std::vector<std::string_view>& words) {
   switch (view.kind()) {
     case record_kind::hash:
-      words.push_back(view.field_at(at).name);
-      words.push_back(view.field_at(at).value);
+      words.push_back(view.field_at(index).name);
+      words.push_back(view.field_at(index).value);
       break;
     case record_kind::sorted_set: {
       std::string& score = digits.emplace_back();
-      append_json_number(score, view.score_at(at));
+      append_json_number(score, view.score_at(index));
       words.push_back(score);
-      words.push_back(view.text_at(at));
+      words.push_back(view.text_at(index));
       break;
     }
-    case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
-    default: words.push_back(view.text_at(at)); break;
+    case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(index)))); break;
+    default: words.push_back(view.text_at(index)); break;
   }
 }
 
@@ -271,7 +271,7 @@ class sender {
   static auto commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>>;
   auto fill(record_source& source) -> braid::checked<bool>;
   void end_piece(bool is_last);
-  [[nodiscard]] auto refused(std::string_view code, const std::string& why) const
+  [[nodiscard]] auto refused(std::string_view code, const std::string& reason) const
       -> std::unexpected<braid::diagnostics>;
   template <typename Redis>
   [[nodiscard]] auto failed(std::error_code error, const Redis& redis) const -> std::unexpected<braid::diagnostics>;
@@ -290,11 +290,11 @@ class sender {
   load_report report_;
 };
 
-auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
+auto sender::refused(std::string_view code, const std::string& reason) const -> std::unexpected<braid::diagnostics> {
   const std::string hint = has_begun_ ? "the next load of the same files continues from here"
                                       : "nothing was written: check that the server is reachable, that user and "
                                         "password are correct, and that the user may write";
-  return rankd::refused(std::string(code), "the load failed: " + why, hint, find_place(*server_));
+  return rankd::refused(std::string(code), "the load failed: " + reason, hint, find_place(*server_));
 }
 
 template <typename Redis>

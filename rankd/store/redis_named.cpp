@@ -91,7 +91,7 @@ auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_p
   std::vector<std::uint16_t> slots(order.size(), 0);
   if (spread == key_spread::by_slot) {
     std::ranges::transform(read.keys, slots.begin(), braid::detail::find_redis_slot);
-    std::ranges::sort(order, {}, [&](std::uint32_t at) { return std::pair(slots[at], at); });
+    std::ranges::sort(order, {}, [&](std::uint32_t index) { return std::pair(slots[index], index); });
   }
   std::vector<key_positions> out;
   for (const std::uint32_t at : order) {

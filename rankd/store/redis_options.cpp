@@ -190,7 +190,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
 
 /// Resolves the hosts of a server or cluster and stores their addresses. The first host, as it was written, becomes
 /// `server_name`.
-auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::options::node> addresses, extent what)
+auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::options::node> addresses, extent kind)
     -> braid::checked<void> {
   server.server_name = addresses.front().host;
   for (auto& each : addresses) {
@@ -198,7 +198,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
     if (!address) return std::unexpected(std::move(address.error()));
     each.host = std::move(*address);
   }
-  if (what == extent::cluster) {
+  if (kind == extent::cluster) {
     server.nodes = std::move(addresses);
     return {};
   }
@@ -208,11 +208,11 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
 }
 
 /// Adds to the address of a server the settings from the environment and, for TLS, a TLS context.
-auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
+auto completed(redis_address server, std::string_view endpoint_id, carrier transport, given login, given database)
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)
     return std::unexpected(std::move(added.error()));
-  if (by == carrier::plain) return server;
+  if (transport == carrier::plain) return server;
   auto context = detail::tls_of_environment("RANKD_REDIS_AUTHORITIES", endpoint_id);
   if (!context) return std::unexpected(std::move(context.error()));
   server.tls = std::move(*context);

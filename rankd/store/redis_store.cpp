@@ -157,9 +157,9 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
 }
 
 template <typename Redis>
-auto redis_store::keep(detail::per_loop<loop_connections>& in, const braid::loop& loop, Redis& redis,
+auto redis_store::keep(detail::per_loop<loop_connections>& registry, const braid::loop& loop, Redis& redis,
                        braid::redis_tracker* tracker) -> braid::task<void> {
-  const detail::per_loop<loop_connections>::entry known(in, loop, {.who = &redis, .tracker = tracker});
+  const detail::per_loop<loop_connections>::entry known(registry, loop, {.who = &redis, .tracker = tracker});
   braid::event never;
   co_await never;
 }

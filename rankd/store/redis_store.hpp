@@ -65,7 +65,7 @@ class redis_store final : public store {
   static auto keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt,
                                braid::redis_tracker* tracker) -> braid::task<void>;
   template <typename Redis>
-  static auto keep(detail::per_loop<loop_connections>& in, const braid::loop& loop, Redis& redis,
+  static auto keep(detail::per_loop<loop_connections>& registry, const braid::loop& loop, Redis& redis,
                    braid::redis_tracker* tracker) -> braid::task<void>;
   template <typename Question>
   static auto ask_each(redis_store& self, Question question, braid::arena& arena)

@@ -192,7 +192,7 @@ class replayed_reads::client final : public store {
     if (store* const live = known == nullptr ? asked_live() : nullptr) co_return co_await live->ask(question, arena);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
     const recorded from{.found = known->found, .count = known->count, .malformed = known->malformed};
-    co_return std::visit([&](const auto& of) { return store_answer(read_answer(of, from, arena)); }, question);
+    co_return std::visit([&](const auto& typed) { return store_answer(read_answer(typed, from, arena)); }, question);
   }
 
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override {

@@ -116,14 +116,14 @@ auto make_copy(const score_batch& scores, braid::arena& memory) -> score_batch {
 }
 
 auto make_copy(const store_answer& answer, braid::arena& memory) -> store_answer {
-  return std::visit([&](const auto& of) { return store_answer(make_copy(of, memory)); }, answer);
+  return std::visit([&](const auto& typed) { return store_answer(make_copy(typed, memory)); }, answer);
 }
 
 }  // namespace
 
 /// A read that is running or has ended.
 struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> {
-  explicit flight(const shared_reads::question& what) : asked{memory.copied(what.text), what.hash} {}
+  explicit flight(const shared_reads::question& question) : asked{memory.copied(question.text), question.hash} {}
 
   braid::arena memory{first_chunk, &chunks};  // of the question and its parts, and of the answer
   shared_reads::question asked;
@@ -318,8 +318,8 @@ struct request_reads::joined {
 /// A layer through which the request sends its questions to one store.
 class request_reads::client final : public store_layer {
  public:
-  client(request_reads& of, std::size_t endpoint, store& behind) noexcept
-      : store_layer(behind), reads_(&of), endpoint_(endpoint) {}
+  client(request_reads& owner, std::size_t endpoint, store& behind) noexcept
+      : store_layer(behind), reads_(&owner), endpoint_(endpoint) {}
 
   /// Shares all reads except model calls, because scores are not shared.
   auto ask(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> override {
@@ -355,8 +355,8 @@ class request_reads::client final : public store_layer {
 
   /// A running read that will return values that the cache lacks.
   struct part {
-    part(shared_reads& owner, std::shared_ptr<shared_reads::flight> of)
-        : one(std::move(of)), counted(std::make_unique<shared_reads::waiting>(owner, *one)) {}
+    part(shared_reads& owner, std::shared_ptr<shared_reads::flight> read)
+        : one(std::move(read)), counted(std::make_unique<shared_reads::waiting>(owner, *one)) {}
 
     std::shared_ptr<shared_reads::flight> one;
     std::unique_ptr<shared_reads::waiting> counted;

@@ -142,8 +142,8 @@ class request_reads {
   request_reads(const request_reads&) = delete;
   auto operator=(const request_reads&) -> request_reads& = delete;
 
-  [[nodiscard]] static auto list(const std::shared_ptr<request_reads>& of) -> store_list {
-    return {of, &of->pointers_};
+  [[nodiscard]] static auto list(const std::shared_ptr<request_reads>& reads) -> store_list {
+    return {reads, &reads->pointers_};
   }
   [[nodiscard]] auto counts() const noexcept -> read_counts { return counts_; }
 

@@ -40,8 +40,8 @@ class centroids {
         dimensions_(dimensions),
         values_((count + vector_block - 1) / vector_block * vector_block * dimensions) {}
 
-  void set(std::uint32_t list, std::uint32_t at, float value) {
-    values_[place_in_blocks(list, at, dimensions_)] = value;
+  void set(std::uint32_t list, std::uint32_t index, float value) {
+    values_[place_in_blocks(list, index, dimensions_)] = value;
   }
 
   struct place {
@@ -116,7 +116,8 @@ class clustering {
     constexpr std::size_t step = 64 * grain;  // between two reports
     for (std::size_t first = 0; first < rows.size(); first += step) {
       const std::size_t end = std::min(rows.size(), first + step);
-      braid::parallel_for(first, end, [&](std::size_t at) { places[at] = centres_.nearest_to(table_.at(rows[at])); },
+      braid::parallel_for(first, end,
+                          [&](std::size_t index) { places[index] = centres_.nearest_to(table_.at(rows[index])); },
                           {.grain = grain});
       done_ += end - first;
       if (progress_) progress_(done_, total_);
@@ -168,8 +169,8 @@ class file_maker {
   }
 
   template <typename T>
-  [[nodiscard]] auto part(vector_part which) -> T* {
-    return reinterpret_cast<T*>(bytes_.data() + layout_.of(which).begin);
+  [[nodiscard]] auto part(vector_part kind) -> T* {
+    return reinterpret_cast<T*>(bytes_.data() + layout_.of(kind).begin);
   }
 
   /// Writes the texts of the ids: first the end of each text, then all texts.

@@ -41,8 +41,8 @@ auto corrupt(std::string message, const fs::path& file) -> std::unexpected<braid
                  file);
 }
 
-auto unreadable(int why, const fs::path& file) -> std::unexpected<braid::diagnostics> {
-  const std::string text = std::error_code(why, std::generic_category()).message();
+auto unreadable(int error_number, const fs::path& file) -> std::unexpected<braid::diagnostics> {
+  const std::string text = std::error_code(error_number, std::generic_category()).message();
   return refused("vectors_missing", "the vector file cannot be read: " + text,
                  "build it with rankd vectors build, or correct the path in its endpoint", file);
 }
@@ -168,16 +168,16 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   vector_header header = read_header(bytes_);
   if (auto fine = check_header(header, bytes_.size(), name); !fine) return std::move(fine.error());
   const vector_layout layout(header);
-  const auto part = [&](vector_part which) {
-    const detail::vector_span where = layout.of(which);
+  const auto part = [&](vector_part kind) {
+    const detail::vector_span where = layout.of(kind);
     return bytes_.subspan(where.begin, where.bytes);
   };
   for (std::size_t at = 0; at < detail::vector_parts; ++at)
     if (crc32c(part(static_cast<vector_part>(at))) != header.checksum_of(at))
       return corrupt("part " + std::to_string(at + 1) + " does not match its checksum", name).error();
 
-  const auto items = [&]<typename T>(vector_part which, const T* /*type*/) {
-    const std::span<const std::byte> bytes = part(which);
+  const auto items = [&]<typename T>(vector_part kind, const T* /*type*/) {
+    const std::span<const std::byte> bytes = part(kind);
     return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
   };
   lists_ = items(vector_part::lists, static_cast<const list_entry*>(nullptr));

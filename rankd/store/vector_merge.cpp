@@ -36,9 +36,9 @@ auto key_of(const vector_changes_policy& list, std::string_view member) -> std::
 }
 
 /// Returns the set of ids, or nothing if the key does not exist.
-auto find_set(const embedded_store::snapshot& in, const vector_changes_policy& list)
+auto find_set(const embedded_store::snapshot& snapshot, const vector_changes_policy& list)
     -> braid::result<std::optional<record_view>> {
-  auto found = in.find(list.set);
+  auto found = snapshot.find(list.set);
   if (found && *found && (*found)->kind() != record_kind::set) return braid::fail(store_errc::wrong_type);
   return found;
 }
@@ -62,23 +62,24 @@ auto merge_vectors(const vector_file& base, vector_changes changes, const vector
   return build_vectors(std::move(table), index, progress);
 }
 
-auto count_listed(const embedded_store::snapshot& in, const vector_changes_policy& list) -> braid::result<std::size_t> {
-  const auto found = find_set(in, list);
+auto count_listed(const embedded_store::snapshot& snapshot, const vector_changes_policy& list)
+    -> braid::result<std::size_t> {
+  const auto found = find_set(snapshot, list);
   if (!found) return braid::fail(found.error());
   return *found ? (*found)->count() : 0;
 }
 
-auto read_listed(const embedded_store::snapshot& in, const vector_changes_policy& list, const vector_file& base)
+auto read_listed(const embedded_store::snapshot& snapshot, const vector_changes_policy& list, const vector_file& base)
     -> braid::result<std::vector<listed_vector>> {
   std::vector<listed_vector> out;
-  const auto found = find_set(in, list);
+  const auto found = find_set(snapshot, list);
   if (!found) return braid::fail(found.error());
   const std::size_t count = *found ? (*found)->count() : 0;
   for (std::size_t at = 0; at < count; ++at) {
     const std::string_view member = (*found)->text_at(at);
     auto id = parse_member(member, base.id_type());
     if (!id) continue;
-    const auto hash = in.find(key_of(list, member));
+    const auto hash = snapshot.find(key_of(list, member));
     if (!hash) return braid::fail(hash.error());
     if (*hash && (*hash)->kind() != record_kind::hash) return braid::fail(store_errc::wrong_type);
     const auto vector = *hash ? (*hash)->field(list.field) : std::nullopt;

@@ -31,12 +31,13 @@ struct listed_vector {
 
 /// Returns the number of ids in a list. Errors: those of the store; store_errc::wrong_type if the value of the list's
 /// key is not a set.
-auto count_listed(const embedded_store::snapshot& in, const vector_changes_policy& list) -> braid::result<std::size_t>;
+auto count_listed(const embedded_store::snapshot& snapshot, const vector_changes_policy& list)
+    -> braid::result<std::size_t>;
 
 /// Reads a list of changes to a file. A vector that a plan would read as null counts as deleted. Members that are not
 /// ids of the file's type are left out. Errors: those of `count_listed`; store_errc::wrong_type also if the value of an
 /// id's key is not a hash.
-auto read_listed(const embedded_store::snapshot& in, const vector_changes_policy& list, const vector_file& base)
+auto read_listed(const embedded_store::snapshot& snapshot, const vector_changes_policy& list, const vector_file& base)
     -> braid::result<std::vector<listed_vector>>;
 
 /// Returns whether a file already contains the change: it has the same vector, or lacks a vector that the list deletes.

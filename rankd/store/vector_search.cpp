@@ -155,11 +155,11 @@ class vector_file::search {
     }
     std::vector<std::vector<neighbour>> of_pieces(pieces_.size());
     braid::parallel_for(std::size_t{0}, pieces_.size(),
-                        [&](std::size_t at) {
+                        [&](std::size_t index) {
                           if (stopped()) return;
                           nearest_heap heap(options_.count);
-                          look_through(pieces_[at], heap);
-                          of_pieces[at] = std::move(heap).all();
+                          look_through(pieces_[index], heap);
+                          of_pieces[index] = std::move(heap).all();
                         },
                         {.grain = 1});
     nearest_heap heap(options_.count);
@@ -227,30 +227,30 @@ class vector_file::search {
       pieces_.push_back({list.first + at, std::min(piece_slots, list.count - at)});
   }
 
-  void look_through(const piece& where, nearest_heap& heap) const {
-    if (file_.has_rows()) return look_through_rows(where, heap);
+  void look_through(const piece& range, nearest_heap& heap) const {
+    if (file_.has_rows()) return look_through_rows(range, heap);
     block_scores scores{};
-    for (std::uint64_t at = 0; at < where.count; at += vector_block) {
-      const std::uint64_t slot = where.first + at;
+    for (std::uint64_t at = 0; at < range.count; at += vector_block) {
+      const std::uint64_t slot = range.first + at;
       const std::uint32_t allowed = options_.allowed == nullptr ? ~0U : options_.allowed->block(slot / vector_block);
       if (allowed == 0) continue;
       query_.score(file_.values_ + slot * file_.dimensions(), file_.squares_.data() + slot, options_.metric, scores);
-      const std::uint64_t places = std::min<std::uint64_t>(vector_block, where.count - at);
+      const std::uint64_t places = std::min<std::uint64_t>(vector_block, range.count - at);
       for (std::uint64_t place = 0; place < places; ++place)
         if ((allowed >> place & 1U) != 0) heap.add({scores[place], file_.ids_[slot + place]});
     }
   }
 
   /// Compares the vectors of a piece like `look_through`, for a file that stores its vectors one after the other.
-  void look_through_rows(const piece& where, nearest_heap& heap) const {
+  void look_through_rows(const piece& range, nearest_heap& heap) const {
     row_scorer rows(file_, query_, options_.metric);
     std::array<std::uint32_t, vector_block> slots{};
     std::size_t count = 0;
     block_scores scores{};
-    for (std::uint64_t slot = where.first; slot < where.first + where.count; ++slot) {
+    for (std::uint64_t slot = range.first; slot < range.first + range.count; ++slot) {
       if (options_.allowed == nullptr || options_.allowed->allows(slot))
         slots[count++] = static_cast<std::uint32_t>(slot);
-      if (count == 0 || (count < slots.size() && slot + 1 < where.first + where.count)) continue;
+      if (count == 0 || (count < slots.size() && slot + 1 < range.first + range.count)) continue;
       rows.score(std::span(slots).first(count), scores);
       for (std::size_t at = 0; at < count; ++at) heap.add({scores[at], file_.ids_[slots[at]]});
       count = 0;

@@ -118,16 +118,16 @@ auto batch_runner::next() -> std::optional<batch_answers> {
 /// hold the lock.
 auto batch_runner::take() -> piece* { return !ending_ && begun_ < pieces_.size() ? pieces_[begun_++].get() : nullptr; }
 
-void batch_runner::serve(worker_loop& on) {
+void batch_runner::serve(worker_loop& worker) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
       submitted_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });
-      on.current = take();
+      worker.current = take();
     }
-    if (on.current == nullptr) return;
+    if (worker.current == nullptr) return;
     try {
-      on.on->run(answer_pieces(*this, on));
+      worker.on->run(answer_pieces(*this, worker));
     } catch (const std::system_error&) {  // the destructor has stopped the loop, or the answers are lost
       const std::scoped_lock lock(mutex_);
       if (ending_) return;
@@ -137,48 +137,48 @@ void batch_runner::serve(worker_loop& on) {
 }
 
 /// Answers one piece after another, until threads have begun every piece of the batch.
-auto batch_runner::answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void> {
+auto batch_runner::answer_pieces(batch_runner& owner, worker_loop& worker) -> braid::task<void> {
   auto start = [&](braid::scope& children) -> braid::task<void> {
-    on.children = &children;
-    owner.start_lanes(on);
+    worker.children = &children;
+    owner.start_lanes(worker);
     co_return;
   };
   co_await braid::with_scope(std::ref(start));
 }
 
 /// Starts lanes for the lines of the current piece, up to the allowed number of lanes.
-void batch_runner::start_lanes(worker_loop& on) {
+void batch_runner::start_lanes(worker_loop& worker) {
   const std::size_t most = options_.in_flight == 0 ? max_lines : std::min(options_.in_flight, max_lines);
-  while (on.current != nullptr && on.lanes < most) {  // a lane begins a line at once, perhaps the last one
-    ++on.lanes;
-    on.children->spawn(answer_lines(*this, on));
+  while (worker.current != nullptr && worker.lanes < most) {  // a lane begins a line at once, perhaps the last one
+    ++worker.lanes;
+    worker.children->spawn(answer_lines(*this, worker));
   }
 }
 
 /// Returns the piece that contains the next line to answer. Begins the next piece if necessary. Returns null if no line
 /// is left.
-auto batch_runner::find_line(worker_loop& on) -> piece* {
-  while (on.current == nullptr) {
+auto batch_runner::find_line(worker_loop& worker) -> piece* {
+  while (worker.current == nullptr) {
     {
       const std::scoped_lock lock(mutex_);
-      on.current = take();
+      worker.current = take();
     }
-    if (on.current == nullptr) return nullptr;
-    start_lanes(on);  // some lanes may have ended when there was no piece
+    if (worker.current == nullptr) return nullptr;
+    start_lanes(worker);  // some lanes may have ended when there was no piece
   }
-  return on.current;
+  return worker.current;
 }
 
 /// Runs a lane, which answers one line after the other. The lane skips lines that other lanes have begun.
-auto batch_runner::answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void> {
-  while (piece* const work = owner.find_line(on)) {
+auto batch_runner::answer_lines(batch_runner& owner, worker_loop& worker) -> braid::task<void> {
+  while (piece* const work = owner.find_line(worker)) {
     const std::size_t at = work->begun++;
     // Once all lines are answered, another thread may destroy the piece.
-    if (work->begun == work->lines.size()) on.current = nullptr;
-    co_await answer_one(owner, on, work->lines[at], work->texts[at], work->answers.failed);
+    if (work->begun == work->lines.size()) worker.current = nullptr;
+    co_await answer_one(owner, worker, work->lines[at], work->texts[at], work->answers.failed);
     if (++work->answered == work->lines.size()) owner.finish(*work);
   }
-  --on.lanes;
+  --worker.lanes;
 }
 
 /// Makes the answers of a piece available to the thread that writes them.
@@ -199,7 +199,7 @@ void batch_runner::finish(piece& work) {
   if (is_next) answered_.notify_one();
 }
 
-auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
+auto batch_runner::answer_one(batch_runner& owner, worker_loop& worker, const batch_line& line, std::string& out,
                               std::uint64_t& failed) -> braid::task<void> {
   const request_origin from{line.number};
   ++failed;  // until there is an answer
@@ -207,7 +207,7 @@ auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_
     out = to_json(braid::diagnostics(*line.unreadable), find_request_id({}, from));
     co_return;
   }
-  auto request = parse_request(line.text, *on.declared, from);
+  auto request = parse_request(line.text, *worker.declared, from);
   if (!request) {
     out = to_json(request.error(), find_request_id(line.text, from));
     co_return;
@@ -218,11 +218,11 @@ auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_
     out = to_json(plan_diagnostics(*request, plan.error()), request->request_id);
     co_return;
   }
-  if (const auto missing = fit_to_plan(*request, **plan, *on.declared); !missing.empty()) {
+  if (const auto missing = fit_to_plan(*request, **plan, *worker.declared); !missing.empty()) {
     out = to_json(missing, request->request_id);
     co_return;
   }
-  auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));
+  auto ranking_of_line = worker.ranker->rank(**plan, std::move(*request));
   const ranking answer = co_await std::move(ranking_of_line);
   out = to_json(answer);
   if (!answer.error) --failed;

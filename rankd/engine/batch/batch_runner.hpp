@@ -85,14 +85,14 @@ class batch_runner {
 
   explicit batch_runner(batch_options options);
 
-  void serve(worker_loop& on);
+  void serve(worker_loop& worker);
   auto take() -> piece*;
-  auto find_line(worker_loop& on) -> piece*;
+  auto find_line(worker_loop& worker) -> piece*;
   void finish(piece& work);
-  void start_lanes(worker_loop& on);
-  static auto answer_pieces(batch_runner& owner, worker_loop& on) -> braid::task<void>;
-  static auto answer_lines(batch_runner& owner, worker_loop& on) -> braid::task<void>;
-  static auto answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
+  void start_lanes(worker_loop& worker);
+  static auto answer_pieces(batch_runner& owner, worker_loop& worker) -> braid::task<void>;
+  static auto answer_lines(batch_runner& owner, worker_loop& worker) -> braid::task<void>;
+  static auto answer_one(batch_runner& owner, worker_loop& worker, const batch_line& line, std::string& out,
                          std::uint64_t& failed) -> braid::task<void>;
 
   batch_options options_;

@@ -45,7 +45,7 @@ struct client_loop {
 /// Sends requests until the time is over or `max_requests` answers were counted. If no answer was counted after the
 /// warm-up by then, continues until one answer is counted, so that there is a result. If the warm-up lasts the whole
 /// time, stops at the end of the warm-up. Other clients run between two requests.
-auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
+auto ask(shared_load& load, client_loop& loop, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();
   while ((begin < load.ends_at || !has_counted) && load.counted.load(braid::relaxed) < load.how.max_requests) {
@@ -56,19 +56,19 @@ auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task
     if (begin >= load.counts_from) {
       has_counted = true;
       load.counted.fetch_add(1, braid::relaxed);
-      on.seen.latencies.push_back(end - begin);
-      if (one.failure && ++on.seen.failed == 1) on.seen.first_failure = std::move(*one.failure);
-      on.seen.answer_bytes += one.bytes;
+      loop.seen.latencies.push_back(end - begin);
+      if (one.failure && ++loop.seen.failed == 1) loop.seen.first_failure = std::move(*one.failure);
+      loop.seen.answer_bytes += one.bytes;
     }
     begin = end;
     co_await braid::yield();
   }
 }
 
-auto ask_all(shared_load& load, client_loop& on) -> braid::task<void> {
-  const std::unique_ptr<load_target> target = load.target(*on.on);
+auto ask_all(shared_load& load, client_loop& loop) -> braid::task<void> {
+  const std::unique_ptr<load_target> target = load.target(*loop.on);
   auto start = [&](braid::scope& children) -> braid::task<void> {
-    for (unsigned client = 0; client < on.clients; ++client) children.spawn(ask(load, on, *target));
+    for (unsigned client = 0; client < loop.clients; ++client) children.spawn(ask(load, loop, *target));
     co_return;
   };
   braid::task<void> all = braid::with_scope(std::ref(start));

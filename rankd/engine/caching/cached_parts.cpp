@@ -76,9 +76,9 @@ auto request_of_part(const rank_request& request) -> rank_request {
 
 /// A run of a part (a cached node together with the nodes that it depends on), in progress or finished.
 struct cached_parts::flight {
-  flight(std::string_view of, std::shared_ptr<const bound_plan> p, const bound_cache& c, const rank_request& request,
-         pinned_stores pinned, braid::time_point now)
-      : key(of),
+  flight(std::string_view cache_key, std::shared_ptr<const bound_plan> p, const bound_cache& c,
+         const rank_request& request, pinned_stores pinned, braid::time_point now)
+      : key(cache_key),
         plan(std::move(p)),
         cache(&c),
         asked(request_of_part(request)),

@@ -67,10 +67,10 @@ auto row_cache::has_failed_lately(std::string_view key) const -> bool {
   return now() - *found->second->failed < time_between_attempts;
 }
 
-void row_cache::drop(entry_list::iterator which) {
-  bytes_.fetch_sub(which->bytes, braid::relaxed);
-  by_key_.erase(which->key);
-  entries_.erase(which);
+void row_cache::drop(entry_list::iterator entry) {
+  bytes_.fetch_sub(entry->bytes, braid::relaxed);
+  by_key_.erase(entry->key);
+  entries_.erase(entry);
   count_.store(entries_.size(), braid::relaxed);
 }
 

@@ -97,7 +97,7 @@ class row_cache {
   };
   using entry_list = std::list<entry>;
 
-  void drop(entry_list::iterator which);
+  void drop(entry_list::iterator entry);
 
   cache_options options_;
   entry_list entries_;                                                 // the most recently used entry first

@@ -55,9 +55,9 @@ struct stamps {
 
 auto find_stamps(const run_picture& run, node_index node) -> stamps {
   const node_slot& slot = run.state.nodes[node];
-  const auto since_begin = [&](braid::time_point at) -> some_time {
-    if (at == braid::time_point{}) return std::nullopt;
-    return std::min(at, run.known) - run.state.begin;
+  const auto since_begin = [&](braid::time_point time) -> some_time {
+    if (time == braid::time_point{}) return std::nullopt;
+    return std::min(time, run.known) - run.state.begin;
   };
   stamps all{.ready = since_begin(slot.ready), .started = since_begin(slot.started_at()), .ended = std::nullopt};
   if (is_over(run.nodes[node])) all.ended = since_begin(slot.ended_at());

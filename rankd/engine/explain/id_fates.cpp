@@ -120,10 +120,10 @@ class tracer {
 
   /// Returns how many input rows of a node have the id, and the position of the first of these rows. If a node only
   /// passes on rows of its first input, the other inputs do not count.
-  [[nodiscard]] auto arriving(node_index at) const -> arrival {
+  [[nodiscard]] auto arriving(node_index index) const -> arrival {
     arrival all;
-    const bound_node& node = run_->state.plan->nodes[at];
-    const std::span<const node_index> sources = run_->state.find_sources(at);
+    const bound_node& node = run_->state.plan->nodes[index];
+    const std::span<const node_index> sources = run_->state.find_sources(index);
     for (const node_index source : makes_rows(node.change) || sources.empty() ? sources : sources.first(1)) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
@@ -133,29 +133,29 @@ class tracer {
     return all;
   }
 
-  void visit(node_index at) {
-    const bound_node& node = run_->state.plan->nodes[at];
-    const arrival in = arriving(at);
-    const std::size_t out = seen_->in(at, fate_.id).rows;
-    if (!is_done(at)) {  // its fallback may produce rows with the id
+  void visit(node_index index) {
+    const bound_node& node = run_->state.plan->nodes[index];
+    const arrival in = arriving(index);
+    const std::size_t out = seen_->in(index, fate_.id).rows;
+    if (!is_done(index)) {  // its fallback may produce rows with the id
       if (out < in.rows) drop(node, in, in.rows - out, drop_reason::not_done);
       return;
     }
-    if (run_->state.nodes[at].merged != nullptr) return visit_merged(at, *run_->state.nodes[at].merged);
+    if (run_->state.nodes[index].merged != nullptr) return visit_merged(index, *run_->state.nodes[index].merged);
     const bool is_source = node.change == row_change::dense_source;
     if (is_source && out != 0) fate_.produced_by.push_back(node.node_id);
     if (is_source && in.rows != 0) drop(node, in, in.rows, drop_reason::replaced);
     if (!is_source && out < in.rows)
-      drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, find_reason(node.change));
+      drop(node, out == 0 ? in : first_missing(in, index), in.rows - out, find_reason(node.change));
   }
 
   /// Reports on a node that merges its inputs. Lists the rows that the node takes from each input, the rows that it
   /// drops, and the rows that it adds itself.
-  void visit_merged(node_index at, const merged_rows& from) {
-    const bound_node& node = run_->state.plan->nodes[at];
-    const batch& given = run_->state.nodes[at].output.table();
+  void visit_merged(node_index index, const merged_rows& from) {
+    const bound_node& node = run_->state.plan->nodes[index];
+    const batch& given = run_->state.nodes[index].output.table();
     std::uint32_t row = 0;
-    const std::span<const node_index> sources = run_->state.find_sources(at);
+    const std::span<const node_index> sources = run_->state.find_sources(index);
     for (std::size_t side = 0; side < sources.size(); ++side) {
       std::vector<std::uint32_t> kept;
       for (const std::uint32_t end = row + from.of_input[side]; row < end; ++row)
@@ -182,30 +182,30 @@ class tracer {
   }
 
   /// Returns the first input row that has the id and is not in the node's output.
-  [[nodiscard]] auto first_missing(arrival in, node_index node) const -> arrival {
+  [[nodiscard]] auto first_missing(arrival arrived, node_index node) const -> arrival {
     const row_set& kept = run_->state.nodes[node].output;
-    for (std::size_t position = in.position; position < in.in.size(); ++position) {
-      if (in.in.table().id(in.in.row(position)) != fate_.id) continue;
+    for (std::size_t position = arrived.position; position < arrived.in.size(); ++position) {
+      if (arrived.in.table().id(arrived.in.row(position)) != fate_.id) continue;
       bool stays = false;
-      kept.for_each_row([&](std::uint32_t row) { stays = stays || row == in.in.row(position); });
+      kept.for_each_row([&](std::uint32_t row) { stays = stays || row == arrived.in.row(position); });
       if (stays) continue;
-      in.position = position;
+      arrived.position = position;
       break;
     }
-    return in;
+    return arrived;
   }
 
-  void drop(const bound_node& node, const arrival& in, std::size_t rows, drop_reason why) {
+  void drop(const bound_node& node, const arrival& arrived, std::size_t rows, drop_reason reason) {
     // If a sort and a take are fused, the input is not sorted yet, so a position in the input has no meaning.
-    const bool is_placed = why != drop_reason::count || !node.fused_with;
+    const bool is_placed = reason != drop_reason::count || !node.fused_with;
     fate_.drops.push_back({.node_id = node.node_id,
                            .op = node.op_name,
-                           .reason = why,
+                           .reason = reason,
                            .rows = rows,
-                           .position = is_placed ? in.position + 1 : 0,
-                           .input = in.in,
-                           .row = in.in.row(in.position),
-                           .fields = shown_fields(in.in.table(), *declared_)});
+                           .position = is_placed ? arrived.position + 1 : 0,
+                           .input = arrived.in,
+                           .row = arrived.in.row(arrived.position),
+                           .fields = shown_fields(arrived.in.table(), *declared_)});
   }
 
   const run_picture* run_;

@@ -226,22 +226,24 @@ void move_explainer::explain(std::vector<moved_id>& moves, const ranking& before
   }
 }
 
-auto move_explainer::sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string {
-  const std::string name =
-      in_ticks(at.at.after ? after_->nodes[*at.at.after].node_id : before_->nodes[*at.at.before].node_id);
-  if (at.is.gave && !at.was.gave) return name + " now returns it" + changes_at(at.at);
-  if (at.was.gave && !at.is.gave) return name + " no longer returns it" + changes_at(at.at);
-  if (at.is.dropped() > at.was.dropped()) return "dropped at " + name + dropped(at, before, in_first);
-  return "no longer dropped at " + name + dropped(at, after, in_second);
+auto move_explainer::sentence(const fork& difference, const ranking& before, const ranking& after) const
+    -> std::string {
+  const std::string name = in_ticks(difference.at.after ? after_->nodes[*difference.at.after].node_id
+                                                        : before_->nodes[*difference.at.before].node_id);
+  if (difference.is.gave && !difference.was.gave) return name + " now returns it" + changes_at(difference.at);
+  if (difference.was.gave && !difference.is.gave) return name + " no longer returns it" + changes_at(difference.at);
+  if (difference.is.dropped() > difference.was.dropped())
+    return "dropped at " + name + dropped(difference, before, in_first);
+  return "no longer dropped at " + name + dropped(difference, after, in_second);
 }
 
 /// Explains why a node drops a row. Describes the values of the row in this answer and in the other answer, and how the
 /// two plans differ in this node.
-auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
-  const bool is_now = at.is.dropped() > at.was.dropped();
-  const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;
+auto move_explainer::dropped(const fork& difference, const ranking& other, std::string_view kind) const -> std::string {
+  const bool is_now = difference.is.dropped() > difference.was.dropped();
+  const id_drop& drop = is_now ? *difference.is.drop : *difference.was.drop;
   const plan& of = is_now ? *after_ : *before_;
-  const node_index node = is_now ? *at.at.after : *at.at.before;
+  const node_index node = is_now ? *difference.at.after : *difference.at.before;
   const std::vector<std::string> formulas = formulas_at(of, node);
   std::string out = describe_drop(drop);
   const row_id id = drop.input.table().id(drop.row);
@@ -254,19 +256,19 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
     if ((!is_named && (!formulas.empty() || there == value)) || shown == max_values) continue;
     ++shown;
     out.append(", ").append(key->name).append(" ").append(value);
-    if (there != value) out.append(" (").append(there).append(" in the ").append(which).append(" answer)");
+    if (there != value) out.append(" (").append(there).append(" in the ").append(kind).append(" answer)");
   }
-  const std::string changes = changes_at(at.at);
+  const std::string changes = changes_at(difference.at);
   if (!changes.empty()) return out + changes;
   for (const std::string& each : formulas) out += ", " + in_ticks(each);
   return out;
 }
 
 /// Returns the second half of a sentence that says how the two plans differ in a node.
-auto move_explainer::changes_at(const stage& at) const -> std::string {
-  if (!at.after) return ", which is removed";
-  if (!at.before) return ", which is added";
-  const std::string& id = after_->nodes[*at.after].node_id;
+auto move_explainer::changes_at(const stage& step) const -> std::string {
+  if (!step.after) return ", which is removed";
+  if (!step.before) return ", which is added";
+  const std::string& id = after_->nodes[*step.after].node_id;
   std::string out;
   for (const plan_change& each : changes_) {
     if (each.node != id || (each.kind != change_kind::changed && each.kind != change_kind::moved)) continue;

@@ -57,9 +57,9 @@ class move_explainer {
 
   void order_stages(const std::vector<std::optional<node_index>>& matched);
   [[nodiscard]] auto find_fork(const id_fate& was, const id_fate& is) const -> std::optional<fork>;
-  [[nodiscard]] auto sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string;
-  [[nodiscard]] auto dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string;
-  [[nodiscard]] auto changes_at(const stage& at) const -> std::string;
+  [[nodiscard]] auto sentence(const fork& difference, const ranking& before, const ranking& after) const -> std::string;
+  [[nodiscard]] auto dropped(const fork& difference, const ranking& other, std::string_view kind) const -> std::string;
+  [[nodiscard]] auto changes_at(const stage& step) const -> std::string;
   [[nodiscard]] auto formulas_at(const plan& plan, node_index node) const -> std::vector<std::string>;
   [[nodiscard]] auto other_values(const moved_id& id, const ranking& before, const ranking& after) const -> std::string;
 

@@ -47,8 +47,9 @@ void fuse_pairs(const plan& loaded, const bind_context& context, std::vector<bou
   for (const bound_node& node : nodes)
     for (const node_index source : node.sources) ++takers[source];
   for (const node_index output : loaded.outputs) ++takers[output];
-  const auto stands_alone = [&](node_index at) {
-    return nodes[at].fallback || loaded.nodes[at].capture || loaded.nodes[at].cache || !loaded.nodes[at].wakers.empty();
+  const auto stands_alone = [&](node_index index) {
+    return nodes[index].fallback || loaded.nodes[index].capture || loaded.nodes[index].cache ||
+           !loaded.nodes[index].wakers.empty();
   };
   for (const plan_node& node : loaded.nodes)
     if (node.fallback && node.fallback->kind == fallback_kind::node) ++takers[node.fallback->node];

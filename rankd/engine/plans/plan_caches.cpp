@@ -93,11 +93,11 @@ auto check_caches(const plan& loaded, const registries& declared) -> braid::diag
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
     if (!node.cache) continue;
-    const auto report = [&](std::string code, obstacle what) {
+    const auto report = [&](std::string code, obstacle reason) {
       problems.add({.code = std::move(code),
                     .pointer = node.cache->pointer,
-                    .message = std::move(what.message),
-                    .hint = std::move(what.hint),
+                    .message = std::move(reason.message),
+                    .hint = std::move(reason.hint),
                     .node = node.node_id,
                     .source = {}});
     };

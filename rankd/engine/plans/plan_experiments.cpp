@@ -48,14 +48,14 @@ auto make_layer(plan_experiments& into, const experiment_layer& from, const regi
   return static_cast<std::uint32_t>(found - into.layers.begin());
 }
 
-void add_experiment(plan_experiments& into, const experiment_set& experiments, std::size_t at,
+void add_experiment(plan_experiments& into, const experiment_set& experiments, std::size_t index,
                     const registries& declared) {
-  const experiment_entry& entry = experiments.experiments()[at];
+  const experiment_entry& entry = experiments.experiments()[index];
   const auto number = static_cast<std::uint32_t>(into.experiments.size());
   plan_experiments::experiment made{.name = entry.name,
                                     .layer = make_layer(into, experiments.layers()[entry.layer], declared),
                                     .about = {},
-                                    .arms = list_arms(entry, braid::json_pointer("/experiment", at), declared)};
+                                    .arms = list_arms(entry, braid::json_pointer("/experiment", index), declared)};
   if (entry.filter)
     made.about =
         plan_experiments::filter{.param = find_position(entry.filter->param_id, declared), .in = entry.filter->in};
@@ -224,13 +224,13 @@ auto unread_settings(const bound_plan& plan, const registries& declared) -> brai
   braid::diagnostics warnings;
   if (plan.experiments == nullptr) return warnings;
   const std::vector<const param_entry*> read = params_read_by(*plan.stated, declared);
-  for_each_setting(*plan.experiments, declared, [&](const auto& of, const auto& each, const std::string& pointer) {
+  for_each_setting(*plan.experiments, declared, [&](const auto& entry, const auto& each, const std::string& pointer) {
     const param_entry& param = declared.params()[each.param];
     if (std::ranges::find(read, &param) != read.end()) return;
     warnings.add(
         {.code = "unread_param",
          .pointer = pointer,
-         .message = "`" + of.name + "` sets `" + param.name + "`, which plan `" + plan.name + "` does not read",
+         .message = "`" + entry.name + "` sets `" + param.name + "`, which plan `" + plan.name + "` does not read",
          .hint = {},
          .node = {},
          .source = std::string(experiments_file)});

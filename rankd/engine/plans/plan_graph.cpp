@@ -85,7 +85,7 @@ void append_param(std::string& out, const graph_param& param) {
   out += '}';
 }
 
-void append_use(std::string& out, const fragment_use& use, const plan_graph& of) {
+void append_use(std::string& out, const fragment_use& use, const plan_graph& graph) {
   out += '{';
   append_json_member(out, "use", use.id);
   append_json_member(out, "fragment", use.fragment);
@@ -93,8 +93,8 @@ void append_use(std::string& out, const fragment_use& use, const plan_graph& of)
   append_json_member(out, "sha256", use.sha256);
   append_json_name(out, "nodes");
   append_json_list(out, use.nodes,
-                   [&of](std::string& to, node_index node) { append_json_string(to, of.nodes[node].id); });
-  append_json_member(out, "result", of.nodes[use.result].id);
+                   [&graph](std::string& to, node_index node) { append_json_string(to, graph.nodes[node].id); });
+  append_json_member(out, "result", graph.nodes[use.result].id);
   out += '}';
 }
 
@@ -159,24 +159,24 @@ auto list_lines(const plan_budget& budget) -> std::vector<budget_line> {
   return lines;
 }
 
-auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph {
-  const plan& loaded = *of.stated;
+auto make_graph(const bound_plan& source, const registries& declared) -> plan_graph {
+  const plan& loaded = *source.stated;
   plan_graph graph{.name = loaded.plan_name,
-                   .digest = of.digest,
-                   .budget = of.budget,
+                   .digest = source.digest,
+                   .budget = source.budget,
                    .capabilities = loaded.capabilities_required,
-                   .models = of.models,
+                   .models = source.models,
                    .outputs = {},
                    .request = make_request(loaded, find_needs(loaded, declared), declared),
                    .nodes = {},
                    .fragments = loaded.fragments,
-                   .operators = of.operators,
-                   .vectors = of.vectors};
+                   .operators = source.operators,
+                   .vectors = source.vectors};
   for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
   const std::vector<node_columns> columns = find_columns(loaded, declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
-    const bound_node& bound = of.nodes[at];
+    const bound_node& bound = source.nodes[at];
     graph.nodes.push_back({.id = node.node_id,
                            .op = node.op,
                            .doc = find_op(node.op)->doc,

@@ -70,7 +70,7 @@ struct plan_graph {
 
 /// Returns the graph of a plan. Requires the registries that the plan was bound with. They must outlive the result.
 /// Cost: that of find_columns, plus a copy of all names.
-[[nodiscard]] auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph;
+[[nodiscard]] auto make_graph(const bound_plan& source, const registries& declared) -> plan_graph;
 
 /// A field of a budget, with its name in rankd.toml. `list_lines` returns the fields that are set, in the order of
 /// rankd.toml.

@@ -21,15 +21,15 @@ auto unknown_plan(std::string_view name, const std::vector<std::string_view>& kn
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
 
 /// Returns whether the model files still have the digests that the plan was bound with.
-auto has_models(const bound_plan& plan, model_folder& in) -> bool {
+auto has_models(const bound_plan& plan, model_folder& models) -> bool {
   return std::ranges::all_of(plan.models,
-                             [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
+                             [&models](const model_digest& each) { return models.digest(each.name) == each.sha256; });
 }
 
 /// Returns whether the files of vectors still have the digests that the plan was bound with.
-auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& in) -> bool {
+auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& vectors) -> bool {
   return std::ranges::all_of(plan.vectors, [&](const model_digest& each) {
-    return in.digest(*declared.find_endpoint(each.name)) == each.sha256;
+    return vectors.digest(*declared.find_endpoint(each.name)) == each.sha256;
   });
 }
 
@@ -304,11 +304,11 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& rules) ->
 }
 
 /// Adds the fallback plan to a plan and creates a version. `found` is null for a plan without a fallback plan.
-auto plan_library::add_substitute_to(bound_image of, plan_handle found, const artifact_image& image)
+auto plan_library::add_substitute_to(bound_image bound, plan_handle found, const artifact_image& image)
     -> braid::checked<version_ptr> {
-  const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
-  if (is_same && (found != nullptr || substitute_name(of.plan()).empty())) return of.same;
-  bound_plan plan = of.bound ? bound_plan(std::move(*of.bound)) : bound_plan(of.same->plan);
+  const bool is_same = bound.same != nullptr && bound.same->plan.substitute == found;
+  if (is_same && (found != nullptr || substitute_name(bound.plan()).empty())) return bound.same;
+  bound_plan plan = bound.bound ? bound_plan(std::move(*bound.bound)) : bound_plan(bound.same->plan);
   if (!substitute_name(plan).empty()) {
     braid::diagnostics problems = add_substitute(plan, std::move(found));
     problems.set_source(image.file.string());
@@ -375,11 +375,11 @@ void plan_library::keep(version_history& here, version_ptr version) const {
 
 /// Creates new versions of the plans whose fallback plan has changed. If a plan does not fit its new fallback plan, the
 /// plan stays unchanged. The caller must hold the locks reloads_ and changes_.
-void plan_library::renew_fallbacks(version_histories& in) {
-  for (auto& [name, here] : in) {
+void plan_library::renew_fallbacks(version_histories& histories) {
+  for (auto& [name, here] : histories) {
     const bound_plan& newest = here.kept.back()->plan;
-    const auto of = in.find(substitute_name(newest));
-    if (of == in.end() || !here.in_folder) continue;
+    const auto of = histories.find(substitute_name(newest));
+    if (of == histories.end() || !here.in_folder) continue;
     const version_ptr serving = of->second.serving();
     if (newest.substitute.get() == &serving->plan) continue;
     bound_plan renewed = newest;
@@ -469,8 +469,8 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
   return pin_kept(name, number_of(*std::prev(serving)));
 }
 
-auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
-  const bool serves = of.serving() == version;
+auto plan_library::info_of(const version_history& history, const version_ptr& version) const -> plan_version_info {
+  const bool serves = history.serving() == version;
   // The history holds one reference to the version. The published set holds another one, and so does each plan that
   // uses the version as its fallback plan.
   const auto own = 1 + (serves ? 1 : 0) + standing_in(version);
@@ -480,7 +480,7 @@ auto plan_library::info_of(const version_history& of, const version_ptr& version
           .digest = version->plan.digest,
           .loaded_at = version->loaded_at,
           .serves = serves,
-          .pinned = of.pinned == version->number,
+          .pinned = history.pinned == version->number,
           .users = all > own ? static_cast<std::size_t>(all - own) : 0};
 }
 

@@ -185,7 +185,8 @@ class plan_library {
   auto bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder;
   auto bind_vectors(const version_ptr& old, vector_folder& vectors) -> braid::checked<bound_plan>;
   auto bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image>;
-  auto add_substitute_to(bound_image of, plan_handle found, const artifact_image& image) -> braid::checked<version_ptr>;
+  auto add_substitute_to(bound_image bound, plan_handle found, const artifact_image& image)
+      -> braid::checked<version_ptr>;
   auto substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
       -> plan_handle;
   auto made_version(bound_plan plan) -> version_ptr;
@@ -195,10 +196,10 @@ class plan_library {
   void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
   auto would_serve(const std::vector<left_out_plan>& left_out) const -> bool;
   void keep(version_history& here, version_ptr version) const;
-  void renew_fallbacks(version_histories& in);
+  void renew_fallbacks(version_histories& histories);
   void publish(version_histories next, std::vector<left_out_plan> left_out);
   void replace_current(std::shared_ptr<const plan_set> next);
-  [[nodiscard]] auto info_of(const version_history& of, const version_ptr& version) const -> plan_version_info;
+  [[nodiscard]] auto info_of(const version_history& history, const version_ptr& version) const -> plan_version_info;
   [[nodiscard]] auto standing_in(const version_ptr& version) const -> std::ptrdiff_t;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 

@@ -53,19 +53,20 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
 
 /// Returns the JSON pointer to a field of a capture in the request. Returns an empty text if the plan, not the request,
 /// defines the capture.
-auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> at = std::nullopt)
+auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> index = std::nullopt)
     -> std::string {
   if (asked.pointer.empty() || !asked.is_object) return asked.pointer;
   std::string place = braid::json_pointer(asked.pointer, field);
-  return at ? braid::json_pointer(place, *at) : place;
+  return index ? braid::json_pointer(place, *index) : place;
 }
 
 /// Returns whether the captured input or output rows of a node may have a column for a key.
-auto may_have(const plan_node& node, node_index at, capture_side side, const std::vector<node_columns>& columns,
+auto may_have(const plan_node& node, node_index index, capture_side side, const std::vector<node_columns>& columns,
               std::uint32_t key) -> bool {
-  const auto has = [&](node_index of) { return std::ranges::binary_search(columns[of].has, key); };
+  const auto has = [&](node_index node_number) { return std::ranges::binary_search(columns[node_number].has, key); };
   if (key == registries::id_key) return true;
-  return (side != capture_side::in && has(at)) || (side != capture_side::out && std::ranges::any_of(node.sources, has));
+  return (side != capture_side::in && has(index)) ||
+         (side != capture_side::out && std::ranges::any_of(node.sources, has));
 }
 
 auto no_column(const key_entry& key, const std::string& node) -> std::string {

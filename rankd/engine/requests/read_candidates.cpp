@@ -189,9 +189,9 @@ class candidates_reader {
   /// Parses a vector: an array with as many numbers as the key has dimensions.
   template <typename PointerOf>
   void read_vector(const json& value, column_maker& into, PointerOf pointer_of) {
-    const auto refuse = [&](std::string code, const std::string& what) {
+    const auto refuse = [&](std::string code, const std::string& problem) {
       into.push_null();
-      if (problems_->has_room()) problems_->add(std::move(code), pointer_of(), "`" + into.key().name + "` " + what);
+      if (problems_->has_room()) problems_->add(std::move(code), pointer_of(), "`" + into.key().name + "` " + problem);
     };
     if (!value.is_array()) return refuse("wrong_type", "must be an array of numbers, not " + described(value));
     if (value.size() != into.key().dimensions)
@@ -211,7 +211,7 @@ class candidates_reader {
       -> std::shared_ptr<const candidate_rows> {
     std::vector<std::size_t> order(makers.size());
     for (std::size_t at = 0; at < order.size(); ++at) order[at] = at;
-    std::ranges::sort(order, {}, [&makers](std::size_t at) { return makers[at].key().key_id; });
+    std::ranges::sort(order, {}, [&makers](std::size_t index) { return makers[index].key().key_id; });
     const auto columns = made_->memory.uninitialized<keyed_column>(makers.size());
     for (std::size_t at = 0; at < order.size(); ++at) {
       column_maker& from = makers[order[at]];

@@ -32,7 +32,7 @@ inline auto no_store() -> std::unexpected<op_error> {
 }
 
 /// Returns a task that ends a node with this result before the node has sent any request.
-inline auto ended(op_result<row_set> with) -> braid::task<op_result<row_set>> { co_return with; }
+inline auto ended(op_result<row_set> result) -> braid::task<op_result<row_set>> { co_return result; }
 
 /// Returns the distinct ids in ascending order. So the batch that is sent to the store stays small even if the same
 /// users are in many rows or lists. Replies are found by binary search.

@@ -10,8 +10,8 @@
 namespace rankd::detail {
 
 /// Returns the error of a node whose expression or predicate could not be evaluated.
-inline auto cannot_evaluate(const evaluation_error& why) -> std::unexpected<op_error> {
-  return std::unexpected(op_error{why.code, why.message + " (at " + why.pointer + ")"});
+inline auto cannot_evaluate(const evaluation_error& error) -> std::unexpected<op_error> {
+  return std::unexpected(op_error{error.code, error.message + " (at " + error.pointer + ")"});
 }
 
 /// Estimates the time in nanoseconds that `program` takes for `rows` rows.

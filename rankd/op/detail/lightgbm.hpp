@@ -28,7 +28,7 @@ struct lightgbm_split {
 
 /// Sets the threshold of a numeric split, and the child to which nulls go. If the split treats no values as missing, a
 /// null counts as zero.
-void split_by_number(const lightgbm_split& by, drawn_node& out);
+void split_by_number(const lightgbm_split& split, drawn_node& out);
 
 /// Turns a node into a split by categories. As in LightGBM, the listed categories go left, and all other values and
 /// nulls go right. Because a `drawn_node` sends listed categories right, the function swaps the children. Requires that

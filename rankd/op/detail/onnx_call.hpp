@@ -58,7 +58,7 @@ class onnx_call {
   void refuse(std::string_view code, std::string_view place, const std::string& message, std::string hint = {}) const;
 
   /// Reports a diagnostic like `refuse`, for an item of one of the node's lists.
-  void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
+  void refuse_item(std::string_view code, std::string_view list, std::size_t index, const std::string& message) const;
 
   /// Returns the message, preceded by the name and operator of the node.
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
@@ -77,31 +77,31 @@ class onnx_call {
 
   /// These functions return the number of inputs, and whether an input is absent or constant.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
-  [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
-  [[nodiscard]] auto is_constant(std::size_t at) const -> bool;
+  [[nodiscard]] auto is_absent(std::size_t index) const -> bool;
+  [[nodiscard]] auto is_constant(std::size_t index) const -> bool;
 
   /// Returns whether an output of the node is an output of the graph.
   [[nodiscard]] auto is_result() const -> bool;
 
   /// Returns an input that has a row for each row of the request. A constant with a single row counts as the same row
   /// for all rows of the request. Returns null after a diagnostic. Stacked tables are refused.
-  [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
+  [[nodiscard]] auto rows(std::size_t index) const -> const onnx_rows*;
   /// Works like `rows`, but also returns stacked tables.
-  [[nodiscard]] auto rows_or_tables(std::size_t at) const -> const onnx_rows*;
+  [[nodiscard]] auto rows_or_tables(std::size_t index) const -> const onnx_rows*;
   /// Returns the rows whose shape is the value of this input. Returns null after a diagnostic, for example if the input
   /// is not a shape.
-  [[nodiscard]] auto shaped(std::size_t at) const -> const onnx_rows*;
+  [[nodiscard]] auto shaped(std::size_t index) const -> const onnx_rows*;
   /// Returns the tensor of an attribute. Returns nothing if there is no such attribute, or after a diagnostic.
   [[nodiscard]] auto tensor(std::string_view attribute) const -> std::optional<onnx_numbers>;
   /// Works like `rows`, but also reports a diagnostic unless the input consists of floats or doubles and has two
   /// dimensions.
-  [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
+  [[nodiscard]] auto table(std::size_t index) const -> const onnx_rows*;
   /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
-  [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
+  [[nodiscard]] auto constant(std::size_t index) const -> const onnx_numbers*;
   /// Returns the value of a constant input that consists of one number.
-  [[nodiscard]] auto single(std::size_t at) const -> std::optional<double>;
+  [[nodiscard]] auto single(std::size_t index) const -> std::optional<double>;
   /// Returns the integers of a constant input.
-  [[nodiscard]] auto whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>>;
+  [[nodiscard]] auto whole(std::size_t index) const -> std::optional<std::vector<std::int64_t>>;
 
   [[nodiscard]] auto has(std::string_view attribute) const -> bool;
   [[nodiscard]] auto integer(std::string_view attribute, std::int64_t otherwise) const -> std::int64_t;
@@ -112,7 +112,7 @@ class onnx_call {
   [[nodiscard]] auto strings(std::string_view attribute) const -> std::vector<std::string_view>;
 
   /// Returns the given inputs, all widened to the column count of the widest input. Returns nothing after a diagnostic.
-  [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
+  [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> indexes) const -> std::optional<onnx_operands>;
 
   /// Adds a step for each column, and returns the slots of the results. Requires operands with the same number of
   /// columns.
@@ -133,7 +133,7 @@ class onnx_call {
   /// name.
   void refuse_unknown(std::string_view name) const;
   [[nodiscard]] auto find(std::string_view attribute) const -> onnx_attribute;
-  [[nodiscard]] auto find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t>;
+  [[nodiscard]] auto find_columns(std::size_t index, const onnx_operands& all) const -> std::optional<std::size_t>;
 
   const onnx_node& node_;
   onnx_scope& scope_;

@@ -50,8 +50,8 @@ class own_rows {
   [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
 
  private:
-  [[nodiscard]] auto is_own(std::size_t at) const noexcept -> bool {
-    return !merges_ || origins_[at].input == RANKD_NO_INPUT;
+  [[nodiscard]] auto is_own(std::size_t index) const noexcept -> bool {
+    return !merges_ || origins_[index].input == RANKD_NO_INPUT;
   }
   [[nodiscard]] auto row_bytes() const -> std::size_t;
   void refuse(std::string_view code, std::string message) {

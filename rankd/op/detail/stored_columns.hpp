@@ -98,9 +98,9 @@ struct decoded {
   decoded(std::size_t size, braid::arena& memory)
       : values(memory.filled(size, T{})), valid(memory.filled(words_for(size), std::uint64_t{0})) {}
 
-  void set(std::size_t at, T value) {
-    values[at] = value;
-    set_bit(valid.data(), at);
+  void set(std::size_t index, T value) {
+    values[index] = value;
+    set_bit(valid.data(), index);
   }
 };
 

@@ -27,9 +27,9 @@ struct written_key {
         nulls(key.nullable ? null_rule::allowed : null_rule::refused) {}
 };
 
-/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key. `what`
-/// describes the value in the message.
-auto refused_value(const row_set& rows, const column& values, const written_key& key, std::string_view what = "value")
-    -> std::optional<op_error>;
+/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key.
+/// `description` describes the value in the message.
+auto refused_value(const row_set& rows, const column& values, const written_key& key,
+                   std::string_view description = "value") -> std::optional<op_error>;
 
 }  // namespace rankd::detail

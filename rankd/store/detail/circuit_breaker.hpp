@@ -40,9 +40,9 @@ class circuit_breaker {
     failures_ = 0;
     is_trying_ = false;
   }
-  void failed(pass by, braid::time_point now) noexcept {
+  void failed(pass kind, braid::time_point now) noexcept {
     if (options_.failures == 0) return;
-    if (by == pass::trial) {
+    if (kind == pass::trial) {
       failures_ = options_.failures;
       is_trying_ = false;
     } else {
@@ -53,8 +53,8 @@ class circuit_breaker {
     rests_until_ = now + options_.rest;
   }
   /// Ends a call whose caller gave up before there was an answer.
-  void gave_up(pass by) noexcept {
-    if (by == pass::trial) is_trying_ = false;
+  void gave_up(pass kind) noexcept {
+    if (kind == pass::trial) is_trying_ = false;
   }
 
  private:

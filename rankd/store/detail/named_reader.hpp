@@ -45,7 +45,7 @@ template <typename Record>
 auto find_stretch(const Record& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
   const auto positions = std::views::iota(std::size_t{0}, set.count());
-  const auto score_at = [&](std::size_t at) { return set.score_at(at); };
+  const auto score_at = [&](std::size_t index) { return set.score_at(index); };
   const auto first = std::ranges::lower_bound(positions, range->min, {}, score_at);
   const auto end = std::ranges::upper_bound(positions, range->max, {}, score_at);
   const auto begin = static_cast<std::size_t>(first - positions.begin());
@@ -86,11 +86,11 @@ class named_reader {
 
  private:
   /// Returns the ids in a range, in the requested order.
-  auto ranked(const Record& record, stretch of) -> std::span<stored_item> {
-    const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
+  auto ranked(const Record& record, stretch positions) -> std::span<stored_item> {
+    const std::span<stored_item> out = arena_->uninitialized<stored_item>(positions.size());
     std::size_t used = 0;
-    for (std::size_t at = of.first; at < of.end; ++at) {
-      const std::size_t from = read_->order == score_order::descending ? of.first + of.end - 1 - at : at;
+    for (std::size_t at = positions.first; at < positions.end; ++at) {
+      const std::size_t from = read_->order == score_order::descending ? positions.first + positions.end - 1 - at : at;
       const auto item = item_at(record, from);
       if (!item) continue;
       out[used] = *item;
@@ -101,10 +101,10 @@ class named_reader {
     return out.first(used);
   }
 
-  [[nodiscard]] auto item_at(const Record& record, std::size_t at) const -> std::optional<stored_item> {
-    if constexpr (requires { record.id_at(at); })
-      if (record.kind() == record_kind::id_list) return number_item(record.id_at(at));
-    auto item = parse_item(record.text_at(at), read_->ids);
+  [[nodiscard]] auto item_at(const Record& record, std::size_t index) const -> std::optional<stored_item> {
+    if constexpr (requires { record.id_at(index); })
+      if (record.kind() == record_kind::id_list) return number_item(record.id_at(index));
+    auto item = parse_item(record.text_at(index), read_->ids);
     if (item) item->text = arena_->copied(item->text);
     return item;
   }

@@ -25,9 +25,9 @@ class per_loop {
   /// Registers an object for a loop as long as this entry exists.
   class entry {
    public:
-    entry(per_loop& of, const braid::home& home, T there) : owner_(&of), home_(&home) {
-      const std::scoped_lock lock(of.mutex_);
-      of.entries_.emplace_back(&home, std::move(there));
+    entry(per_loop& registry, const braid::home& home, T there) : owner_(&registry), home_(&home) {
+      const std::scoped_lock lock(registry.mutex_);
+      registry.entries_.emplace_back(&home, std::move(there));
     }
     entry(const entry&) = delete;
     auto operator=(const entry&) -> entry& = delete;

@@ -32,22 +32,22 @@ inline void put_head(packed_writer out, std::string& scratch, store_call call, s
   out.text(scratch);
 }
 
-inline void put_head(packed_writer out, std::string& scratch, const field_read& what) {
-  put_head(out, scratch, store_call::hget, what.keys.prefix, what.field);
+inline void put_head(packed_writer out, std::string& scratch, const field_read& read) {
+  put_head(out, scratch, store_call::hget, read.keys.prefix, read.field);
 }
 
-inline void put_head(packed_writer out, std::string& scratch, const hash_read& what) {
-  put_head(out, scratch, store_call::hgetall, what.keys.prefix);
+inline void put_head(packed_writer out, std::string& scratch, const hash_read& read) {
+  put_head(out, scratch, store_call::hgetall, read.keys.prefix);
 }
 
-inline void put_head(packed_writer out, std::string& scratch, const list_read& what) {
-  put_head(out, scratch, store_call::lrange_ids, what.keys.prefix, {}, what.first);
+inline void put_head(packed_writer out, std::string& scratch, const list_read& read) {
+  put_head(out, scratch, store_call::lrange_ids, read.keys.prefix, {}, read.first);
 }
 
 template <asks_ids Question>
-void put_keys(packed_writer out, const Question& what) {
-  out.number(what.keys.ids.size());
-  out.integers(what.keys.ids);
+void put_keys(packed_writer out, const Question& question) {
+  out.number(question.keys.ids.size());
+  out.integers(question.keys.ids);
 }
 
 inline void put_head(packed_writer out, std::string& scratch, const named_read& read) {
@@ -119,13 +119,13 @@ inline void put_keys(packed_writer out, const model_call& call) {
 }
 
 /// Writes the head and the keys of a question. The head is built in `scratch`.
-inline void put_question(packed_writer out, std::string& scratch, const store_question& what) {
+inline void put_question(packed_writer out, std::string& scratch, const store_question& question) {
   std::visit(
-      [&](const auto& of) {
-        put_head(out, scratch, of);
-        put_keys(out, of);
+      [&](const auto& typed) {
+        put_head(out, scratch, typed);
+        put_keys(out, typed);
       },
-      what);
+      question);
 }
 
 inline void put_answer(packed_writer out, const score_batch& scores) {
@@ -183,7 +183,7 @@ inline void put_answer(packed_writer out, const item_batch& found) {
 
 /// Writes an answer of any kind.
 inline void put_answer(packed_writer out, const store_answer& answer) {
-  std::visit([&](const auto& of) { put_answer(out, of); }, answer);
+  std::visit([&](const auto& typed) { put_answer(out, typed); }, answer);
 }
 
 }  // namespace rankd::detail

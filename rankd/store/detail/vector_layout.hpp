@@ -68,17 +68,17 @@ struct vector_layout {
   std::array<vector_span, vector_parts> parts{};
   std::uint64_t bytes = 0;
 
-  explicit constexpr vector_layout(const vector_header& of) noexcept {
+  explicit constexpr vector_layout(const vector_header& header) noexcept {
     constexpr std::uint64_t list_bytes = 16;
-    const std::uint64_t vector_bytes = of.dimensions * sizeof(float);
-    const std::uint64_t centroids = (of.lists + vector_block - 1) / vector_block * vector_block;
-    const std::array<std::uint64_t, vector_parts> sizes{(of.lists == 0 ? 1 : of.lists) * list_bytes,
+    const std::uint64_t vector_bytes = header.dimensions * sizeof(float);
+    const std::uint64_t centroids = (header.lists + vector_block - 1) / vector_block * vector_block;
+    const std::array<std::uint64_t, vector_parts> sizes{(header.lists == 0 ? 1 : header.lists) * list_bytes,
                                                         centroids * vector_bytes,
-                                                        of.slots * sizeof(std::int64_t),
-                                                        of.slots * sizeof(double),
-                                                        of.slots * vector_bytes,
-                                                        of.text_bytes,
-                                                        link_bytes(of)};
+                                                        header.slots * sizeof(std::int64_t),
+                                                        header.slots * sizeof(double),
+                                                        header.slots * vector_bytes,
+                                                        header.text_bytes,
+                                                        link_bytes(header)};
     bytes = sizeof(vector_header);
     for (std::size_t at = 0; at < vector_parts; ++at) {
       parts[at] = {.begin = bytes, .bytes = sizes[at]};
@@ -90,8 +90,8 @@ struct vector_layout {
   }
 
  private:
-  [[nodiscard]] static constexpr auto link_bytes(const vector_header& of) noexcept -> std::uint64_t {
-    return of.has_graph() ? graph_layers(of.count, of.m).all_links() * sizeof(std::uint32_t) : 0;
+  [[nodiscard]] static constexpr auto link_bytes(const vector_header& header) noexcept -> std::uint64_t {
+    return header.has_graph() ? graph_layers(header.count, header.m).all_links() * sizeof(std::uint32_t) : 0;
   }
 };
 
@@ -102,11 +102,11 @@ inline constexpr std::uint32_t max_lists = 65'536;
 /// The maximum number of bytes that a text occupies in the part `texts`, including the position of its end.
 inline constexpr std::uint64_t max_text_bytes = sizeof(std::uint64_t) + max_id_bytes;
 
-/// Returns the position of element `at` of the vector in slot `slot`, if vectors are stored in blocks of `block`
+/// Returns the position of element `element` of the vector in slot `slot`, if vectors are stored in blocks of `block`
 /// vectors.
-[[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions,
+[[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t element, std::uint64_t dimensions,
                                              std::uint64_t block = vector_block) noexcept -> std::uint64_t {
-  return slot / block * block * dimensions + at * block + slot % block;
+  return slot / block * block * dimensions + element * block + slot % block;
 }
 
 }  // namespace rankd::detail

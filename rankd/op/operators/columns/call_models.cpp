@@ -57,21 +57,22 @@ struct call_models_params {
   }
 
  private:
-  static auto check(const called_model& by, const row_set& rows, std::span<const model_sums> sums) -> op_result<void> {
+  static auto check(const called_model& called, const row_set& rows, std::span<const model_sums> sums)
+      -> op_result<void> {
     for (std::size_t at = 0; at < sums.size(); ++at)
-      if (const auto wrong = find_defect(rows, sums[at].values, by.keys[at].nulls))
-        return refused(by, at, rows, *wrong);
+      if (const auto wrong = find_defect(rows, sums[at].values, called.keys[at].nulls))
+        return refused(called, at, rows, *wrong);
     return {};
   }
 
-  static auto refused(const called_model& by, std::size_t output, const row_set& rows, const defect& wrong)
+  static auto refused(const called_model& called, std::size_t output, const row_set& rows, const defect& wrong)
       -> std::unexpected<op_error> {
-    const std::string what = "model `" + by.name + "` gives row " + std::to_string(wrong.row) + " (id " +
+    const std::string what = "model `" + called.name + "` gives row " + std::to_string(wrong.row) + " (id " +
                              to_text(rows.table().id(wrong.row)) + ") ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "a score that is not a finite number"});
     return std::unexpected(
-        op_error{"null_value", what + "no score, but `" + by.keys[output].name + "` must not be null"});
+        op_error{"null_value", what + "no score, but `" + called.keys[output].name + "` must not be null"});
   }
 };
 

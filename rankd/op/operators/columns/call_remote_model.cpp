@@ -88,20 +88,20 @@ struct remote_params {
   using input_values = decltype(model_input::values);
 
   /// Returns the values of the active rows of a column, in row order.
-  [[nodiscard]] auto list_values(const sent_column& of, const row_set& rows, braid::arena& memory) const
+  [[nodiscard]] auto list_values(const sent_column& sent, const row_set& rows, braid::arena& memory) const
       -> op_result<input_values> {
-    const std::optional<column> from = rows.table().find(of.key_id);
+    const std::optional<column> from = rows.table().find(sent.key_id);
     const auto gather = [&](auto none, const auto& value) -> op_result<input_values> {
       const std::span<decltype(none)> out = memory.uninitialized<decltype(none)>(rows.size());
       for (std::size_t at = 0; at < rows.size(); ++at) {
         const bool is_null = !from || from->is_null(rows.row(at));
-        if (is_null && (!missing || std::is_same_v<decltype(none), std::string_view>)) return null_in(of, rows, at);
+        if (is_null && (!missing || std::is_same_v<decltype(none), std::string_view>)) return null_in(sent, rows, at);
         out[at] = is_null ? none : value(rows.row(at));
       }
       return input_values(std::span<const decltype(none)>(out));
     };
     const double instead = missing.value_or(0);
-    switch (of.type) {
+    switch (sent.type) {
       case value_type::floating: return gather(instead, [&](std::uint32_t row) { return (*from->floats())[row]; });
       case value_type::integer: {
         const auto value = [&](std::uint32_t row) { return (*from->integers())[row]; };
@@ -117,12 +117,13 @@ struct remote_params {
     }
   }
 
-  [[nodiscard]] auto null_in(const sent_column& of, const row_set& rows, std::size_t at) const
+  [[nodiscard]] auto null_in(const sent_column& sent, const row_set& rows, std::size_t position) const
       -> std::unexpected<op_error> {
-    const bool is_text = of.type == value_type::string;
-    return std::unexpected(op_error{
-        "null_value", "model `" + model + "` cannot score the row with id " + to_text(rows.table().id(rows.row(at))) +
-                          ": its `" + of.name + "` is null" + (is_text ? "" : ", and the node has no `missing`")});
+    const bool is_text = sent.type == value_type::string;
+    return std::unexpected(op_error{"null_value", "model `" + model + "` cannot score the row with id " +
+                                                      to_text(rows.table().id(rows.row(position))) + ": its `" +
+                                                      sent.name + "` is null" +
+                                                      (is_text ? "" : ", and the node has no `missing`")});
   }
 
   [[nodiscard]] auto with_scores(const row_set& rows, const score_batch& got, braid::arena& memory) const

@@ -319,9 +319,9 @@ constexpr std::array extract_shape{
 };
 
 /// Returns the types of keys that the transform accepts.
-auto list_types(transform how) noexcept -> std::span<const std::string_view> {
-  if (how == transform::is_null) return scalar_types;
-  if (how == transform::one_hot) return listed_types;
+auto list_types(transform kind) noexcept -> std::span<const std::string_view> {
+  if (kind == transform::is_null) return scalar_types;
+  if (kind == transform::one_hot) return listed_types;
   return number_types;
 }
 

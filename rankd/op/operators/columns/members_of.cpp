@@ -55,8 +55,8 @@ struct members_params {
     const std::optional<column> from = rows.table().find(member_key);
     const std::span<std::uint32_t> places = memory.filled(rows.size(), row_keys::none);
     const std::span<std::uint32_t> counts = memory.filled(named.asked.size(), std::uint32_t{0});
-    const auto asks = [&](std::size_t at) {
-      return named.places[at] != row_keys::none && from && !from->is_null(rows.row(at));
+    const auto asks = [&](std::size_t index) {
+      return named.places[index] != row_keys::none && from && !from->is_null(rows.row(index));
     };
     for (std::size_t at = 0; at < rows.size(); ++at)
       if (asks(at)) places[at] = counts[named.places[at]]++;
@@ -78,8 +78,9 @@ struct members_params {
   [[nodiscard]] auto column_from(const row_keys& named, const asked_members& asked, const item_batch& found,
                                  node_context& context) const -> column {
     const row_set& rows = context.inputs[0];
-    const auto item_at = [&](std::size_t at) {
-      return asked.places[at] == row_keys::none ? stored_item() : found.of_key[named.places[at]][asked.places[at]];
+    const auto item_at = [&](std::size_t index) {
+      return asked.places[index] == row_keys::none ? stored_item()
+                                                   : found.of_key[named.places[index]][asked.places[index]];
     };
     if (!gives_scores) {
       decoded<bool> flags(rows.table().size(), context.memory);

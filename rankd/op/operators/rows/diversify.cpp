@@ -57,22 +57,24 @@ struct quota_params {
  private:
   /// Returns one bit for each position. The bit is set if the value of the row at this position is in the list of
   /// values.
-  [[nodiscard]] auto wanted(const row_set& rows, const column& by, braid::arena& memory) const
+  [[nodiscard]] auto wanted(const row_set& rows, const column& key_column, braid::arena& memory) const
       -> std::span<const std::uint64_t> {
     const std::span<std::uint64_t> bits = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});
     const auto mark = [&](auto is_wanted) {
       for (std::size_t position = 0; position < rows.size(); ++position) {
         const std::uint32_t row = rows.row(position);
-        if (!by.is_null(row) && is_wanted(row)) set_bit(bits.data(), position);
+        if (!key_column.is_null(row) && is_wanted(row)) set_bit(bits.data(), position);
       }
     };
-    if (const string_values* text = by.strings()) {
+    if (const string_values* text = key_column.strings()) {
       const std::span<bool> codes = memory.filled(text->words->size(), false);
       for (std::uint32_t code = 0; code < codes.size(); ++code)
         codes[code] = std::ranges::find(strings, (*text->words)[code]) != strings.end();
       mark([&](std::uint32_t row) { return codes[text->codes[row]]; });
     } else {
-      mark([&, all = *by.integers()](std::uint32_t row) { return std::ranges::binary_search(integers, all[row]); });
+      mark([&, all = *key_column.integers()](std::uint32_t row) {
+        return std::ranges::binary_search(integers, all[row]);
+      });
     }
     return bits;
   }

@@ -73,15 +73,15 @@ auto taken_over(const matched_rows& rows, const source_values<T>& from, braid::a
 }
 
 template <typename T>
-auto plain_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
+auto plain_column(const matched_rows& rows, const added_column& target, const std::optional<column>& given,
                   missing_rule missing, braid::arena& memory) -> column {
   source_values<T> from;
   if (given) {
     from.given = std::get<std::span<const T>>(given->values);
     from.validity = given->validity;
   }
-  if (missing == missing_rule::default_value && !is_null(what.default_value)) {
-    from.otherwise = std::get<T>(what.default_value);
+  if (missing == missing_rule::default_value && !is_null(target.default_value)) {
+    from.otherwise = std::get<T>(target.default_value);
   }
   const auto [values, validity] = taken_over(rows, from, memory);
   return {.values = values, .validity = validity};
@@ -89,7 +89,7 @@ auto plain_column(const matched_rows& rows, const added_column& what, const std:
 
 /// Builds a string column. The column reuses the dictionary of the second source, unless a default value is not in this
 /// dictionary.
-auto text_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
+auto text_column(const matched_rows& rows, const added_column& target, const std::optional<column>& given,
                  missing_rule missing, braid::arena& memory) -> column {
   source_values<std::uint32_t> from;
   const dictionary* words = nullptr;
@@ -100,11 +100,11 @@ auto text_column(const matched_rows& rows, const added_column& what, const std::
     words = given->strings()->words;
     dimensions = given->strings()->dimensions;
   }
-  if (missing == missing_rule::default_value && !is_null(what.default_value)) {
+  if (missing == missing_rule::default_value && !is_null(target.default_value)) {
     dictionary_builder more(memory);
     if (words != nullptr)
       for (const std::string_view entry : words->entries()) static_cast<void>(more.intern_shared(entry));
-    from.otherwise = more.intern_shared(std::get<std::string>(what.default_value));
+    from.otherwise = more.intern_shared(std::get<std::string>(target.default_value));
     words = more.finish();
   }
   if (words == nullptr) words = memory.make<dictionary>();
@@ -112,17 +112,17 @@ auto text_column(const matched_rows& rows, const added_column& what, const std::
   return {.values = string_values{codes, words, dimensions}, .validity = validity};
 }
 
-auto find_column(const matched_rows& rows, const added_column& what, missing_rule missing, braid::arena& memory)
+auto find_column(const matched_rows& rows, const added_column& target, missing_rule missing, braid::arena& memory)
     -> column {
-  const std::optional<column> given = rows.right.table().find(what.from_key);
-  switch (what.type) {
-    case value_type::integer: return plain_column<std::int64_t>(rows, what, given, missing, memory);
-    case value_type::boolean: return plain_column<bool>(rows, what, given, missing, memory);
+  const std::optional<column> given = rows.right.table().find(target.from_key);
+  switch (target.type) {
+    case value_type::integer: return plain_column<std::int64_t>(rows, target, given, missing, memory);
+    case value_type::boolean: return plain_column<bool>(rows, target, given, missing, memory);
     case value_type::vector:
-    case value_type::string: return text_column(rows, what, given, missing, memory);
+    case value_type::string: return text_column(rows, target, given, missing, memory);
     case value_type::floating: break;
   }
-  return plain_column<double>(rows, what, given, missing, memory);
+  return plain_column<double>(rows, target, given, missing, memory);
 }
 
 struct join_params {
@@ -164,7 +164,7 @@ struct join_params {
     if (added.empty()) return left;
     const std::span<std::uint32_t> partners = memory.uninitialized<std::uint32_t>(left.size());
     std::size_t next = 0;
-    chosen.for_each_set(rows.left.size(), [&](std::size_t at) { partners[next++] = rows.partners[at]; });
+    chosen.for_each_set(rows.left.size(), [&](std::size_t position) { partners[next++] = rows.partners[position]; });
     return with_columns({.left = left, .right = rows.right, .partners = partners}, memory);
   }
 
