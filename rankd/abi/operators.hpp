@@ -9,8 +9,8 @@
 //           .reads("in_key", rankd::operators::floats)
 //           .writes("out_key", rankd::operators::floats);
 //     }
-//     explicit double_it(const rankd::operators::binding& with)
-//         : in(with.read("in_key")), out(with.written("out_key")) {}
+//     explicit double_it(const rankd::operators::binding& options)
+//         : in(options.read("in_key")), out(options.written("out_key")) {}
 //     void run(rankd::operators::rows& rows) const {
 //       const auto values = rows.floats(in);
 //       auto doubled = rows.write_floats(out);

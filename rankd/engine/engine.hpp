@@ -35,7 +35,8 @@ struct run_target;
 /// of the runtime. Some tasks end after the answer, so destroy the runtime first.
 class engine {
  public:
-  /// Creates an engine. `stores` has one entry for each of registries::endpoints, or null for a store that is not open.
+  /// Creates an engine. `stores` has one entry for each of registries::endpoints. The entry is null if the store is not
+  /// open.
   engine(braid::runtime& runtime, const registries& declared, std::vector<store*> stores, engine_options options = {});
   ~engine();
   engine(const engine&) = delete;

@@ -12,9 +12,9 @@
 
 namespace rankd {
 
-/// Reports three problems. column_exists: an operator that adds columns, such as a join, adds a column that its input
-/// rows may already have. These operators never overwrite a column. unknown_column: a hole of a key template names a
-/// column that the rows cannot have. fallback_lacks_column: the fallback of a node lacks columns of the node's rows.
+/// Reports three problems in a plan. column_exists: a node adds a column that its input rows may already have.
+/// Operators that add columns, such as a join, never overwrite a column. unknown_column: a key template has a hole for
+/// a column that the rows cannot have. fallback_lacks_column: the fallback of a node lacks columns of the node's rows.
 /// Every row has `id`. Requires a plan whose nodes were bound without diagnostics. Cost: one bit of memory for each
 /// node and key.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;

@@ -199,7 +199,7 @@ auto make_lp_normalizer(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, over(call, of->slots, norm, of->type)};
 }
 
-// This section converts linear models.
+// The functions below convert linear models.
 
 /// Computes one sum of products for each output. The coefficients are listed output by output.
 auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<double>& intercepts)

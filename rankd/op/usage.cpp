@@ -13,9 +13,10 @@ usage::usage(const plan_budget& budget, std::size_t nodes)
       replaceable_(nodes_.size(), false),
       withdrawn_(nodes_.size(), false) {}
 
-/// Returns whether the nodes up to this one exceed a bound. Other threads may update their amounts at the same time, so
-/// the function may miss an excess. `first_breach` finds such an excess at the end. Amounts that may still be withdrawn
-/// are not counted, so if the function refuses a node, the bound is certainly exceeded.
+/// Returns whether the nodes up to and including the one at `position` together exceed a bound. Other threads may
+/// update their amounts at the same time, so the function may miss an excess. `first_breach` finds such an excess at
+/// the end. Amounts that may still be withdrawn are not counted, so if the function refuses a node, the bound is
+/// certainly exceeded.
 auto usage::is_over(std::size_t kind, std::uint32_t position) const noexcept -> bool {
   std::uint64_t sum = nodes_[position][kind].load(braid::relaxed);
   if (replaceable_[position]) return sum > bounds_[kind];
@@ -33,8 +34,8 @@ auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
     const std::uint64_t before = nodes_[position][what].load(braid::relaxed);
     const std::uint64_t more = std::max(now[what], before) - before;
     nodes_[position][what].store(before + more, braid::relaxed);
-    // The nodes up to this one can exceed the bound only if all nodes together exceed it, so this sum, which is cheap
-    // to read, is tested first.
+    // The nodes up to this position can exceed the bound only if all nodes together exceed it. The sum of all nodes is
+    // cheap to read, so it is tested first.
     const std::uint64_t all = sums_[what].fetch_add(more, braid::relaxed) + more;
     if (all > bounds_[what] && is_over(what, position)) fits = false;
   }

@@ -51,8 +51,8 @@ class usage {
   void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
 
   /// Reports the total amounts of the node at `position` so far. An amount that is smaller than a previously reported
-  /// amount is ignored. Returns false if the nodes up to this one exceed a bound. The node may then stop, because the
-  /// request will fail.
+  /// amount is ignored. Returns false if the nodes up to and including this one together exceed a bound. The node may
+  /// then stop, because the request will fail.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
   /// Returns the first node that has exceeded a bound, among the first `count` nodes. Each of these nodes must have

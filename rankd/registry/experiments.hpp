@@ -109,8 +109,9 @@ class experiment_set {
   std::string source_;
 };
 
-/// Returns the bucket of a unit. It is computed from the SHA-256 of the salt, a zero byte and the unit: its first eight
-/// bytes, read as a big-endian number, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
+/// Returns the bucket of a unit. The SHA-256 of the salt, a zero byte and the unit is computed first. The bucket is the
+/// first eight bytes of this digest, read as a big-endian number, modulo `buckets`. Requires at least one bucket. Cost:
+/// half a microsecond.
 [[nodiscard]] auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
 
 }  // namespace rankd

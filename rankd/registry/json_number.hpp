@@ -9,10 +9,11 @@
 
 namespace rankd {
 
-/// Returns the float that an integer literal represents, or nothing if it represents no float. Used for integers that
-/// do not fit into 64 bits, or that are not equal to any float. The literal must be the exact value of a float, or the
-/// digits that JavaScript writes for a float: the shortest digits that identify the float, followed by zeros. Any other
-/// integer would lose digits if it were converted to a float. Requires digits with an optional leading minus.
+/// Returns the float that an integer literal represents, or nothing if it represents no float. Call this function for
+/// integers that do not fit into 64 bits, or that are not equal to any float. The literal must be the exact value of a
+/// float, or the digits that JavaScript writes for a float: the shortest digits that identify the float, followed by
+/// zeros. Any other integer would lose digits if it were converted to a float. Requires digits with an optional leading
+/// minus.
 [[nodiscard]] auto float_of_integer(std::string_view literal) -> std::optional<double>;
 
 /// Appends `.0` to each integer that does not fit into 64 bits but represents a float (`float_of_integer`). A parser

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t value_overhead = 160;  // a node of the map, its bucket and its parts
-/// A number of bytes that is larger than what one step of a rule adds to a value.
+/// More bytes than one step of an event rule can add to a value.
 constexpr std::size_t spare_bytes = 4'096;
 
 auto bytes_of(const std::string& key, const counted_value& value) -> std::size_t {

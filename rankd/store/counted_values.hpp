@@ -55,8 +55,8 @@ class counted_values {
   /// Returns a field of a hash, copied into the arena. Returns nothing if there is no such hash or field.
   [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
       -> std::optional<std::string_view>;
-  /// Returns all fields of a hash by name, copied into the arena. The result is empty if the key is absent. Returns
-  /// nothing if the key has another kind of value.
+  /// Returns all fields of a hash, sorted by name and copied into the arena. The result is empty if the key is absent.
+  /// Returns nothing if the key has another kind of value.
   [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const
       -> std::optional<std::span<const hash_field>>;
   /// Calls `see` with the value of a key, unless the value is absent. No thread may change the value during the call.
@@ -78,7 +78,7 @@ class counted_values {
  private:
   struct shard {
     mutable std::mutex mutex;
-    // Guarded by the mutex. A thread may read the values without the mutex while no thread changes them.
+    // The mutex guards the values. A thread may read the values without the mutex while no thread changes them.
     std::unordered_map<std::string, counted_value> values;
   };
   static constexpr std::size_t shard_count = 64;

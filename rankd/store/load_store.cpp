@@ -44,7 +44,7 @@ auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   return error == std::errc::io_error && !unknown && room.available < little;
 }
 
-/// The deletion of a key or of some fields, which a line requests.
+/// The deletion of a key, or of some of its fields, that a line requests.
 struct deletion {
   record_origin origin;
   std::vector<std::string> fields;  ///< empty: the key

@@ -110,8 +110,8 @@ auto code_of(const store_error& error) -> std::string_view {
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
-/// The length of the longest answer that the loop parses itself, which takes well under a millisecond. Another thread
-/// parses longer answers.
+/// The maximum length of an answer that the loop itself parses. Parsing such an answer takes well under a millisecond.
+/// Another thread parses longer answers.
 constexpr std::size_t max_bytes_on_loop = std::size_t{64} << 10U;
 
 /// An answer that was read to its end or up to a size limit.

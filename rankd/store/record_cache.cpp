@@ -407,7 +407,7 @@ void record_cache::keep_all(const record_read& read, const Question& question, c
                  .is_tracked = is_tracked,
                  .is_absent = is_absent(elements)});
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-      // The value is not cached, so the next request reads it again.
+      // If the allocation fails, the value is not cached, so the next request reads it again.
     }
   });
 }

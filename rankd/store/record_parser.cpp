@@ -47,7 +47,7 @@ struct members {
     return nullptr;
   }
 
-  /// Returns the kinds of records whose head is present in the line.
+  /// Returns the kinds of records whose key member (the head) is in the line.
   [[nodiscard]] auto kinds() const -> std::vector<std::size_t> {
     std::vector<std::size_t> out;
     for (std::size_t kind = 0; kind < heads.size(); ++kind)

@@ -303,7 +303,7 @@ auto sender::failed(std::error_code error, const Redis& redis) const -> std::une
   return refused(detail::redis_failure_code(error), text.empty() ? error.message() : detail::server_message(text));
 }
 
-/// If a load of the same files was interrupted, continues after the position that this load has reached.
+/// If a load of the same files was interrupted, continues after the position that the interrupted load has reached.
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;

@@ -182,7 +182,7 @@ auto spelled(std::string_view head, std::string_view key) -> std::string {
 
 }  // namespace
 
-/// Answers like one store of the recorded request.
+/// A store that gives the answers that one store of the recorded request gave.
 class replayed_reads::client final : public store {
  public:
   client(replayed_reads& from, std::size_t endpoint) noexcept : reads_(&from), endpoint_(endpoint) {}

@@ -284,7 +284,7 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
     try {
       co_await inside.join();
     } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // The result of the first attempt is used instead.
+      // If the second attempt throws, the result of the first attempt is used instead.
     }
     one->second_inside = nullptr;
   }

@@ -133,8 +133,8 @@ class shared_reads {
 };
 
 /// The stores of one request. If the request repeats an earlier question, it gets the earlier answer. If the earlier
-/// question failed, it is asked again. Threads: the loop's thread. Lifetime: `list` keeps the object alive. Its tasks
-/// end before its `shared_reads` is destroyed.
+/// question failed, it is asked again. Threads: the loop's thread. Lifetime: `list` keeps the object alive. The tasks
+/// of the request must end before the `shared_reads` is destroyed.
 class request_reads {
  public:
   request_reads(shared_reads& from, store_list now);

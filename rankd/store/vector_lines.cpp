@@ -46,8 +46,8 @@ class vector_reader {
     if (dimensions != 0) length_reason_.clear();
   }
 
-  /// Creates a reader of changes to a file. The reader refuses a vector with other dimensions than the file, and an id
-  /// of another type.
+  /// Creates a reader of changes to a file. The reader refuses a vector whose length differs from that of the file's
+  /// vectors, and an id of another type than the file's ids.
   vector_reader(const vector_file& base, const vector_progress& progress) : vector_reader(base.dimensions(), progress) {
     kinds_ = line_kinds::changes;
     length_reason_ = ", as in the file that is changed";

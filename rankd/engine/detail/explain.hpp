@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// The state of a node, as it was at the moment when the answer was known.
+/// The state of a run and of its nodes at the moment when the answer was known.
 struct run_picture {
   const request_state& state;
   const braid::graph_shape& shape;   ///< the graph in which the nodes ran

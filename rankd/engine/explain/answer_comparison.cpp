@@ -9,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// How often an id has occurred so far in each of the two lists.
+/// The number of occurrences of an id in each of the two lists, as far as the lists were read.
 struct occurrences {
   std::size_t before = 0;
   std::size_t after = 0;

@@ -83,7 +83,7 @@ struct node_report {
   braid::duration cached{};                 ///< the age of the rows that were in the cache
 };
 
-/// An arm of an experiment that the request belongs to.
+/// An arm that the request is in, with its experiment.
 struct arm_report {
   std::string experiment;
   std::string arm;

@@ -22,7 +22,7 @@ namespace rankd {
 struct bound_cache {
   node_index node = 0;
   node_cache how;
-  /// A digest of the plan, the registries and the node. The cache keys of the node's rows begin with it.
+  /// A digest of the plan, the registries and the node. The cache keys of the node's rows begin with this digest.
   std::string digest;
   bool reads_user = false;                    ///< whether a node of the part reads the user
   std::vector<std::size_t> params;            ///< params that the part reads: positions in registries::params

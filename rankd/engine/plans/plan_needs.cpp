@@ -77,7 +77,7 @@ class param_collector {
 
   void add_option(const param_binding& bound) { add(declared_->find_param(bound.param_id)); }
 
-  /// Returns the params in ascending order, without duplicates.
+  /// Returns the params in the order of the registry, without duplicates.
   auto take() -> std::vector<const param_entry*> {
     std::ranges::sort(found_);
     const auto repeated = std::ranges::unique(found_);

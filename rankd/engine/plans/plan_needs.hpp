@@ -31,7 +31,7 @@ struct plan_needs {
   /// The columns that the nodes read from the candidates, ordered by key id, without `id`.
   std::vector<const key_entry*> candidate_keys = {};
   std::vector<const key_entry*> read_keys = {};  ///< columns that running nodes read
-  /// The params that nodes read and that a request must set, in ascending order.
+  /// The params that nodes read and that a request must set, in the order of the registry.
   std::vector<const param_entry*> context_params = {};
   std::vector<param_range> ranges = {};  ///< for params that set options of nodes: each param once, ascending
 };

@@ -46,8 +46,8 @@ class page_cursors {
       -> std::expected<page_place, rank_error>;
 
   /// Signs a cursor again with this key, even if it was signed with another key. If a ranking is given, the new cursor
-  /// belongs to that ranking. Only for replays, whose clients are trusted. Returns nothing for a text that is not a
-  /// cursor.
+  /// belongs to that ranking. Use this function only for replays, because their clients are trusted. Returns nothing
+  /// for a text that is not a cursor.
   [[nodiscard]] auto sign_again(std::string_view cursor, std::optional<std::string_view> identity = {}) const
       -> std::optional<std::string>;
 

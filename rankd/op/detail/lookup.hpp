@@ -35,11 +35,12 @@ auto find_key(const plan_param& param, key_use use, const bind_context& context,
 auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& context,
                     braid::diagnostics& problems) -> const key_entry*;
 
-/// Returns the keys of a param of kind key_ids, each found as by `find_typed_key`. A key with a diagnostic is null.
+/// Finds the keys of a param of kind key_ids, each in the same way as `find_typed_key`. A key is null if a diagnostic
+/// was reported for it.
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& context,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
-/// Returns the key that the option `by` names, found as by `find_typed_key`. Returns the key `id` if the option is
+/// Finds the key that the option `by` names, in the same way as `find_typed_key`. Returns the key `id` if the option is
 /// absent.
 auto find_by(const plan_node& node, const param_shape& shape, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry*;

@@ -47,7 +47,7 @@ auto blank(value_type type, std::size_t rows, braid::arena& memory) -> rankd_wri
 auto scattered(const row_set& rows, const rankd_written& from, braid::arena& memory)
     -> std::expected<column, std::string>;
 
-/// Returns the rows that a library chose. Errors: a message as a sentence, if the library chose a row that does not
+/// Returns the rows that a library chose. Errors: a sentence about the error, if the library chose a row that does not
 /// exist, chose a row twice, or reordered rows although its declared effect does not allow that.
 auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std::uint64_t kept, row_change effect,
                  braid::arena& memory) -> std::expected<row_set, std::string>;

@@ -45,7 +45,7 @@ class own_rows {
   [[nodiscard]] auto refusal() const noexcept -> const std::optional<op_error>& { return refusal_; }
 
   /// Returns the row set, in the order in which the library stored the rows. It does not include the columns that the
-  /// library wrote: these are in `written`, with the rows in the same order. Errors: a message as a sentence.
+  /// library wrote: these are in `written`, with the rows in the same order. Errors: a sentence about the error.
   auto finish() -> std::expected<row_set, std::string>;
   [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
 
