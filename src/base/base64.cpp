@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view standard_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view url_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Returns the value of a letter in either alphabet, or 64 if the letter is in neither.
+/// Returns the value of a character in the two alphabets, or 64 if the character is in neither alphabet.
 constexpr auto bits_of(char letter) noexcept -> std::uint32_t {
   if (letter >= 'A' && letter <= 'Z') return static_cast<std::uint32_t>(letter - 'A');
   if (letter >= 'a' && letter <= 'z') return static_cast<std::uint32_t>(letter - 'a') + 26;

@@ -1,5 +1,4 @@
-// src/base/number_in.cpp: converts text to doubles and back, for standard libraries without floating-point
-// `from_chars`.
+// src/base/number_in.cpp: converts text to doubles, for standard libraries without floating-point `from_chars`.
 #include <braid/base/detail/number_in.hpp>
 
 #if !defined(__cpp_lib_to_chars)

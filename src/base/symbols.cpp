@@ -117,7 +117,7 @@ auto template_argument(std::string_view name, std::size_t index) -> std::string_
 }
 
 /// Returns the callable of a job that has a future: `F` of `spawned<R, Stop, bound_call<F, …>>`, and of
-/// `future_continuation<T, F, …>`. Returns an empty text for other jobs.
+/// `future_continuation<T, F, …>`. Returns an empty text for jobs without a future.
 auto called_for_future(std::string_view job) -> std::string_view {
   constexpr std::string_view bound = "braid::detail::bound_call<";
   std::string_view called;
@@ -140,8 +140,8 @@ auto called_by(std::string_view job) -> std::string_view {
   return job;
 }
 
-/// Returns the public name of a job of the library. A `sync_waiter<T>` is shown as `sync_wait`, the function whose
-/// caller waits for the task.
+/// Returns the public name of a job of the library. The name of a `sync_waiter<T>` is `sync_wait`, because that
+/// function creates this job in order to wait for a task.
 auto public_name(std::string_view job) -> std::string {
   constexpr std::string_view waiter = "sync_waiter<";
   if (job.starts_with(waiter)) return "braid::sync_wait<" + std::string(job.substr(waiter.size()));

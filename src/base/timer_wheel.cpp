@@ -10,11 +10,11 @@
 namespace braid {
 
 // A timer is stored at the level of the highest 6-bit digit in which its tick differs from elapsed_. The value of that
-// digit is the number of its slot. So every used slot of a level is ahead of elapsed_, and all timers of a level are
+// digit is the number of its slot. So every used slot of a level is later than elapsed_, and all timers of a level are
 // due before any timer of the next level. The next slot to process is therefore the first used slot of the lowest used
 // level. When elapsed_ reaches the start of a slot, the slot's timers differ from elapsed_ in a lower digit only, and
-// move down a level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the
-// other slots.
+// move down a level. If elapsed_ jumps over the starts of several used slots, all of these slots are emptied, so the
+// rule stays true for the other slots.
 //
 // Before the slots exist, all timers that are later than elapsed_ are in the list `few_`, sorted by tick. When the
 // slots are created, all of these timers move to the slots.
@@ -51,8 +51,8 @@ void timer_wheel::insert(timer& item) noexcept {
   used_levels_ |= 1U << level;
 }
 
-/// Inserts a timer behind all timers of its tick. Most timers are armed for a later time than the timers before them,
-/// so the search begins at the back.
+/// Inserts a timer into the sorted list, behind all timers with the same tick. Most timers are later than all timers in
+/// the list, so the search begins at the back.
 void timer_wheel::insert_among_few(timer& item) noexcept {
   item.slot_ = timer::among_few;
   few_.insert_behind(item, [&item](const timer& other) { return other.tick_ <= item.tick_; });
@@ -60,7 +60,7 @@ void timer_wheel::insert_among_few(timer& item) noexcept {
 }
 
 /// Creates the slots if the list has no room for one more timer, and moves the timers from the list to the slots.
-/// Returns false if there are no slots, because the list suffices or the allocation has failed.
+/// Returns false if no slots were created, because the list has enough room or the allocation has failed.
 [[gnu::noinline]] auto timer_wheel::make_slots() noexcept -> bool {
   if (few_count_ < max_few) return false;
   slots_.reset(new (std::nothrow) wheel_slots);

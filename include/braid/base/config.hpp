@@ -19,8 +19,8 @@
 
 namespace braid {
 
-/// The distance in bytes from which on two objects never share a cache line, nor a pair of lines that the prefetcher
-/// fetches together.
+/// The minimum distance in bytes between two objects that must not share a cache line. At this distance, they are not
+/// in a pair of lines that the prefetcher fetches together, either.
 inline constexpr std::size_t cache_line = 128;
 
 }  // namespace braid

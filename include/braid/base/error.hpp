@@ -105,9 +105,9 @@ class BRAID_API diagnostics {
   }
   void append(diagnostics others);
 
-  /// Sets the member `source` of every diagnostic in which this member is empty.
+  /// Sets the member `source` of every diagnostic that has an empty `source`.
   void set_source(std::string_view source);
-  /// Sets the member `node` of every diagnostic in which this member is empty.
+  /// Sets the member `node` of every diagnostic that has an empty `node`.
   void set_node(std::string_view node);
 
   [[nodiscard]] auto empty() const noexcept -> bool { return items_.empty(); }

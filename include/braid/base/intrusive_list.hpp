@@ -47,8 +47,8 @@ class list_hook {
   list_hook* next_ = nullptr;
 };
 
-/// A list of elements that derive from `list_hook`. The list does not own them. An element that can be in several lists
-/// derives from a separate `Hook` class for each list. Each `Hook` derives from `list_hook`.
+/// A list of elements that derive from `list_hook`. The list does not own its elements. An element that can be in
+/// several lists derives from a separate `Hook` class for each list. Each `Hook` derives from `list_hook`.
 /// Threads: one at a time. Lifetime: a list cannot be moved, because its first and last elements point to it.
 template <typename T, typename Hook = list_hook>
 class intrusive_list {

@@ -85,9 +85,9 @@ class BRAID_API timer_wheel {
   /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.
   void disarm(timer& item) noexcept;
 
-  /// Advances the wheel to `now`. Appends every timer whose time has come to the list `due`. Timers that were late when
-  /// they were armed come first. The others are in the order of their ticks, and within a tick in the order of arming.
-  /// A timer in the list `due` still counts as armed and may be disarmed or armed again.
+  /// Advances the wheel to `now`. Appends every timer whose time has come to the list `due`. Timers whose time had
+  /// already passed when they were armed come first. The others are in the order of their ticks, and within a tick in
+  /// the order of arming. A timer in the list `due` still counts as armed and may be disarmed or armed again.
   void advance(time_point now, intrusive_list<timer>& due) noexcept;
 
   /// Appends every armed timer to the list `pending`, whether it is due or not. The timers still count as armed, as in

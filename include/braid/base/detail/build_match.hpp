@@ -41,7 +41,8 @@ extern __attribute__((visibility("default"))) const char BRAID_BUILD_CONTAINERS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_ADDRESS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_THREAD;
 
-/// References to the symbols, so that each object file needs them. A program contains one copy.
+/// References to the symbols, so that each object file needs the symbols. A program contains one copy of these
+/// references.
 [[gnu::used]] inline const char* const build_of_program[] = {&BRAID_BUILD_CONTAINERS, &BRAID_BUILD_ADDRESS,
                                                              &BRAID_BUILD_THREAD};
 

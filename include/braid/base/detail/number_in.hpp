@@ -15,8 +15,8 @@ namespace braid::detail {
 
 #if !defined(__cpp_lib_to_chars)
 
-/// Parses a double as `std::from_chars` does. It is used if the standard library lacks that function, as libc++ 19
-/// does.
+/// Parses a double as `std::from_chars` does. Used with standard libraries that do not provide `std::from_chars` for
+/// doubles, such as libc++ 19.
 BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
 
 #endif

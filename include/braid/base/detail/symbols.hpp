@@ -12,9 +12,9 @@
 
 namespace braid::detail {
 
-/// A table that symbolises addresses of a process with the `.symtab` tables of the program and its libraries, or with
-/// `.dynsym` if a file is stripped. dladdr would only find exported functions. The table of a file is read when an
-/// address inside it is looked up.
+/// A table that finds the names of the functions at given addresses of a process. It reads the `.symtab` tables of the
+/// program and its libraries, or `.dynsym` if a file is stripped. dladdr would only find exported functions. The table
+/// of a file is read when an address inside that file is first looked up.
 /// Threads: one. Blocks: while it reads files. Errors: std::bad_alloc; an address in a file that cannot be read has no
 /// name.
 class BRAID_API symbol_table {
@@ -27,10 +27,10 @@ class BRAID_API symbol_table {
     std::uint64_t end = 0;    // the end of its last segment
   };
 
-  /// Constructs a table that symbolises addresses of this process.
+  /// Constructs a table for the addresses of this process.
   symbol_table() = default;
-  /// Constructs a table that symbolises addresses of another process, which may have ended. Addresses in an object
-  /// whose path is not a file, such as `[vdso]`, have no names.
+  /// Constructs a table for the addresses of another process, which may have ended. Addresses in an object whose path
+  /// is not a file, such as `[vdso]`, have no names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
   /// Returns the demangled name of the function at `address`, without uninformative parts. If the function is unknown,
@@ -67,7 +67,7 @@ class BRAID_API symbol_table {
   bool is_of_this_process_ = true;
 };
 
-/// Shortens the name of a function: `void braid::detail::closure_job<F>::act(…)` becomes `closure_job<F>`, and so on.
+/// Shortens the name of a function, for example `void braid::detail::closure_job<F>::act(…)` to `closure_job<F>`.
 [[nodiscard]] BRAID_API auto short_function_name(std::string_view demangled) -> std::string;
 
 }  // namespace braid::detail
