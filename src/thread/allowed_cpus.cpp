@@ -42,7 +42,7 @@ auto mask_in_status(const fs::path& root) -> std::optional<cpu_set> {
   return std::nullopt;
 }
 
-/// Returns every set of CPUs that limits this process. The affinity mask is the first item.
+/// Returns every set of CPUs that limits this process. The affinity mask is the first set.
 auto read_limits(const fs::path& root) -> std::vector<named_set> {
   std::vector<named_set> limits;
   if (detail::is_this_machine(root))

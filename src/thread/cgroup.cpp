@@ -25,7 +25,7 @@ using detail::under;
 
 enum class version : std::uint8_t { v1, v2 };
 
-/// A mounted cgroup hierarchy: its mount point, and the cgroup that is visible there.
+/// A mounted cgroup hierarchy: its mount point (`point`), and the cgroup that is visible there (`root`).
 struct mount {
   version kind = version::v2;
   std::string controllers;  // options of the file system, including the controllers of version 1
@@ -40,7 +40,8 @@ struct membership {
   fs::path path;
 };
 
-/// The folder of a cgroup, `point / below`. The folder's parents up to `point` are cgroups as well.
+/// The folder of a cgroup: `below` is its path relative to the mount point `point`. The folder's parents up to `point`
+/// are cgroups as well.
 struct cgroup_location {
   version kind = version::v2;
   fs::path point;
@@ -132,7 +133,7 @@ auto usual_locations(const membership& of, std::string_view controller) -> std::
 }
 
 /// Returns the possible folders of a cgroup. In a container, the mount may show only a part of the hierarchy, and the
-/// cgroup's path may be outside of that part. Then the mount point itself is used.
+/// cgroup's path may be outside of that part. In that case, returns the mount point itself.
 auto find_locations(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;

@@ -34,8 +34,8 @@ auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
 
 auto to_nice(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
 
-/// Returns whether the system permits lowering a larger nice value to this value. Tries it on the calling thread; if
-/// the system refuses, the thread keeps the larger value.
+/// Returns whether the system permits restoring this nice value after it was increased. Tries this on the calling
+/// thread; if the system refuses, the thread keeps the increased value.
 auto can_return_to(nice_value nice) -> bool {
   return this_thread::set_nice(to_nice(nice.value() + 1)) && this_thread::set_nice(nice);
 }
@@ -139,8 +139,8 @@ auto chaos::state::look_for() -> result<void> {
   return look_at_others(wanted);
 }
 
-/// Adds threads to the list of disturbed threads. Reads their settings on a temporary thread, because the nice value of
-/// the thread that reads them may change.
+/// Adds threads to the list of disturbed threads. Reads their settings on a temporary thread, because reading them may
+/// increase the nice value of the reading thread (see `can_return_to`).
 auto chaos::state::look_at_others(const std::vector<thread_info>& threads) -> result<void> {
   std::vector<thread_info> others;
   for (const thread_info& each : threads)

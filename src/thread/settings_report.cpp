@@ -1,4 +1,4 @@
-// src/thread/settings_report.cpp: stores which settings of a thread were applied, and prints them.
+// src/thread/settings_report.cpp: stores the outcome of each setting of a thread, and formats the outcomes as text.
 #include <braid/thread/profile.hpp>
 
 #include <string_view>

@@ -139,7 +139,8 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
     run(*static_cast<beginning*>(argument));
     return nullptr;
   };
-  // The setting is recorded before the thread starts, so that a failed allocation can still be reported.
+  // The setting is recorded before the thread starts, because an allocation that fails after the start could not be
+  // reported.
   first.report.add(settings_report::setting::stack_size, {});
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));
@@ -150,8 +151,9 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
   return created;
 }
 
-/// The main function of a new thread. `first` may be destroyed once `settled` is unparked. Cancellation is disabled:
-/// pthread_cancel unwinds the stack like an exception, and a noexcept function on the stack would end the program.
+/// The main function of a new thread. The object `first` may be destroyed as soon as `first.settled` is unparked.
+/// Cancellation is disabled: pthread_cancel unwinds the stack like an exception, and a noexcept function on the stack
+/// would end the program.
 void thread::run(beginning& first) noexcept {
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
   const auto body = std::move(first.body);

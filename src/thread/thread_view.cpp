@@ -34,8 +34,8 @@ auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of
 auto info_of(::pthread_t thread) -> result<thread_info> {
   if (const auto id = detail::find_thread_id(thread)) {
     auto found = thread_info::of(*id);
-    // The thread still has its id, so it also had this id while the start time was read, and the result does not belong
-    // to a later thread.
+    // If the thread still has its id, it also had this id while the start time was read. So the result does not belong
+    // to a later thread with the same id.
     if (!found || detail::find_thread_id(thread) == id) return found;
   }
   return fail(std::make_error_code(std::errc::no_such_process));

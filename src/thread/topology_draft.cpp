@@ -9,15 +9,15 @@ namespace braid::detail {
 namespace {
 
 /// The limit between two kinds of cores, as a fraction of the fastest core's capacity. Cores below this limit are
-/// `efficiency` cores. The highest clock rates of equal cores differ by a few percent; those of different kinds of
-/// cores differ by a fifth or more.
+/// `efficiency` cores. The maximum clock rates of cores of the same kind differ by a few percent, and those of cores of
+/// different kinds by a fifth or more.
 constexpr double alike_from = 0.85;
 
 /// The distances that the kernel assumes if the firmware reports no distances.
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 
-/// The index of the group of each CPU.
+/// A map from each CPU to the index of its group.
 using positions = std::map<unsigned, unsigned>;
 
 auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {

@@ -74,7 +74,8 @@ auto hwloc() -> const loaded_hwloc& {
 class foreign_topology {
  public:
   explicit foreign_topology(const hwloc_calls& calls) : calls_(&calls) {
-    // Without the second flag, hwloc may move the calling thread from CPU to CPU while it loads the topology.
+    // Without the second flag, hwloc may bind the calling thread to one CPU after the other while it loads the
+    // topology.
     constexpr unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
     if (calls_->init(&handle_) != 0) handle_ = nullptr;
     loaded_ = handle_ != nullptr && calls_->set_flags(handle_, flags) == 0 && calls_->load(handle_) == 0;
@@ -114,7 +115,8 @@ class foreign_topology {
   bool loaded_ = false;
 };
 
-/// For each hwloc object of the type, stores the set of its CPUs in `member` of each of these CPUs.
+/// For each hwloc object of this type, stores the set of the object's CPUs in `member` of the draft's entry for each of
+/// these CPUs.
 void add_groups(const foreign_topology& from, hwloc_obj_type_t type, cpu_set cpu_claim::* member,
                 topology_draft& draft) {
   from.for_each(type, [&](unsigned, const cpu_set& cpus) {

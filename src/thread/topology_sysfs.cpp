@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr const char* cpu_folder = "sys/devices/system/cpu";
 constexpr const char* node_folder = "sys/devices/system/node";
 
-/// The maximum number of caches of a CPU that are read. The kernel numbers them without gaps.
+/// The maximum number of caches that are read for each CPU. The kernel numbers the caches of a CPU without gaps.
 constexpr int max_caches = 16;
 
 auto numbered(const fs::path& folder, std::string_view name, unsigned number) -> fs::path {

@@ -23,7 +23,7 @@ auto workers_in(std::string_view text) -> std::optional<unsigned> {
   return count;
 }
 
-/// Returns a short, printable form of the text, without characters that could control a terminal.
+/// Returns a short, printable form of the text, without control characters.
 auto printable(std::string_view text) -> std::string {
   constexpr std::size_t max_length = 40;
   std::string shown(text.substr(0, max_length));

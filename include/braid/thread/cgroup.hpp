@@ -32,8 +32,8 @@ struct cgroup {
   /// Returns the quotas of the process's cgroup and all its parents, innermost first.
   BRAID_API static auto cpu_quotas(const std::string& root = "/") -> std::vector<quota>;
 
-  /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
-  BRAID_API static auto cpu_quota(const std::string& root = "/") -> std::optional<quota>;
+  /// Returns the smallest of the quotas that `cpu_quotas` returns, or nothing if no quota is set.
+  BRAID_API static auto cpu_quota(const std::filesystem::path& root = "/") -> std::optional<quota>;
 
   /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has a cpuset. Returns
   /// nothing if no file contains a cpuset.
@@ -63,8 +63,8 @@ struct worker_count {
 };
 
 /// Returns the value of the variable BRAID_WORKERS if it is set. Otherwise, returns the number of allowed CPUs or the
-/// quota rounded up, whichever is smaller. The result is at least one. `root` replaces `/`, as for `read_allowed_cpus`
-/// and `cgroup::cpu_quota`. Threads: any, while no thread changes the environment. Blocks: while it reads a few small
+/// quota rounded up, whichever is smaller. The result is at least one. If `root` is given, files are read below that
+/// folder instead of `/`. Threads: any, while no thread changes the environment. Blocks: while it reads a few small
 /// files.
 BRAID_API auto default_worker_count(const std::string& root = "/") -> worker_count;
 

@@ -31,15 +31,15 @@ struct disturbed_settings {
   auto operator==(const disturbed_settings&) const -> bool = default;
 };
 
-/// A sequence of disturbed settings for one thread. It is computed step by step, without changing a thread. The results
-/// depend only on the constructor's arguments and on `before`. Threads: one at a time.
+/// A sequence of disturbed settings for one thread. Each call of `next` computes one step and changes no thread. The
+/// results depend only on the arguments of the constructor and of `next`. Threads: one at a time.
 class BRAID_API chaos_sequence {
  public:
   /// Constructs the sequence of settings for one thread. `index` is the thread's index in its `chaos`.
   chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
 
-  /// Returns the next settings. They contain at least one of the CPUs that the thread had before. A nice value stays
-  /// the same or becomes larger. Policies without a nice value stay unchanged.
+  /// Returns the next settings. `before` contains the original settings of the thread. The result contains at least one
+  /// of the original CPUs. A nice value stays the same or becomes larger. Policies without a nice value stay unchanged.
   auto next(const disturbed_settings& before) -> disturbed_settings;
 
  private:

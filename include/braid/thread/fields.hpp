@@ -1,4 +1,4 @@
-// braid/thread/fields.hpp: the number, names and offsets of the fields of plain structs, at compile time.
+// braid/thread/fields.hpp: the number, names and indexes of the fields of plain structs, at compile time.
 #pragma once
 
 #include <braid/thread/detail/field_tie.hpp>
@@ -20,11 +20,11 @@
 namespace braid {
 
 /// A struct that is initialised field by field. It has no bases and at most 32 fields, none of which is a C array or a
-/// reference. If the fields of another struct are used, the compilation fails.
+/// reference. If the fields of a struct without these properties are used, the compilation fails.
 template <typename T>
 concept plain_struct = std::is_aggregate_v<T> && std::is_class_v<T>;
 
-/// The offset and the name of a field of a struct.
+/// The index and the name of a field of a struct.
 struct field {
   std::size_t index = 0;
   std::string_view name;

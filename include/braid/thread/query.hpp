@@ -129,8 +129,8 @@ class queryable {
 
   /// Invokes `change(value, args...)` for each value, and returns the results together with the values. For entries of
   /// threads, `change` may also be a member function of the object that `control()` returns, for example
-  /// `apply(&thread_info::set_affinity, cpus)`. Such a function returns a `result`; if this is an error for one thread,
-  /// the other values are still processed.
+  /// `apply(&thread_info::set_affinity, cpus)`. Such a function returns a `result`; if the result is an error for one
+  /// thread, the other threads are still changed.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
   /// Applies a profile to each thread. Requires that the values are threads or entries of threads. Returns, for each
@@ -186,8 +186,8 @@ struct result_with<result<T>> {
 template <typename T>
 using as_result = typename result_with<T>::type;
 
-/// Calls `change` with the value if that is possible. Otherwise calls it with the object that the value's `control()`
-/// returns.
+/// Calls `change` with the value if that is possible. Otherwise calls `change` with the object that the value's
+/// `control()` returns.
 template <typename T, typename Fn, typename... Args>
 auto change_one(const T& value, const Fn& change, const Args&... args) {
   if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {

@@ -81,7 +81,8 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
 
-  /// Returns the threads of several registries. Each registration is in the result only once. Threads: any.
+  /// Returns a query over the threads of several registries. If several handles refer to the same registry, each of its
+  /// registrations is in the result only once. Threads: any.
   [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 

@@ -16,8 +16,8 @@ namespace braid {
 
 namespace detail {
 
-/// Called if a number is out of range. This function is not constexpr, so that a constant out of range does not
-/// compile.
+/// Called if a number is out of range. This function is not constexpr, so that an expression with a constant out of
+/// range does not compile.
 BRAID_API void number_out_of_range();
 
 template <typename T, typename... All>

@@ -63,7 +63,8 @@ class BRAID_API thread_info {
   /// not support.
   [[nodiscard]] auto scheduling() const -> result<braid::scheduling>;
 
-  /// Replaces the policy and its parameters. Does not change whether children of the thread inherit them.
+  /// Replaces the policy and its parameters. Does not change whether threads that this thread creates inherit the
+  /// policy.
   [[nodiscard]] auto set_scheduling(const braid::scheduling& wanted) const -> result<void>;
 
   /// Returns the nice value. Every thread has a nice value, regardless of its policy.

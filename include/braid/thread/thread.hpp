@@ -83,8 +83,9 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// no stop token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
-  /// Releases the native thread. Its type is std::thread if `create` started the thread without a stack size, and
-  /// pthread_t if `create` started it with a stack size. An adopted thread keeps its type.
+  /// Passes the ownership of the native thread to the caller. `Native` must be std::thread if `create` started the
+  /// thread without a stack size, and pthread_t if `create` started it with a stack size. For an adopted thread,
+  /// `Native` must be the type that was adopted.
   /// Errors: operation_not_supported if `Native` is another type (the thread is not released then); invalid_argument if
   /// there is no thread.
   template <typename Native = std::thread>

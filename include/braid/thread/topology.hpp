@@ -89,7 +89,7 @@ struct topology {
   /// Blocks: the first call blocks while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 
-  // The following functions return only allowed CPUs. They may be called from any thread, and read only the topology.
+  // The following functions return only allowed CPUs. Any thread may call them. They read no files, only the topology.
 
   /// Returns the allowed CPUs of the memory node with this id.
   /// Errors: no_such_device if there is no such node; errc::invalid_argument if no CPU of the node is allowed (the code

@@ -15,9 +15,9 @@ struct allowed_cpus {
 };
 
 /// Returns the intersection of the affinity mask of the process, its cpuset and the online CPUs. If `root` is not `/`,
-/// the files below it describe another machine. The mask is then read from `proc/self/status` below `root`; the mask of
-/// this process is used only if no file can be read at all. A set that would leave no CPU is ignored, and the reason
-/// mentions this. This function never fails.
+/// the files below `root` describe another machine. The mask is then read from `proc/self/status` below `root`; the
+/// mask of this process is used only if no file can be read at all. A set is ignored if the intersection with it would
+/// be empty; `reason` of the result then mentions this. This function never fails.
 /// Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::string& root = "/") -> allowed_cpus;
 

@@ -7,7 +7,8 @@
 namespace braid::detail {
 
 /// Returns references to the fields of `object`, in order. `Count` is the number of fields, at most 32.
-/// Each count has a branch, because a structured binding must name all fields and accepts no pack before C++26.
+/// The function has a branch for each count, because a structured binding must name all fields, and cannot introduce a
+/// pack before C++26.
 // clang-format off
 template <std::size_t Count, typename T>
 constexpr auto tie_fields([[maybe_unused]] T& object) noexcept {  // NOLINT(readability-function-size)

@@ -1,5 +1,5 @@
-// braid/thread/detail/registry_handle.hpp: a handle of a registry of threads, for options. It does not need the header
-// with the registry's queries.
+// braid/thread/detail/registry_handle.hpp: a handle of a registry of threads, for options. Code that uses this header
+// need not include the registry's own header with the queries.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -33,8 +33,8 @@ struct topology_draft {
   std::vector<topology::node> nodes;
 };
 
-/// Converts any draft to a valid topology. If the reports of two CPUs contradict each other, the report of the CPU with
-/// the lower number is used.
+/// Converts any draft to a valid topology. If the reports about two CPUs contradict each other, the report about the
+/// CPU with the lower number is used.
 BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 
 /// Reads the kernel's files. If the files name no CPU, the source of the result is `nothing`.
@@ -47,8 +47,8 @@ BRAID_API auto draft_from_machine() -> topology_draft;
 /// mentions that. Capacities and distances are not queried.
 BRAID_API auto draft_from_hwloc() -> topology_draft;
 
-/// Adds the speed of each CPU from the kernel's files. `add_distances` adds the distances between the nodes of the
-/// draft.
+/// Adds the speed of each CPU, as the kernel's files report it, to the draft. `add_distances` adds the distances
+/// between the nodes of the draft.
 BRAID_API void add_capacities(const std::filesystem::path& root, topology_draft& draft);
 BRAID_API void add_distances(const std::filesystem::path& root, topology_draft& draft);
 
