@@ -55,8 +55,8 @@ void forget_waits_of_threads() noexcept {
 
 [[maybe_unused]] const int blocking_wait_fork_handler = call_at_fork(nullptr, nullptr, &forget_waits_of_threads);
 
-/// Returns the executor with index `number` among the listed executors that the calling thread has created, or an empty
-/// id if there are fewer.
+/// Returns the id of the executor at index `number` among the listed executors that the calling thread has created.
+/// Returns an empty id if the thread has created too few executors.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.value.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.value.lock);
@@ -73,9 +73,9 @@ auto has_stack() noexcept -> bool {
   return here > stack.begin + (stack.end - stack.begin) / 2 && here <= stack.end;
 }
 
-/// Returns whether a waiting worker may run another job. If many jobs are nested already, the worker may run another
-/// one only after a long pause. After such a pause, the worker may be waiting for a queued job that no other worker is
-/// free to run.
+/// Returns whether a waiting worker may run another job. If many jobs are nested on its stack already, the worker may
+/// run another job only after a long pause. After such a pause, the worker may be waiting for a queued job that no
+/// other worker is free to run.
 auto may_help(duration pause) noexcept -> bool {
   return helps < free_helps || (pause >= max_help_pause && has_stack());
 }

@@ -11,7 +11,8 @@
 
 namespace braid {
 
-/// A proxy for a job in the executor's queue. When the proxy starts, it makes room for another job.
+/// A proxy that is queued in the executor in place of a job. When the proxy starts, it first frees its share of the
+/// capacity, so that another job can be posted.
 class bounded_executor::counted_job final : public job {
  public:
   counted_job(bounded_executor& by, job& work) noexcept : job(&act), limit_(&by), work_(&work) {}
@@ -128,9 +129,9 @@ auto bounded_executor::enter() noexcept -> entry {
   }
 }
 
-/// Counts a job that has left the queue. Waiting producers are woken when half of the limit is free, so that not every
-/// job wakes a thread. Notifies under the lock, because a thread that waits for the last job may destroy this object as
-/// soon as that thread gets the lock.
+/// Counts a job that has left the queue. Waiting producers are woken when half of the capacity is free, so that not
+/// every job wakes a thread. The notification is sent while the lock is held, because a thread that waits for the last
+/// job may destroy this object as soon as it gets the lock.
 void bounded_executor::leave() noexcept {
   const std::lock_guard lock(mutex_);
   --pending_;

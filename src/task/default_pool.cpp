@@ -1,5 +1,5 @@
-// src/task/default_pool.cpp: stores hooks for the default pool and for observing pools. The runtime library or the
-// program sets the hooks.
+// src/task/default_pool.cpp: stores the function that returns the default pool, and the observer of pools. The runtime
+// library or the program sets them.
 #include <braid/task/detail/default_pool.hpp>
 
 #include "../platform/system.hpp"

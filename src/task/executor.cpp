@@ -1,4 +1,5 @@
-// src/task/executor.cpp: defines the virtual tables and default functions of this folder's abstract classes.
+// src/task/executor.cpp: defines the default implementations of the virtual functions of this folder's abstract
+// classes.
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>

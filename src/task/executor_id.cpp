@@ -42,8 +42,8 @@ constinit thread_local detail::executor_use* innermost_use __attribute__((tls_mo
 constexpr detail::executor_id of_the_gone(0, 1);
 
 /// Returns the slot with this number. Relaxed loads suffice, because a thread that has read the number also sees that
-/// the slot is constructed. Returns null if no slot has this number: the number is that of `of_the_gone`, or garbage
-/// from the memory of a destroyed executor.
+/// the slot is constructed. Returns null if no slot has this number. In that case, the number comes from `of_the_gone`,
+/// or from memory of a destroyed executor that was reused.
 auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
@@ -113,8 +113,8 @@ void executor::retire() noexcept {
   give_back(slot);
 }
 
-/// Invalidates the id, so that the id in the executor's memory refers to no executor if a caller wrongly keeps a
-/// reference. As long as the memory is not reused, continuations and timers with this id are refused.
+/// Invalidates the id, in case a caller wrongly keeps a reference to the destroyed executor. As long as its memory is
+/// not reused, continuations and timers that a caller creates with this reference are refused.
 executor::~executor() {
   retire();
   id_.store(of_the_gone.to_word(), relaxed);

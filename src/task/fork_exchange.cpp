@@ -42,8 +42,8 @@ auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   return nullptr;
 }
 
-/// Steals the oldest fork from this worker's own deque. The fork belongs to a job that waits and whose thread has
-/// released the worker context. The job may be waiting for this fork.
+/// Steals the oldest fork from this worker's own deque. The fork belongs to a waiting job, whose thread has released
+/// the worker context. That job may be waiting for this fork.
 auto fork_exchange::steal_own(worker& self) noexcept -> fork_record* {
   share(self);
   return self.forks.steal();
@@ -82,8 +82,9 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
   return helped;
 }
 
-/// Steals a fork from the thief of `stolen`, the child that this worker waits for. Forks that the thief has added since
-/// then are part of that child, so running such a fork needs no more stack than running the child itself.
+/// Steals a fork from the thief that took `stolen`, the child that this worker waits for. Forks that the thief has
+/// added since it took the child are part of the child, so running such a fork needs no more stack than running the
+/// child itself.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.forking.helps >= max_helps) return nullptr;

@@ -57,7 +57,7 @@ void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_poin
     if (futex_wait(word, 0, deadline) == futex_wait_status::timed_out) return;
 }
 
-/// The consumer of a future that represents a blocked thread.
+/// The consumer of a future for a thread that blocks until all other readers are done.
 class last_reader final : public continuation {
  public:
   last_reader() noexcept : continuation(nullptr) {}
@@ -89,8 +89,7 @@ class future_core::sleeper final : public blocking_wait {
   bool announced_ = false;
 };
 
-/// Marks the future so that its producer wakes sleeping threads. Returns false if the future has settled already;
-/// `is_settled` is then also true.
+/// Marks the future so that its producer wakes sleeping threads. Returns false if the future has settled already.
 auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
@@ -138,8 +137,8 @@ auto future_core::is_alone_soon() const noexcept -> bool {
   return true;
 }
 
-/// Waits until all continuations that read the value have returned. The function throws only before it registers the
-/// consumer, so the future is unchanged after an exception.
+/// Waits until all continuations that read the value have returned. If this function throws, it has not changed the
+/// future, because it throws only before it registers a consumer.
 void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread also waits for I/O, and a continuation that reads the value has not returned yet");
@@ -151,8 +150,8 @@ void future_core::wait_for_readers() {
 /// other references are gone already.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
-  // A relaxed store suffices: the thread that drops the second-to-last reference reads this value, and the next
-  // operation on the count orders the store before that read.
+  // A relaxed store suffices. The thread that drops the second-to-last reference reads this value, and the operation on
+  // the reference count below orders the store before that read.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
   // edge future.reference: both, the readers are done with the value; the last reader sees the consumer
   if (refs_.fetch_add(deferred, acq_rel) != 1) return true;

@@ -20,13 +20,13 @@ constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from 
 constexpr unsigned char max_passes =
     15;                          // an empty central free list is not polled so many times, because a poll costs a lock
 constexpr std::size_t lead = 4;  // the distance at which blocks that other threads have freed are prefetched
-// The approximate limit of the memory in all central free lists; blocks beyond this limit are returned to operator
-// delete. A minimum number of chains of each class is kept in any case.
+// The approximate limit of the memory in all central free lists. Blocks beyond this limit are freed by operator delete,
+// but a minimum number of chains of each size class is always kept.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
-/// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. The minimum is lower
-/// for blocks of more than 1 KiB, because programs have few such blocks; these are coroutine frames that hold requests
-/// and answers.
+/// Returns the minimum number of chains that a central list keeps. `bytes` is the size of a chain. The minimum is lower
+/// for blocks of more than 1 KiB, because programs have few such blocks: coroutine frames that hold requests and
+/// answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
   return bytes <= blocks_at_once * block_bytes(find_free_list(1024)) ? 64 : 16;
 }
@@ -44,13 +44,13 @@ struct chain {
   }
 };
 
-/// The capacity of a thread's free list. If one more block is added, half of the blocks are returned.
+/// The capacity of a thread's free list. If one more block is added, half of the blocks move to the central free list.
 constexpr std::size_t list_room = 2 * blocks_at_once - 1;
 
 auto count_blocks(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }
 
-/// Removes the newest `wanted` blocks from the list, for another thread. The other thread's caches do not contain these
-/// blocks, so each block also points to a later block to prefetch.
+/// Removes the newest blocks from the list, up to `wanted` blocks, and returns them as a chain for another thread. The
+/// other thread's caches do not contain these blocks, so each block also points to a later block to prefetch.
 auto split(free_list& list, std::size_t wanted) noexcept -> chain {
   chain taken;
   std::array<listed_block*, lead> later{};

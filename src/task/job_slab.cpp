@@ -37,7 +37,7 @@ constinit thread_local std::uint64_t own_number __attribute__((tls_model("initia
 constinit atomic<std::uint64_t> slabs{0};
 constinit atomic<std::uint64_t> numbered_threads{0};
 
-/// Returns the number of this thread. No other thread has or had the same number.
+/// Returns a number that identifies this thread. No other thread of the process has or ever had the same number.
 auto number_of_thread() noexcept -> std::uint64_t {
   if (own_number == 0) own_number = numbered_threads.fetch_add(1, relaxed) + 1;
   return own_number;
@@ -272,8 +272,8 @@ auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
   return true;
 }
 
-/// Takes a job from this thread's queue. Occasionally takes a shared job first, so that a thread that always has jobs
-/// of its own does not starve the shared jobs.
+/// Takes a job from this thread's queue. Occasionally, takes a shared job first, so that shared jobs are not starved
+/// while this thread always has jobs of its own.
 auto job_slab::take_own(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
     return true;
@@ -324,8 +324,8 @@ auto job_slab::anything_queued() noexcept -> bool {
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
-/// Returns true if no job is queued or running. Then no more jobs can appear, and waiting threads must give up.
-/// Requires that the slab is closed.
+/// Returns true if no job is queued or running. In that case, no job can be queued any more, and waiting threads must
+/// give up. Requires that the slab is closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {
     return context->working.load(acquire) != 0;  // edge slab_context.working: observe what its last job queued
@@ -441,7 +441,7 @@ auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return poll_result::finished;
     if (find(self, slot)) return poll_result::job;
-    // If the thread has skipped a victim with short jobs, it pauses longer, because each poll moves a cache line away
+    // If this thread has just left a victim its short jobs, it pauses longer, because each poll takes a cache line away
     // from the victim.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
@@ -479,7 +479,7 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
 }
 
 /// Ends the search of this thread for jobs. Wakes another thread if jobs are queued. The thread that queued these jobs
-/// may have relied on this search, but the search may have found a different job.
+/// may have woken no thread because it relied on this search, and the search may have found a different job.
 void job_slab::end_search() noexcept {
   if (!sleepers_.end_search()) return;
   barrier_.heavy();
@@ -547,9 +547,9 @@ auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
   return dropped();
 }
 
-/// Runs or drops queued jobs. Called after a thread has queued a job while the slab was being stopped, because perhaps
-/// no other thread is left to take that job. Does nothing if the calling thread is inside a job, because the thread
-/// looks at the queues after that job.
+/// Runs or drops queued jobs. Called after this thread has queued a job while the slab was being stopped, because
+/// perhaps no other thread is left to take that job. Does nothing if this thread is running a job, because it polls the
+/// queues after that job.
 void job_slab::finish_late() noexcept {
   const slab_context* const self = find_context();
   if (self != nullptr && self->depth != 0) return;

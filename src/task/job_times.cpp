@@ -28,7 +28,7 @@ class post_choice {
     posts_until_timed = static_cast<std::int32_t>(gap_);
   }
 
-  /// Returns the number of posts that are not yet represented by a timed job.
+  /// Returns the number of posts since the last timed job, which the next timed job will represent.
   [[nodiscard]] auto owed() const noexcept -> std::uint64_t { return owed_; }
   void settle() noexcept { owed_ = 0; }
 
@@ -55,8 +55,8 @@ struct post_note {
   std::uint64_t weight = 0;
 };
 
-/// A hash table of all timed jobs of the process, by the address of the job. An entry is stored at most a few positions
-/// after the position that its hash selects.
+/// A hash table of all timed jobs of the process. The key is the address of the job. An entry is stored at the position
+/// that its hash selects, or a few positions after it.
 class note_table {
  public:
   /// Adds an entry for the job. Returns false if there is no free entry.
@@ -98,8 +98,8 @@ class note_table {
     return nullptr;
   }
 
-  /// Returns a free entry. Prefers an entry with the same address, which belongs to an earlier job that neither ran nor
-  /// was dropped and whose memory was reused.
+  /// Returns a free entry. Prefers an entry with the same address. Such an entry is left over from an earlier job,
+  /// which neither ran nor was dropped, and whose memory was reused.
   [[nodiscard]] auto place_for(const job& work) noexcept -> entry* {
     if (entry* const left = find_entry(work); left != nullptr) return left;
     for (std::size_t step = 0; step < places; ++step) {

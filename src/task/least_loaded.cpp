@@ -46,9 +46,9 @@ auto least_loaded::better_of_two() noexcept -> worker& {
   return count_load(other) < count_load(one) ? other : one;
 }
 
-/// Returns whether the victim's jobs have waited for long. Only the monitor compares samples over time. A worker that
-/// was just woken decides only by how long the victim's current job has run. So all woken workers help at once, not
-/// after two intervals.
+/// Returns whether the victim's jobs have waited for a long time. The monitor compares samples of two checks. A worker
+/// that was just woken decides only by how long the victim's current job has run, so that all woken workers help at
+/// once, not after two intervals of the monitor.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
   if (reason == search::monitor) return contexts_.is_held_up(self, victim);
   return reason == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();

@@ -49,8 +49,7 @@ auto local_queues::take_half(worker& self, worker& victim) noexcept -> found_job
   return here.is_allowed() ? move_half(self, victim) : found_job();
 }
 
-/// Takes a certain job out of the queue. Takes all jobs out and puts the other jobs back, so that the order of the jobs
-/// stays the same.
+/// Takes a certain job out of the queue. All jobs are taken out, and the other jobs are put back in the same order.
 auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
   const moving here(moves_);
   if (!here.is_allowed()) return false;
@@ -103,7 +102,8 @@ auto local_queues::empty() noexcept -> bool {
 }
 
 /// Returns whether no job is queued or being moved. If this thread no longer sees stolen jobs in a queue, it also sees
-/// that the thief's move has begun. The second read of the count then differs from the first.
+/// that the thief's move has begun. In that case, the second read of the count returns a different number than the
+/// first read.
 auto local_queues::is_quiescent() noexcept -> bool {
   if (is_known_quiescent()) return true;
   // edge local_queues.moved: observe, every job whose move has ended is seen in its new queue

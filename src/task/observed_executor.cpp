@@ -51,7 +51,7 @@ auto observed_executor::job_report::function() const -> std::string {
   return code != nullptr ? names.name(reinterpret_cast<std::uintptr_t>(code)) : std::string();
 }
 
-/// A proxy for a job in the executor's queue, which measures the job.
+/// A proxy that is queued in the executor in place of a job, and that measures this job.
 class observed_executor::seen_job final : public job {
  public:
   seen_job(observed_executor& by, job& work) noexcept

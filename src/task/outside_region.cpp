@@ -34,7 +34,7 @@ namespace {
 constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted; usually the only default pool
 constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that process an offer
 
-/// Returns whether a worker may be free to help. If every worker has an unaccepted offer, all workers are busy, and
+/// Returns whether a worker may be free to help. If as many offers as workers are queued, all workers are busy, and
 /// further offers would only delay other jobs.
 auto is_worth_an_offer(const pool& pool) noexcept -> bool {
   if (pool_of_offers.load(relaxed) != &pool) {  // another pool, or the pool of a child process
@@ -77,8 +77,9 @@ class outside_region::offered {
   region_offer* offer_ = nullptr;  // null if an offer was not worth it, was refused, or got no memory
 };
 
-/// Decides how many iterations a single thread runs before it reads the clock. Such a part is long enough to be
-/// measured. But it is also short enough that a thread that suddenly becomes slow delays only a small part of the loop.
+/// Decides how many iterations a single thread runs before it reads the clock. These iterations take long enough to be
+/// measured. But they are also few enough that a thread that suddenly becomes slow delays only a small part of the
+/// loop.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}
@@ -102,10 +103,10 @@ class outside_region::part_size {
   time_point last_;
 };
 
-/// Decides how many iterations each of two threads takes at a time. Taking a part costs a thread one cache line that
-/// the other thread has, and perhaps another line at the border of their parts. So a part is a quarter of the remaining
-/// iterations, but at least long enough to hide this cost. A part also has a maximum length, so that the other thread
-/// does not wait long at the end.
+/// Decides how many iterations each of two threads takes at a time. To take a part, a thread must fetch one cache line
+/// from the other thread, and perhaps another line at the border of their parts. So a part is a quarter of the
+/// remaining iterations, but at least long enough to hide this cost. A part also has a maximum length, so that the
+/// other thread does not wait long at the end.
 class outside_region::shared_part_size {
  public:
   explicit shared_part_size(time_point begin) noexcept : last_(begin) {}
@@ -165,8 +166,9 @@ auto outside_region::run_alone(time_point begin) -> bool {
   return true;
 }
 
-/// Shares the rest of the loop with a worker. If this thread did little of the work itself, its time is no measure of
-/// the whole loop, so the next call may begin alone.
+/// Shares the rest of the loop with a worker. If this thread ran only few of the iterations, their time does not show
+/// how long the whole loop takes. The loop is then recorded as short, so that the next call of the loop begins on one
+/// thread.
 void outside_region::share() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();

@@ -51,7 +51,7 @@ void print(std::exception_ptr error, const char* who) noexcept {
   }
 }
 
-/// Returns the single CPU of a worker if workers are distributed over these CPUs.
+/// Returns the CPU of the worker with this index if workers are distributed over `cpus`, one CPU for each worker.
 auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
   if (cpus.empty()) return cpus;
   return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
@@ -91,8 +91,8 @@ auto list_victims(const pool::options& options, std::size_t index) -> std::vecto
   return detail::steal_order(topology::read(), cpus, index);
 }
 
-/// The inputs of the default number of workers that may change: BRAID_WORKERS and the affinity mask of the first
-/// thread. The kernel removes CPUs from the mask that are offline or that cgroups do not grant.
+/// The inputs that determine the default number of workers and that may change: BRAID_WORKERS and the affinity mask of
+/// the first thread. The kernel removes CPUs from the mask that are offline or that cgroups do not grant.
 struct worker_count_inputs {
   std::string variable;
   cpu_set mask;
@@ -272,7 +272,7 @@ void pool::work(worker& self) noexcept {
 }
 
 /// The body of a spare thread, which works in the contexts of workers. If the memory for its settings cannot be
-/// allocated, it runs without these settings.
+/// allocated, the thread runs without these settings.
 void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;
@@ -380,7 +380,7 @@ auto pool::shutdown_for(duration limit) -> result<void> {
   return {};
 }
 
-/// Drops all queued jobs. If another thread does the same concurrently, each drops some of them.
+/// Drops all queued jobs. If another thread calls this concurrently, each of the two threads drops some of the jobs.
 void pool::drop_pending() noexcept {
   dropping_.fetch_add(1, relaxed);
   const pool* const outer = std::exchange(drops_for, this);

@@ -1,4 +1,4 @@
-// src/task/quiesce.cpp: waits until the threads of the library have left the code of the program.
+// src/task/quiesce.cpp: waits until each thread of the library has left the code of the program that it was running.
 #include <braid/task/quiesce.hpp>
 
 #include <braid/base/clock.hpp>

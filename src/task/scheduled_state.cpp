@@ -28,8 +28,8 @@ auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
   return false;
 }
 
-/// Arms the timer for the next run. If the due time has passed, arms the timer for `time_point::min()` instead, because
-/// timers round the current time up.
+/// Arms the timer for the next run. If the due time has already passed, arms the timer for `time_point::min()` instead,
+/// because the timers round times up and would fire this timer later.
 auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }

@@ -106,8 +106,8 @@ void shared_timers::state::end_serving(const std::optional<time_point>& next) no
   looks_at = next.value_or(time_point::max());
 }
 
-/// Calls the timer's function without the lock, because the function may arm and disarm timers. Other threads can begin
-/// to wait only during this call, so those threads are notified after the call.
+/// Calls the timer's function without the lock, because the function may arm and disarm timers. Other threads may have
+/// to wait until this call has ended, so they are notified after the call.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

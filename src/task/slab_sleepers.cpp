@@ -15,8 +15,8 @@ void slab_watch::has_stolen(time_point begin) noexcept {
 }
 
 /// Returns whether this thread may steal jobs again. If the last stolen jobs took less time to run than to steal, the
-/// owner of these jobs would have finished them sooner. After each such attempt the pause before the next one grows,
-/// until an attempt pays off.
+/// owner of these jobs would have finished them sooner. After each such steal, the pause before the next steal grows,
+/// until a steal pays off.
 auto slab_watch::pays(time_point now) noexcept -> bool {
   if (stole_ != time_point()) {
     const bool paid = now - stole_ > 2 * way_;
@@ -95,9 +95,9 @@ void slab_sleepers::list(slab_context& self) noexcept {
   update();
 }
 
-/// Removes a thread from the list of sleeping threads, and counts this thread as searching. If another thread has
-/// already removed this thread from the list in order to wake it, the other thread has also counted it. In that case
-/// the permit of the wake-up stays unused. The permit may end a later sleep early, which costs one poll.
+/// Removes a thread from the list of sleeping threads, and counts this thread as searching. Another thread may already
+/// have removed this thread from the list, in order to wake it, and counted it as searching. In that case, the permit
+/// of that wake is not consumed here. It may end a later sleep early, which costs one poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

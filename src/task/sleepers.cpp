@@ -12,8 +12,8 @@ void sleepers::wake_someone(const placement& placed) noexcept {
   if (!someone_searches()) wake_one();
 }
 
-/// Returns whether a worker is searching for jobs. If the result is true, the caller has read the count before that
-/// search ended, so the last poll of the search finds the caller's new job.
+/// Returns whether a worker is searching for jobs. If the result is true, that search had not ended when the caller
+/// read the count, so the last poll of the search finds the caller's new job.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
   // edge sleepers.searching: both, the searching worker's last poll sees the new job
@@ -64,8 +64,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   return leave(self);
 }
 
-/// Ends a worker of a quiescent pool. The queues are known to be empty, so they are not polled again. The worker sees
-/// all writes that precede the stop, as it would after a poll.
+/// Ends a worker of a quiescent pool. The queues are known to be empty, so they are not polled again. Even without a
+/// poll, the worker sees all writes that precede the stop.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
@@ -77,8 +77,8 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
 }
 
 /// Sleeps until the worker is claimed or has work. One sleeping worker is the monitor (Go's sysmon): it wakes at
-/// intervals and checks whether a long job delays the jobs queued after it. The monitor's next check is not postponed
-/// if the monitor is claimed or the driver has work for it.
+/// intervals and checks whether a long job delays the jobs queued after it. If the monitor is claimed, or if its driver
+/// has work, the time of the next check stays the same.
 auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool has_monitor = try_monitor(jobs);
   if (has_monitor && self.idle.monitor_due == time_point())
@@ -114,9 +114,9 @@ auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   return true;
 }
 
-/// Ends the role of the monitor. Other threads may have relied on this monitor to find their jobs. The next poll finds
-/// those jobs. It is this worker's own poll or, if this worker must do other work first, the poll below, which wakes
-/// other workers.
+/// Ends the role of the monitor. Other threads may have relied on this monitor to find their jobs. This worker's next
+/// poll finds those jobs. If this worker must run its driver first, the code below polls for those jobs and wakes other
+/// workers.
 void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
   monitoring_.store(0, relaxed);
   barrier_.heavy();
@@ -124,8 +124,8 @@ void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason wh
 }
 
 /// Makes the calling worker the monitor. Returns false if another worker is the monitor, or if all workers are asleep
-/// and no job is queued. The queues must also be checked, because a worker that has announced its sleep may still find
-/// a job in its own queue.
+/// and no job is queued. The queues must also be checked, because there may be jobs although all workers have announced
+/// that they will sleep: each worker polls once more after that.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before

@@ -171,9 +171,9 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
   }
 }
 
-/// Runs jobs in the worker context until the thread that owns the context wants it back. While a spare thread has the
-/// context, there always is such a thread. Passes the context on, and becomes idle in the same step. Returns false if
-/// this spare thread is no longer needed.
+/// Runs jobs in the worker context until a blocked thread requests the context. There always is a blocked thread that
+/// will do so, because otherwise no spare thread would have the context. Passes the context to that thread, and becomes
+/// idle under the same lock. Returns false if this spare thread is no longer needed.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(own_thread_id(), relaxed);
@@ -201,7 +201,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   }
 }
 
-/// Ends all spare threads. A thread that has just passed its worker context on sees `ends` as well.
+/// Ends all spare threads. A thread that has just passed on its worker context also reads `ends`, and ends.
 void spare_threads::join() noexcept {
   spare_list last;
   {

@@ -41,7 +41,7 @@ class posted_task {
 
 }  // namespace
 
-/// The condition that all functions of a group have ended. The type resembles an `end_signal`, but can be used
+/// A wait for the end of all functions of a group. This type has the functions of an `end_signal`, but can be used
 /// repeatedly.
 struct task_group::end_of_all final : detail::blocking_wait {
   explicit end_of_all(task_group& group) noexcept : of(group) {}
@@ -147,8 +147,8 @@ void task_group::wait_for_all() noexcept {
   detail::block(end, nullptr, std::nullopt, executor_.id());
 }
 
-/// Waits for the group on a worker: runs the group's own functions first, then forks of other workers. If nothing
-/// happens for long, runs other work that a function of the group may wait for.
+/// Waits for the group on a worker: runs the group's own functions first, then forks of other workers. If it finds no
+/// fork for a long time, runs other work for which a function of the group may wait.
 void task_group::wait_on(worker& self) noexcept {
   end_of_all end(*this);
   detail::fork_patience some(self.exchange->looks());

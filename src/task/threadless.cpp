@@ -18,7 +18,7 @@
 namespace braid {
 namespace detail {
 
-/// A guard that marks that the calling thread is running or dropping jobs of an executor.
+/// A guard that records that the calling thread is running or dropping jobs of an executor.
 class threadless::stay {
  public:
   enum class purpose : std::uint8_t { run, drop };
@@ -215,7 +215,7 @@ void manual_executor::close() noexcept {
   for (detail::common_queue* const each : {&high_, &normal_, &low_}) each->close();
 }
 
-/// Drops all queued jobs. If another thread does the same concurrently, each of the two threads drops some of the jobs.
+/// Drops all queued jobs. If another thread calls this concurrently, each of the two threads drops some of the jobs.
 void manual_executor::drop_pending() noexcept {
   enter();
   {

@@ -21,7 +21,8 @@ auto started(result<thread> thread) -> braid::thread {
 
 constinit atomic<timer_thread*> known_timers{nullptr};
 
-/// Forgets the timers in the child of a fork. The child has no timer thread, and the armed timers belong to the parent.
+/// Forgets the shared timers in the child of a fork, because the child has no timer thread, and the armed timers belong
+/// to the parent.
 void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 
 [[maybe_unused]] const int timers_fork_handler = detail::call_at_fork(nullptr, nullptr, &forget_timers_in_child);

@@ -21,10 +21,10 @@ namespace braid {
 
 /// The default scheduling policy. A job that a worker posts is queued in the worker's own context. Remote jobs are
 /// queued at one worker, which is kept busy. If the backlog of this worker would take longer than about twice the time
-/// of a wake, a second worker is woken and steals half of the backlog. So a stream of short jobs stays on one core. The
-/// monitor, a sleeping worker that checks the other workers at intervals, steals jobs that wait behind a long job. It
-/// does so within about two intervals. Jobs of one worker context start in the order in which they were queued; there
-/// is no order between contexts.
+/// that it takes to wake a thread, a second worker is woken and steals half of the backlog. So a stream of short jobs
+/// stays on one core. The monitor, a sleeping worker that checks the other workers at intervals, steals jobs that wait
+/// behind a long job, within about two of these intervals. Jobs of one worker context start in the order in which they
+/// were queued; there is no order between contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:
   explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}
@@ -46,7 +46,8 @@ class BRAID_API work_stealing : public detail::context_hooks {
  private:
   [[nodiscard]] auto steal(worker& self, search reason) noexcept -> found_job;
 
-  // The worker that receives remote jobs. A worker that takes over work from another worker writes this member.
+  // The worker that receives remote jobs. A worker that steals jobs because they wait behind a long job stores itself
+  // here.
   alignas(cache_line) atomic<worker*> kept_busy_;
 };
 
@@ -55,7 +56,7 @@ class BRAID_API work_stealing : public detail::context_hooks {
 /// more than eight workers, the policy uses the "power of two choices": it takes the better of two contexts that are
 /// chosen at random. Among idle workers, the worker that was chosen last is chosen again. So a single worker runs all
 /// jobs as long as it can keep up. A job that a worker posts is moved to another context only if that context has at
-/// least two jobs less. Workers do not steal, except jobs that wait behind a long job. The monitor takes half of these
+/// least two jobs fewer. Workers do not steal, except jobs that wait behind a long job. The monitor takes half of these
 /// jobs within about two of its intervals. Each worker that it wakes takes half of the remaining jobs at once. Jobs of
 /// one worker context start in the order in which they were queued; there is no order between contexts.
 /// (`scheduling_policy.hpp` states the threads of each member.)

@@ -43,8 +43,8 @@ struct tick_rule {
 
   [[nodiscard]] constexpr auto repeats() const noexcept -> bool { return interval > duration::zero(); }
 
-  /// Returns the time at which the run for `tick` is due, as computed at the time `now`, if no other run delays it. If
-  /// the result is in the past, the run is due at once.
+  /// Returns the time at which the run for `tick` is due, if no other run delays it. `now` is the current time. If the
+  /// result is in the past, the run is due at once.
   [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
     if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
     if (missed == missed_ticks::delay) return now;
@@ -57,7 +57,7 @@ struct tick_rule {
   }
 
   /// Returns the time at which the first run is due. A first tick that has just passed does not count as missed,
-  /// because some time passes between the reading of the clock and this call.
+  /// because some time always passes between the caller's reading of the clock and this call.
   [[nodiscard]] constexpr auto first_due(time_point first, time_point now) const noexcept -> time_point {
     if (missed == missed_ticks::skip && first < now && later(first, interval).value_or(time_point::max()) > now)
       return first;

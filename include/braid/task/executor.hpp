@@ -77,7 +77,7 @@ class error_callback {
   function call_;
 };
 
-/// The number of a spawned task. It is unique for the life of the process. 0 means no task.
+/// The number of a spawned task. No two tasks of a process have the same number. 0 means no task.
 struct task_id {
   std::uint64_t number = 0;
   friend auto operator<=>(const task_id&, const task_id&) = default;
@@ -125,8 +125,8 @@ struct spawn_options {
 
 /// The priority of a job. Jobs of priority `high` start before all other jobs. Jobs of priority `low` start only when
 /// no other job is waiting. There are two exceptions, so that no priority starves another. After `max_consecutive_high`
-/// jobs of priority `high`, a worker takes a job of another priority if it finds one. Every `polls_between_low`
-/// searches for work, a worker takes a job of priority `low`.
+/// jobs of priority `high` in a row, a worker takes a job of another priority if it finds one. Once in
+/// `polls_between_low` searches for work, a worker takes a job of priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
@@ -135,7 +135,7 @@ namespace detail {
 /// one.
 /// docs/design/constants.md says what these values rest on.
 inline constexpr std::uint32_t max_consecutive_high = 16;
-/// The number of searches for work in which a worker takes a job of priority `low` once.
+/// Once in this number of searches for work, a worker takes a job of priority `low` first.
 inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
@@ -150,8 +150,8 @@ enum class when_full : std::uint8_t {
 /// The interface of pools, event loops, and all other objects that run jobs. A post from another thread makes one
 /// virtual call; pushes and pops of a worker make no virtual call.
 /// Threads: any, unless a member states otherwise. Lifetime: futures, scheduled work, serial executors and tasks may
-/// outlive the executor. They refer to it by its `id`. Work that they send to a destroyed executor is refused with
-/// errc::closed.
+/// outlive the executor. They refer to the executor by its `id`. Work that they post to a destroyed executor is refused
+/// with errc::closed.
 class BRAID_API executor {
  public:
   executor() = default;
@@ -174,8 +174,8 @@ class BRAID_API executor {
   /// while it waits for a future, a group or a task.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
-  /// Runs one job on the calling thread if the executor depends on polls. Returns false if no job is queued, or while
-  /// another thread runs a job.
+  /// Runs one job on the calling thread if the executor depends on polls. Returns false if no job is queued, or if
+  /// another thread is running a job of this executor.
   /// Threads: any. Blocks: as long as the job, like `run_one`.
   [[nodiscard]] virtual auto poll() noexcept -> bool { return false; }
 
@@ -183,16 +183,16 @@ class BRAID_API executor {
   /// caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 
-  /// Returns a stop token for spawned work that accepts one. It is stopped when the executor's work is no longer
-  /// needed. This implementation never stops it.
+  /// Returns the stop token that spawned work gets if it accepts a token. The executor requests a stop of this token
+  /// when its work is no longer needed. This default implementation never requests a stop.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
   /// Counts a job of this executor that ended late, after the code that waited for it had given up. Threads: the thread
   /// that ran the job.
   virtual void ran_late() noexcept {}
 
-  /// Reports the exception of a job that no code waits for. This implementation prints it on stderr. Threads: the
-  /// thread that ran the job.
+  /// Reports the exception of a job that no code waits for. This default implementation prints the exception on stderr.
+  /// Threads: the thread that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
   /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any. Errors: the first

@@ -31,11 +31,11 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one. So it
-/// delays no worker and, up to `max_threads`, no other blocking job. Jobs begin in the order in which they were posted.
-/// `spawn`, `then` and `offload` accept it like a pool. If all threads are in use, jobs that wait for other jobs of the
-/// pool could wait for ever. Therefore, a thread of the pool must not wait for a future of the same pool: the wait is
-/// refused with errc::would_deadlock.
+/// A blocking pool: an executor whose jobs may block for any time. Each job runs on an idle thread or on a new thread.
+/// So a job delays no worker and, as long as fewer than `max_threads` jobs run, no other blocking job. Jobs begin in
+/// the order in which they were posted. `spawn`, `then` and `offload` accept it like a pool. If all threads are in use,
+/// jobs that wait for other jobs of the pool could wait for ever. Therefore, a thread of the pool must not wait for a
+/// future of the same pool: the wait is refused with errc::would_deadlock.
 /// Threads: any, except that threads of the pool must not call `shutdown` and the destructor. Cost: a lock for each
 /// job; a new thread takes about 20 µs.
 class BRAID_API blocking_pool final : public executor {
@@ -118,8 +118,8 @@ class BRAID_API blocking_pool final : public executor {
 /// Threads: any. Blocks: with `when_full::wait`, `post` and `spawn` block, so do not use that option on an event loop.
 /// Errors: errc::full with `when_full::refuse`; errc::closed if the executor is closed. Lifetime: the executor must
 /// outlive the layer. The destructor waits until everything that was posted here has begun, or was dropped. Cost, in
-/// addition to that of the executor: a lock and a block of memory for jobs; a wake of the waiting producers each time
-/// half of the capacity is free.
+/// addition to that of the executor: a lock and a block of memory for jobs; the waiting producers are woken each time
+/// half of the capacity has become free.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
   /// The options of a bounded executor: its capacity, and what happens when the capacity is reached.

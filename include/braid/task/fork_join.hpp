@@ -44,9 +44,9 @@ inline constexpr bool is_copied_callable = std::constructible_from<std::decay_t<
 /// Calls all functions and returns their results as a tuple: void becomes std::monostate, an lvalue reference stays a
 /// reference. If all functions return void, the result is void. The first function runs on this thread; the other
 /// functions may run on other workers of its pool. On a thread that is not a worker, everything runs in `default_pool`.
-/// The functions do not necessarily run at the same time. So a function should not wait for another of these functions,
-/// for instance for a promise that the other sets. If it does, a spare thread runs the other function if possible
-/// (docs/pools.md, "Waits in forks").
+/// The functions do not necessarily run at the same time. So no function should wait for another of these functions,
+/// for instance for a promise that the other function sets. If a function waits for another one nevertheless, a spare
+/// thread runs the other function if possible (docs/pools.md, "Waits in forks").
 /// Blocks: until all functions have ended. While it waits for functions that a thief took, the worker runs other forks,
 /// but no posted jobs. Errors: an exception of one of the functions, rethrown when all functions that had begun have
 /// ended; the other functions are not called. Cost: close to that of plain calls while no thief requests work.
@@ -149,7 +149,7 @@ class BRAID_API group_task : public fork_record {
   /// Calls the function, unless the group has stopped, and frees it.
   static void run_it(fork_record& self) noexcept;
 
-  /// Frees the function without calling it. This is used if a pool has dropped the function.
+  /// Frees the function without calling it. Called if a pool has dropped the function.
   void drop() noexcept;
 
  protected:
@@ -207,7 +207,7 @@ class BRAID_API task_group {
   task_group(const task_group&) = delete;
   auto operator=(const task_group&) -> task_group& = delete;
 
-  /// Waits for all functions. Exceptions of functions since the last `wait` are lost.
+  /// Waits for all functions. Exceptions that functions have thrown since the last `wait` are lost.
   ~task_group();
 
   /// Runs `fn` once, on an idle worker or in `wait`. If the deque of the worker is full, or if jobs run inline, `fn`

@@ -36,7 +36,7 @@ class shared_future;
 ///                    the calling thread. Use it for small work that does not block.
 ///
 /// If an executor refuses a continuation, or no longer exists, the continuation's future fails with errc::closed. If
-/// the executor drops it, the future fails with errc::dropped.
+/// the executor drops the continuation, that future fails with errc::dropped.
 ///
 /// Threads: one at a time. Lifetime: the future may outlive the executors to which it refers. Cost: a continuation
 /// takes one block of memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
@@ -68,8 +68,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
   /// Blocks until the future is ready. If the work has not begun, a waiting worker runs the work itself. During the
-  /// wait, another thread of the pool runs the worker's other jobs, so these jobs may wait for the current job. Joins
-  /// of forks and groups do not count as such waits: see the limits in docs/design/future.md.
+  /// wait, another thread of the pool runs the worker's other jobs. These jobs may therefore wait for the current job
+  /// without a deadlock. Joins of forks and groups do not count as such waits: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, and on a worker that has an
   /// event loop. The same error occurs on the thread of an executor that runs one job at a time and would have to run
   /// this work. Use co_await in these cases.
@@ -82,8 +82,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Moves the value out. The future then has no state. Blocks: like `wait`, and until continuations that were attached
   /// before have returned. A job of a serial executor must not call this if the executor has to run such a
   /// continuation, because the job would wait for ever. Errors: rethrows the exception of the work; the errors of
-  /// `wait`. In an iteration of an event loop, and on a worker that has an event loop, throws errc::would_deadlock if
-  /// an earlier continuation has not returned. The future is unchanged then.
+  /// `wait`. In an iteration of an event loop, and on a worker that has an event loop, throws errc::would_deadlock if a
+  /// continuation that was attached before has not returned; the future is then unchanged.
   auto get() -> T;
 
   /// Requests that the work stops. A task stops at its next wait, or does not begin if it has not begun yet. If a task
@@ -109,7 +109,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
 
-  /// Converts the future to one that can be copied. No thread can then move its value out.
+  /// Converts the future to a shared future, which can be copied. Its value can no longer be moved out.
   [[nodiscard]] auto share() && -> shared_future<T>;
 
   using detail::refused_continuations<T>::then;

@@ -14,9 +14,9 @@
 
 namespace braid {
 
-/// An executor that runs each job on the thread that posts it, before the post returns. If a job posts another job, the
-/// second job runs after the first has ended. So chains of such jobs do not overflow the stack. The destructor waits
-/// for the jobs of other threads.
+/// An executor that runs each job on the thread that posts it, before the post returns. If a job posts another job to
+/// this executor, the second job runs after the first has ended. So long chains of such jobs do not overflow the stack.
+/// The destructor waits for jobs that run on other threads.
 /// Threads: any; jobs of this executor must not call `wait_idle`, `shutdown`, `shutdown_for` or the destructor. Blocks:
 /// a post blocks as long as its job runs.
 class BRAID_API inline_executor final : public detail::threadless {
@@ -34,9 +34,9 @@ class BRAID_API inline_executor final : public detail::threadless {
   /// Errors: would_deadlock in a job of this executor.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, and blocks until the jobs of other threads have ended. A job that was posted by a running job
-  /// waits for the end of that job; `mode` decides whether such waiting jobs are run or dropped. Errors: would_deadlock
-  /// in a job of this executor, which stays usable.
+  /// Refuses new jobs, and blocks until jobs that run on other threads have ended. A job that was posted by a running
+  /// job waits for the end of that job; `mode` decides whether such waiting jobs are run or dropped. Errors:
+  /// would_deadlock in a job of this executor, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
   /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, waiting jobs are

@@ -35,9 +35,9 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 
 }  // namespace detail
 
-/// Threads that run jobs, and a fixed number of job slots of 128 bytes, in one ring for each thread. A callable of up
-/// to 80 bytes is stored in its slot, a larger callable on the heap. Nothing else is allocated after `start`. A
-/// callable is destroyed when its slot is used again, or with the slab.
+/// A set of threads that run jobs, and a fixed number of job slots of 128 bytes. The slots are divided into rings, one
+/// for each thread. A callable of up to 80 bytes is stored in its slot, a larger callable on the heap. Nothing else is
+/// allocated after `start`. A callable is destroyed when its slot is used again, or with the slab.
 /// Threads: any thread may call every member, but jobs must not call `start` and `join`. Threads with their own ring
 /// (those of the slab, and the thread that created it) run other jobs while they wait. You may call `stop` and `join`
 /// several times. Errors: errc::stale for a handle whose slot was used again; errc::closed after `stop`.
@@ -126,14 +126,14 @@ class BRAID_API job_slab {
   /// jobs finds that the two jobs would wait for each other.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
-  /// Keeps `parent` from finishing before `child` has finished. Both jobs must be scheduled separately. A child has at
-  /// most two parents. Errors: errc::finished if the parent has finished; errc::full if the child already has two
-  /// parents; errc::cycle under the same condition as for `continue_with`.
+  /// Makes `child` a child of `parent`: `parent` does not finish before `child` has finished. Both jobs must be
+  /// scheduled separately. A child has at most two parents. Errors: errc::finished if the parent has finished;
+  /// errc::full if the child already has two parents; errc::cycle under the same condition as for `continue_with`.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
   /// Refuses new jobs. With `drain`, queued jobs are run; with `drop`, they are dropped together with all jobs that
   /// continue them. Returns the number of jobs that have been dropped so far. Running jobs continue. Does not wait for
-  /// the threads. If the slab has no threads, `join` runs the jobs that are still queued with `drain`. A concurrent
+  /// the threads. With `drain`, if the slab has no threads, `join` runs the jobs that are still queued. A concurrent
   /// call of `schedule` may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 

@@ -15,10 +15,10 @@
 
 namespace braid {
 
-/// An executor that queues jobs until a thread runs them. The thread does so in `poll`, in `wait_idle`, or while it
-/// waits for a future or a group of this executor. Any wait of the thread that created the executor also runs its jobs.
-/// Jobs run one at a time; jobs of the same priority run in the order in which they were posted. Forks of a job run at
-/// once, on the same thread. The destructor runs the remaining jobs.
+/// An executor that queues jobs until a thread runs them. A thread runs them in `poll`, in `wait_idle`, or while it
+/// waits for a future or a group of this executor. The thread that created the executor runs them during any wait. Jobs
+/// run one at a time; jobs of the same priority run in the order in which they were posted. Forks of a job run at once,
+/// on the same thread. The destructor runs the remaining jobs.
 /// Threads: any; jobs of this executor must not call `wait_idle`, `shutdown`, `shutdown_for` or the destructor.
 class BRAID_API manual_executor final : public detail::threadless {
  public:

@@ -244,9 +244,9 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 
 /// Sorts the range by `compare(proj(a), proj(b))`. The order of equal elements is unspecified. No memory is allocated.
 /// Parts that are not larger than the grain (by default 2048 elements) are sorted by std::ranges::sort. Errors:
-/// exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort. Cost:
-/// one worker does the first partition, so sorting n elements takes at least the time of about 2 n comparisons. Threads
-/// and blocking are those of `parallel_for`.
+/// exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort. Cost: a
+/// single worker does the whole first partition, so sorting n elements takes at least the time of about 2 n
+/// comparisons. Threads and blocking are those of `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {

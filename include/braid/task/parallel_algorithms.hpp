@@ -22,8 +22,8 @@
 
 // Each function returns the result of the function of std::ranges with the same name. If that function returns two
 // iterators, only the iterator into the output is returned. Ranges have random access and a known size. `out` has
-// random access. It must be possible to write its elements concurrently, which is not possible for std::vector<bool>.
-// Several workers call the functions, comparisons and projections at the same time.
+// random access. Several workers write its elements concurrently, so `out` must not be a std::vector<bool>. Several
+// workers call the functions, comparisons and projections at the same time.
 //
 // Threads, blocking and errors are those of `parallel_for`. With a stop_flag or std::stop_token as the first argument,
 // parts that have not begun when a stop is requested are skipped.
@@ -48,7 +48,7 @@ concept predicate_of = std::indirect_unary_predicate<Pred, std::projected<std::r
 template <typename Compare, typename Range, typename Proj>
 concept find_order = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
 
-/// Applies `fn` to the result of a step. If the step was stopped, returns the error instead.
+/// Returns the result of `fn` for the value of a step. If the step was stopped, returns the error of the step instead.
 template <typename Stop, typename T, typename Fn>
 auto with_found(T&& found, const Fn& fn) {
   if constexpr (std::is_same_v<Stop, never_stopped>)

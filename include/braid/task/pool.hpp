@@ -43,7 +43,7 @@
 
 namespace braid {
 
-/// The scheduler of a pool. Schedulers differ in their queues, and in the workers that take jobs from a queue.
+/// The scheduler of a pool. Schedulers differ in the queues that they use, and in which workers take jobs from a queue.
 enum class scheduler : std::uint8_t {
   work_stealing,  ///< jobs are queued per worker; a worker without jobs steals half of another queue
   /// The job goes to the context of the worker with the least work. Other workers take the job only if it waits behind
@@ -88,17 +88,17 @@ class BRAID_API pool : public executor {
  public:
   /// The options of a pool: its workers, their scheduler and their settings.
   struct options {
-    /// The number of workers. 0 means default_worker_count(). That number is computed again only if BRAID_WORKERS or
-    /// the affinity of the process has changed; cgroup quotas are read only once.
+    /// The number of workers. 0 means default_worker_count(). That number is cached. It is computed again only if
+    /// BRAID_WORKERS or the affinity of the process has changed, so a change of cgroup quotas alone is not noticed.
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
     /// The error callback, which receives exceptions of posted jobs and hooks. Without a callback, or if the callback
     /// throws, the message goes to stderr. The callback is called on the worker.
     error_callback on_error = {};
-    /// Called by each worker with its index. `on_worker_start` is called after the worker has received its name and
-    /// settings, and before its first job. The pool's constructor returns after these calls. `on_worker_stop` is the
-    /// last call of a worker.
+    /// Hooks that each worker calls with its index. `on_worker_start` is called after the worker has received its name
+    /// and settings, and before its first job. The pool's constructor returns after these calls. `on_worker_stop` is
+    /// the last call of a worker.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< the profile of each worker; its name is not used
@@ -164,7 +164,7 @@ class BRAID_API pool : public executor {
   /// Returns the totals of all workers. While jobs run, the numbers are approximate.
   [[nodiscard]] auto statistics() const noexcept -> totals;
 
-  /// Returns whether the name and the settings of each worker could be applied.
+  /// Returns, for each worker, whether its name and its settings could be applied.
   [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
 
   /// Blocks until no job is queued or running. All captures of jobs that ran have been destroyed by then.
@@ -274,8 +274,8 @@ auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   return {};
 }
 
-/// Posts a callable as a job, if jobs are traced or if this post is timed. A job is needed, because traces and timing
-/// identify it by its address. The job goes to the same inbox as a callable would.
+/// Posts a callable as a job, if jobs are traced or if this post is timed. This is necessary, because traces and timing
+/// identify each job by its address. The job goes to the same inbox as a callable would.
 template <detail::job_function Fn>
 auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   struct recorded {

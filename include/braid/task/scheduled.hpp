@@ -49,7 +49,7 @@ class scheduled_task {
   }
 
   /// Cancels the work. No run begins after this call. The captures are destroyed as soon as no run uses them; the
-  /// result shows whether they were already destroyed. If the result is not `after_run`, the timers no longer use the
+  /// result shows whether that has happened already. If the result is not `after_run`, the timers no longer use the
   /// executor, so the executor may be destroyed.
   /// Threads: any, including the function itself. Blocks: while another thread passes the work from the timers to the
   /// executor, unless the result is `after_run`.
@@ -154,8 +154,8 @@ auto scheduled_closure<Fn, Repeats>::start(executor& executor, const shared_time
 
 /// Runs `fn` on `executor` once, not before `time`, or at once if that time has passed. Exceptions go to the executor's
 /// error report. Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed when the run is
-/// due, or drops the run, the status of the handle shows this. Lifetime: if `executor` no longer exists when the run is
-/// due, the status becomes `refused`. Cost: one block of memory for jobs, and arming a timer.
+/// due, or if the executor drops the run, the status of the handle shows this. Lifetime: if `executor` no longer exists
+/// when the run is due, the status becomes `refused`. Cost: one block of memory for jobs, and arming a timer.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn)
     -> result<scheduled_task> {

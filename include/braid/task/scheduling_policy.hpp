@@ -33,7 +33,8 @@ class found_job {
 
   explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
 
-  /// Runs the job or callable, once. Threads: the worker for which it was found. Errors: exceptions of the user's code.
+  /// Runs the job or callable, once. Threads: the worker that has found the job or callable. Errors: exceptions of the
+  /// user's code.
   void run() {
     if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
     posted_.run();
@@ -65,13 +66,14 @@ enum class search : std::uint8_t {
   monitor,  ///< it is the monitor, and its interval has passed
 };
 
-/// The hooks of a scheduling policy. The hooks define everything in which the schedulers of a pool differ. A policy
-/// derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. A
-/// hook for a worker is called by that worker. A thread calls `light` of the pool's barrier (an asymmetric_barrier)
-/// after it has called `place`. A worker that goes to sleep calls `heavy` before it calls `may_park`. Therefore,
-/// `place`, `may_park` and `empty` need no further memory ordering, with one exception. If `empty` finds that another
-/// thread has taken a job, everything that this thread has written before must be visible to the caller of `empty`
-/// (docs/design/pool.md). Cost: hooks cost as much as plain functions, because a pool knows the type of its policy.
+/// The hooks of a scheduling policy. Everything in which the schedulers of pools differ is defined by these hooks. A
+/// policy derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not
+/// exist. A hook for a worker is called by that worker. A thread calls `light` of the pool's barrier (an
+/// asymmetric_barrier) after it has called `place`. A worker that goes to sleep calls `heavy` before it calls
+/// `may_park`. Therefore, `place`, `may_park` and `empty` need no further memory ordering, with one exception. If
+/// `empty` finds that another thread has taken a job, everything that this thread has written before must be visible to
+/// the caller of `empty` (docs/design/pool.md). Cost: hooks cost as much as plain functions, because a pool knows the
+/// type of its policy.
 class BRAID_API scheduling_hooks {
  public:
   scheduling_hooks() = default;
@@ -109,8 +111,8 @@ class BRAID_API scheduling_hooks {
   /// Removes `awaited` if it is among the next jobs of the worker. Returns whether the job was removed.
   [[nodiscard]] virtual auto try_take(worker& /*self*/, const job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Returns whether a job may be in a queue that only one worker polls. If so, a sleeping worker should watch the
-  /// other workers.
+  /// Returns whether a job may be in a queue that only one worker polls. If this returns true, one of the sleeping
+  /// workers watches the other workers.
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool { return false; }
 
   /// Returns true if all queues were found empty while no thread moved jobs. May return false at any time. Requires

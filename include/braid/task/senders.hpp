@@ -1,5 +1,5 @@
 // braid/task/senders.hpp: the names of std::execution that braid uses, in the namespace `execution`.
-// They refer to the names of the standard library if it declares them, otherwise to those of stdexec if stdexec is
+// These are the names of the standard library if it declares them, otherwise the names of stdexec if stdexec is
 // installed. If neither exists, braid declares a minimal version without algorithms. Guide: docs/execution.md
 #pragma once
 
@@ -54,8 +54,8 @@ struct signatures_of<S, Env> {
 
 namespace braid::execution {
 
-/// The tag of a sender. A type declares its kind by such a tag, in a member type such as `sender_concept` or
-/// `receiver_concept` (P2300R10).
+/// The tag of a sender. A type declares itself a sender, a receiver and so on by such a tag: its member type
+/// `sender_concept`, `receiver_concept` and so on is the tag (P2300R10).
 struct sender_t {};
 /// The tag of a receiver.
 struct receiver_t {};
@@ -137,7 +137,8 @@ using stop_token_of_t = decltype(get_stop_token(std::declval<Env>()));
 template <typename Token, typename Fn>
 using stop_callback_for_t = typename Token::template callback_type<Fn>;
 
-/// Returns the scheduler of an environment, on which its work should run.
+/// Returns the scheduler of a receiver's environment. The work of an operation with this receiver should run on this
+/// scheduler.
 struct get_scheduler_t {
   template <typename Env>
     requires requires(const Env& env, const get_scheduler_t& self) { env.query(self); }
@@ -148,7 +149,8 @@ struct get_scheduler_t {
 /// Returns the scheduler of an environment.
 inline constexpr get_scheduler_t get_scheduler{};
 
-/// Returns the scheduler on which a sender completes if it completes by `Completion`.
+/// Returns the scheduler on which a sender calls its completion function `Completion`, such as `set_value_t`. The
+/// argument is the environment of the sender.
 template <typename Completion>
 struct get_completion_scheduler_t {
   template <typename Env>

@@ -21,7 +21,7 @@ namespace braid {
 namespace detail {
 
 /// The stop source for work that is spawned without an explicit stop. If the work accepts a token, its future and its
-/// executor can stop it. Otherwise nothing can stop it.
+/// executor can stop the work. Otherwise the work cannot be stopped.
 template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
@@ -62,11 +62,11 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 
 /// Runs `fn(args...)` on `executor`. The job owns copies of `fn` and its arguments, which are destroyed before the
 /// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
-/// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` stops this token; a stop
-/// of `executor` stops it, too. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
-/// block of memory for jobs; a second block if `fn` gets a token. Errors: the future fails with errc::closed if
-/// `executor` accepts no more work, with errc::dropped if a shutdown drops the work, and with errc::stopped if the work
-/// was skipped.
+/// called with a std::stop_token before its arguments, it gets a token. `future::request_stop` requests a stop of this
+/// token, and so does a stop of `executor`. If the stop comes before the work begins, the work is skipped. Threads:
+/// any. Cost: one block of memory for jobs; a second block if `fn` gets a token. Errors: the future fails with
+/// errc::closed if `executor` accepts no more work, with errc::dropped if a shutdown drops the work, and with
+/// errc::stopped if the work was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -123,8 +123,8 @@ template <stop_signal Signal, typename Fn, typename... Args>
 
 namespace detail {
 
-/// Returns the element at an iterator, as an rvalue if the range is an rvalue container, so that it is moved and not
-/// copied.
+/// Returns the element at an iterator. If the range is an rvalue container, the element is returned as an rvalue, so
+/// that it is moved and not copied.
 template <std::ranges::range R>
 auto handed_over(std::ranges::iterator_t<R> at) -> decltype(auto) {
   if constexpr (!std::is_lvalue_reference_v<R> && !std::ranges::view<std::remove_cvref_t<R>>)

@@ -29,7 +29,7 @@ using ended = std::expected<std::conditional_t<std::is_void_v<T>, void, detail::
 
 namespace detail {
 
-/// The state of a combined future. The combined future settles when all inputs have settled; `Rule` computes its
+/// The state of a combined future. The combined future settles when all inputs have settled. `Rule` computes the
 /// result.
 template <typename Inputs, typename Rule>
 class all_state final : public future_state<typename Rule::result> {
@@ -281,10 +281,10 @@ class any_state final : public future_state<typename Rule::result> {
   }
 
   inputs inputs_;
-  // The number of holders of the object: each input that has not settled, `begin`, and all references to the result
-  // together. The last holder frees the object. The bit `won` is set once an input with a value has settled. The counts
-  // and the bit are in one word, because another thread may free the object as soon as a thread has subtracted its
-  // count.
+  // The number of holders of the object. Each input that has not settled is a holder, and so is `begin` while it runs.
+  // All references to the result together are one holder. The last holder frees the object. The bit `won` is set once
+  // an input with a value has settled. The counts and the bit are in one word, because another thread may free the
+  // object as soon as a thread has subtracted its count.
   atomic<std::size_t> holds_;
 };
 

@@ -32,9 +32,9 @@ enum class wake_reason : std::uint8_t {
   deadline,  ///< the deadline has passed
 };
 
-/// A driver, in which one worker sleeps until it gets a permit. Several permits count as one. A pool that only computes
-/// uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: the worker. Other threads may
-/// call only `unpark`.
+/// A driver: the object in which one worker sleeps until it gets a permit. Several permits count as one permit. A pool
+/// that only computes uses parkers; a worker that also waits for I/O sleeps in its event loop. Threads: the worker.
+/// Other threads may call only `unpark`.
 class BRAID_API driver {
  public:
   driver() = default;
@@ -61,15 +61,16 @@ class BRAID_API driver {
   /// for other threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
-  /// Sleeps as `park_until` does, but also returns if the driver has something to do. The caller must call `work`
-  /// itself, after the worker counts as busy again: during the sleep, other threads consider the worker asleep.
+  /// Sleeps as `park_until` does, but also returns if the driver has something to do. This function does not call
+  /// `work`, because other threads consider the worker asleep during this call. The caller calls `work` when the worker
+  /// counts as busy again.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
   /// Returns whether a call of `work` would find something to do.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
-  /// Returns whether `work` should be called now. A busy worker calls this between two jobs: after the first job that
-  /// follows a call of `work`, then less and less often, but at least every eight jobs.
+  /// Returns whether `work` should be called now. A busy worker calls this function between two jobs: after the first
+  /// job that follows a call of `work`, then less and less often, but at least once in eight jobs.
   [[nodiscard]] virtual auto is_due() noexcept -> bool { return false; }
 
   /// Runs the available work of the driver, without blocking and for a bounded time. Called between two jobs by a
@@ -122,7 +123,7 @@ struct worker_counters {
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
-/// The counters that a worker uses so that no queue starves another. Threads: the worker.
+/// The counters by which a worker ensures that no queue starves another queue. Threads: the worker.
 struct worker_fairness {
   std::uint32_t until_fair = 1;        ///< the number of searches for work until the next fair one
   std::uint32_t until_low = 1;         ///< the number of fair searches until one begins with priority `low`
@@ -199,8 +200,8 @@ struct alignas(cache_line) worker {
   /// Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Returns whether one more fork would be useless, because thieves do not request forks, and would find older forks
-  /// if they did.
+  /// Returns whether one more fork would be useless: thieves do not request forks at the moment, and the deque contains
+  /// enough older forks for them.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 
@@ -221,13 +222,14 @@ namespace detail {
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
 /// Returns whether the calling thread also waits for I/O. That is the case in an iteration of an event loop, and on a
-/// worker that has an event loop. If such a thread blocked, its event loop would also block, and the wait may depend on
-/// that loop. Therefore, waits for futures and tasks are refused on such threads with errc::would_deadlock.
+/// worker that has an event loop. If such a thread blocked, its event loop would also block. Then the wait might never
+/// end, because it may depend on that loop. Therefore, waits for futures and tasks are refused on such threads with
+/// errc::would_deadlock.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
-/// The worker of the calling thread, or null. Code that does not suspend between reading and using this variable reads
-/// it directly, with one load. Other code uses `current_worker`.
+/// The worker of the calling thread, or null. Code may read this variable directly, with one load, if it does not
+/// suspend between reading and using the value. Other code calls `current_worker`.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
 /// True if the calling thread is in an iteration of an event loop.

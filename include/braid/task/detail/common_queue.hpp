@@ -14,7 +14,7 @@
 namespace braid::detail {
 
 /// A lock guard that spins before it sleeps. Use it for locks that are held only for a few steps, because spinning
-/// until such a lock is free takes less time than a sleep.
+/// until such a lock is free takes less time than a sleep and a wake.
 class brief_guard {
  public:
   explicit brief_guard(std::mutex& lock) noexcept : lock_(lock) {
@@ -69,7 +69,7 @@ class common_queue {
   }
 
   /// Returns false if the queue contains a job whose push happens before this call. If the queue is empty because
-  /// threads have taken jobs, everything that these threads have written before is visible to the caller.
+  /// threads have taken jobs, everything that these threads wrote before they took the jobs is visible to the caller.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
   /// Returns the number of jobs. `taken` is read first: every job counted as taken is also counted as added, so the

@@ -21,8 +21,8 @@ using default_pool_source = auto (*)() -> pool&;
 /// Threads: any. Lifetime: pools that the previous source returned stay in use.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 
-/// Callbacks for each pool of the process: `made` is called when the pool has its workers, and `gone` is called before
-/// the workers are destroyed.
+/// Callbacks for each pool of the process: `made` is called when the workers of a pool have started, and `gone` is
+/// called when they have ended, before they are destroyed.
 struct pool_observer {
   void (*made)(pool&) noexcept;
   void (*gone)(pool&) noexcept;

@@ -13,8 +13,8 @@ namespace braid::detail {
 /// Limits a drain by the number of jobs and by time. Reading the clock costs as much as two or three short jobs.
 /// Therefore the clock is read only after the first, second, fourth job and so on. If previous drains reached the limit
 /// for the number of jobs, the jobs are short. Then the clock is read only in every fourth drain, after the 16th and
-/// the 32nd job. The time before the first reading is not measured, because most drains are a job or two and do not
-/// read the clock. Threads: the thread that drains.
+/// the 32nd job. The time before the first reading is not measured, because most drains run only one or two jobs and do
+/// not read the clock. Threads: the thread that drains.
 class drain_limit {
  public:
   // docs/design/constants.md says what these values rest on.
@@ -42,8 +42,8 @@ class drain_limit {
   }
 
  private:
-  // If earlier jobs were short: the number of jobs that run before the clock is read for the first time, and the number
-  // of drains between two readings of the clock.
+  // The limits that apply if earlier jobs were short: the number of jobs that run before the clock is read for the
+  // first time, and the number of drains between two readings of the clock.
   static constexpr std::size_t short_jobs = 16;
   static constexpr std::size_t drains_between_looks = 4;
 

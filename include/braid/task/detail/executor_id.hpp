@@ -35,7 +35,7 @@ class executor_id {
     return static_cast<std::uint32_t>(value_ >> 32U);
   }
 
-  /// Converts an id to a word that an atomic can hold, and back.
+  /// Converts an id to a word that an atomic can hold. `from_word` converts the word back to the id.
   [[nodiscard]] constexpr auto to_word() const noexcept -> std::uint64_t { return value_; }
   [[nodiscard]] static constexpr auto from_word(std::uint64_t word) noexcept -> executor_id {
     executor_id made;
@@ -65,8 +65,8 @@ class alignas(64) executor_slot {
   /// Ends the generation: its ids no longer find the executor.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// Returns the number of threads that use the executor. Once only the caller is left, everything that the other
-  /// threads have written is visible to the caller.
+  /// Returns the number of threads that use the executor. Once the caller is the only such thread, everything that the
+  /// other threads have written is visible to the caller.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }

@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// Returns the exception with which the library fails work that it refuses or drops. Each code has one preallocated
-/// exception, so no memory is allocated.
+/// Returns the exception with which the library fails work that it refuses or drops. Each error code has one
+/// preallocated exception, so no memory is allocated.
 BRAID_API auto failure_of(errc code) noexcept -> const std::exception_ptr&;
 
 }  // namespace braid::detail

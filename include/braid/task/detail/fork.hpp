@@ -68,8 +68,8 @@ using results_of = std::tuple<returned<result_of<Fn>>...>;
 template <typename Left, typename Right>
 using both_of = std::pair<returned<result_of<Left>>, returned<result_of<Right>>>;
 
-/// Runs `fn` for a thread that is not a worker, and returns its result. `fn` runs in the default pool, or on this
-/// thread if jobs run inline.
+/// Runs `fn` for a thread that is not a worker, and returns its result. `fn` runs in the default pool. If the thread
+/// runs a job of an executor without threads, `fn` runs on this thread.
 template <typename Fn>
 auto run_elsewhere(Fn&& fn) -> kept_result<Fn> {
   if (runs_inline()) return fn();
@@ -87,8 +87,9 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
   return {std::forward<returned<result_of<Left>>>(first), child.take()};
 }
 
-/// Forks two calls. It is not inlined, so that a caller that skips the fork need not save registers for it. The
-/// arguments are passed by value, because references would force the captures to be stored in memory.
+/// Forks two calls. This function is not inlined, so that a caller that skips the fork need not save registers for the
+/// call of this function. The arguments are passed by value, because references would force the captures to be stored
+/// in memory.
 template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
   if (self != nullptr) [[likely]]

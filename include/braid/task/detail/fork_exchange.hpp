@@ -62,7 +62,7 @@ class BRAID_API fork_exchange {
     return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
   }
 
-  /// Requests work from all workers. Called for a worker that is about to sleep and has announced this.
+  /// Requests work from all workers. Called for a worker that has announced that it is about to sleep.
   void ask_all() noexcept;
 
   /// Requests work from all workers if other workers still sleep. Called by a worker that was woken and has found work.
@@ -87,11 +87,11 @@ class BRAID_API fork_exchange {
   const std::uint32_t looks_;
 };
 
-/// Runs all forks that were added to the worker's deque since the deque was at `position`.
+/// Runs all forks that were added to the worker's deque since its end was at `position`.
 BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
 
-/// Runs the forks that were added to the worker's deque since the deque was at `position`. Called at the end of the job
-/// that added them.
+/// Runs the forks that a job has left in the worker's deque. `position` is the position of the deque's end at the start
+/// of the job. Called at the end of the job.
 BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 
 /// Pops and runs the forks above `child`. If `child` was stolen, waits for its end. Returns whether `child` was still

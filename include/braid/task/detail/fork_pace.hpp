@@ -19,12 +19,12 @@ class fork_pace {
   explicit fork_pace(const clock_source& clock, std::int64_t no_forks = 0) noexcept
       : clock_(clock), no_forks_(no_forks) {}
 
-  /// Returns `no_forks` plus a number of private forks. If the deque has at least so many private forks, further forks
-  /// may be skipped.
+  /// Returns the number of private forks in the deque from which on further forks may be skipped. The result includes
+  /// `no_forks`.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns the same value as `enough`, but for a parallel loop. Each fork of a loop is one half of the loop's
-  /// remaining elements, so that fewer private forks suffice.
+  /// Returns the corresponding number for the forks of a parallel loop. It is smaller than `enough`, because each fork
+  /// of a loop is one half of the loop's remaining elements.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
   /// Called when a fork was useless, because no thief has taken it from the worker's deque.

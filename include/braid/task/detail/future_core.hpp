@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// Whether readers other than the owner of a future may read its value.
+/// States whether readers other than the owner of a future may read its value.
 enum class readers : std::uint8_t { none, perhaps };
 
 /// The kind of result with which a future settled.
@@ -65,7 +65,7 @@ class BRAID_API future_core : public continuation {
 
   void add_reference() noexcept { refs_.fetch_add(1, relaxed); }
 
-  /// Drops a reference of a future, or of a producer that never started.
+  /// Drops the reference that a future held, or that a producer held which never started.
   void drop_reference() noexcept {
     cascade none;
     drop_reference(none);

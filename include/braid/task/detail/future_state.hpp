@@ -88,7 +88,7 @@ class future_state : public future_core {
   };
 };
 
-/// The shared state of a promise and its future. User code settles it.
+/// The shared state of a promise and its future, which user code settles through the promise.
 template <typename T>
 class promise_state final : public future_state<T> {
  public:

@@ -27,8 +27,8 @@ using held = std::conditional_t<
     std::is_void_v<T>, std::monostate,
     std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>, T>>;
 
-/// One of the combined futures, as the consumer of its value. When the future has settled, `settled(input&, cascade&)`
-/// of `Owner` is called.
+/// The consumer of one of the combined futures. When the future has settled, `settled(input&, cascade&)` of `Owner` is
+/// called.
 template <typename Owner>
 class input final : public continuation {
  public:
@@ -47,7 +47,7 @@ class input final : public continuation {
     core_->consume_by(*this, others_, more);
   }
 
-  /// Returns whether the future has failed. Requires that it has settled.
+  /// Returns whether the future has failed. Requires that the future has settled.
   [[nodiscard]] auto has_failed() const noexcept -> bool { return core_->how() == verdict::failure; }
 
   /// Returns the state of the future. Requires that the input was made from a future<T>, has settled, and was not
@@ -97,7 +97,7 @@ auto first_executor(const std::vector<future<T>>& all) noexcept -> executor_id {
   return found;
 }
 
-/// Futures of different types.
+/// A fixed number of futures of different types, which are consumed together.
 template <typename... T>
 struct tuple_inputs {
   template <typename Owner>
@@ -122,7 +122,7 @@ struct tuple_inputs {
   };
 };
 
-/// Any number of futures of one type.
+/// Any number of futures of one type, which are consumed together.
 template <typename T>
 struct range_inputs {
   template <typename Owner>

@@ -73,8 +73,8 @@ inline constexpr bool uses_free_lists = false;
 inline constexpr bool uses_free_lists = true;
 #endif
 
-/// Returns the index of the free list for blocks of that size. For sizes below 9, returns an index that no list has,
-/// because it is larger than all indexes of lists.
+/// Returns the index of the free list for blocks of that size. For sizes below 9, returns a number that is larger than
+/// the index of every list.
 constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t {
   if (size <= max_small_block) return (size - 9) / small_block_step;
   return small_list_count + (size - max_small_block - 1) / large_block_step;

@@ -11,8 +11,7 @@
 namespace braid::detail {
 
 /// An observer of one job. A spawned job stores its exception in its future, so its `run` throws nothing. While this
-/// object exists, the job records in it how the job has ended. The object is a local variable of the thread that runs
-/// the job.
+/// object exists, the job records its outcome here. The object is a local variable of the thread that runs the job.
 class BRAID_API job_outcome {
  public:
   explicit job_outcome(const job& of) noexcept;

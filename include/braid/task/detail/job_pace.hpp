@@ -13,8 +13,8 @@
 namespace braid::detail {
 
 /// A moving average over batches of jobs. Many short jobs are measured together, so that the cost of reading the clock
-/// is negligible. A batch should take about ten microseconds. A long batch among shorter batches says little, because
-/// the thread may have lost its processor. Therefore the shorter of two consecutive batches counts. Threads: only the
+/// is negligible. A batch should take about ten microseconds. A single long batch may be misleading, because the thread
+/// may have lost its processor. Therefore, of two consecutive batches, only the shorter one counts. Threads: only the
 /// worker may call `job_begins` and `paused`; any thread may call the other functions.
 class job_pace {
  public:
@@ -111,7 +111,7 @@ class job_pace {
   std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
   std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was no batch
-  // The average time of a job. It has its own cache line because other threads may read it with each post, while the
+  // The average time of a job. It has its own cache line, because other threads may read it with each post, but the
   // worker writes it only once in a batch. Jobs of unknown length count as long, so that the first jobs wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
   atomic<std::int64_t> began_ns_{0};  // when the batch began; 0 if the worker has nothing to run; written by the worker

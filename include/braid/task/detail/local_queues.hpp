@@ -15,7 +15,7 @@
 namespace braid::detail {
 
 /// The minimum backlog for which another worker is woken. It is about twice the time from a wake to the first job of
-/// the woken worker. A shorter backlog would be finished before that worker could help.
+/// the woken worker. A shorter backlog would be finished before the woken worker could help.
 /// docs/design/constants.md says what these values rest on.
 inline constexpr duration worth_a_wake = 20us;
 
@@ -79,8 +79,8 @@ class BRAID_API local_queues {
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
   /// Returns whether the jobs of the victim will wait for a long time. This is true if the victim has begun no job
-  /// since the thief last checked. It is also true if more jobs wait than the victim has begun since then; if the
-  /// victim's jobs are short, ten times as many jobs must wait.
+  /// since the thief last checked. It is also true if the number of waiting jobs is greater than the number of jobs
+  /// that the victim has begun since then, or, if the victim's jobs are short, greater than ten times that number.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
@@ -118,8 +118,8 @@ class BRAID_API local_queues {
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
-/// Returns whether `jobs` jobs of this worker take so long that it is worth waking another worker. Jobs that run faster
-/// than they can be moved stay with the worker, regardless of their number.
+/// Returns whether a number of jobs (`jobs`) of this worker take so long that it is worth waking another worker. Jobs
+/// that run faster than they can be moved stay with the worker, regardless of their number.
 [[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
   const duration each = of.pace.average();
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;

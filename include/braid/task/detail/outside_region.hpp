@@ -15,12 +15,12 @@
 
 namespace braid::detail {
 
-/// Returns whether the calling thread, which is not a worker, begins algorithms itself. If so, it shares an algorithm
-/// with the default pool only if the algorithm takes a long time. Returns false within an iteration of an event loop,
-/// and in a job of an executor without threads. Errors: the errors of `default_pool`.
+/// Returns whether the calling thread, which is not a worker, runs the first part of a parallel algorithm itself. Such
+/// a thread shares the rest with the default pool only if the algorithm takes a long time. Returns false within an
+/// iteration of an event loop, and in a job of an executor without threads. Errors: the errors of `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
-/// Returns true if algorithms that the calling thread begins run only on this thread.
+/// Returns true if parallel algorithms that the calling thread begins are not shared with a pool.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
 /// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the
@@ -58,7 +58,7 @@ enum class region_part : std::uint8_t {
   divisible,  ///< run on a worker, so that other workers can steal parts
 };
 
-/// The work for the numbers below `count`.
+/// The work of a loop over the numbers below `count`.
 struct region_work {
   using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part part) -> bool;
 

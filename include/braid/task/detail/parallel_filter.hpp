@@ -145,7 +145,8 @@ auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equ
     for_chunks(all.number(), 1, never_stopped{}, [&](std::size_t block, std::size_t last) {
       for (; block != last; ++block) gather_kept(kept, block, others, all.begin(block));
     });
-    // Each block moves into the space that the previous block has just left.
+    // The blocks are moved in order, because the elements of a block move into space that the elements of earlier
+    // blocks have left.
     for (std::size_t block = 1; block < all.number(); ++block) {
       const Iterator from = after(others, all.begin(block));
       const Iterator to = after(others, kept.start(block));

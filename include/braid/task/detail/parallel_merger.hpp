@@ -13,8 +13,8 @@
 namespace braid::detail {
 
 /// Returns how many of the first `count` elements of the merged range come from the first input. `is_less(b, a)`
-/// compares two elements by their indexes: `b` in the second input and `a` in the first input. If elements are equal,
-/// those of the first input come first.
+/// returns whether the element at index `b` of the second input is less than the element at index `a` of the first
+/// input. If elements are equal, those of the first input come first.
 template <typename IsLess>
 auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_size, const IsLess& is_less)
     -> std::size_t {

@@ -37,8 +37,8 @@ class range_work {
   range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
       : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}
 
-  /// Runs the loop for all numbers below `count`. Errors: the first exception of a chunk, or an exception that was
-  /// thrown at about the same time; it is rethrown after all chunks have ended.
+  /// Runs the loop for all numbers below `count`. Errors: the first exception of a chunk, or another exception that was
+  /// thrown at about the same time. The exception is rethrown after all chunks have ended.
   void run(std::size_t count) {
     if (worker_of_thread != nullptr)
       run_part(0, count);

@@ -99,8 +99,9 @@ void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
   }
 }
 
-/// Runs one pass over the elements from `first`. Each part begins with its entry of `totals`, which is the total of all
-/// elements before the part. At the end, the last entry that is used becomes the total of all elements.
+/// Runs one pass over the elements from `first`. The running total of each part starts from the part's entry of
+/// `totals`, which is the total of all elements before the part. At the end, the last entry that is used becomes the
+/// total of all elements.
 template <scan_kind Kind, typename T, std::size_t Lanes, typename Iterator, typename Out, typename Combine>
 void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out out, Combine& combine) {
   const scan_parts<Lanes> parts(count);
@@ -128,8 +129,8 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
       next = Lanes * size;
     }
   }
-  // The following loop is sequential. If there is only one part, or no total before the first part, the loop processes
-  // all elements. Otherwise it processes the remaining elements of the last part.
+  // The following loop is sequential. It processes the remaining elements of the last part, or all elements if the loop
+  // above was skipped, because there is only one part or no total before the first part.
   std::optional<T> total = std::move(totals[next == 0 ? 0 : parts.used - 1]);
   for (; next != count; ++next) {
     if constexpr (Kind == scan_kind::inclusive) {

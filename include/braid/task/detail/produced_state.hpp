@@ -16,7 +16,7 @@ class future;
 
 namespace detail {
 
-/// The state of a future that was consumed, and whether the future may have readers.
+/// The state that was taken out of a future, and whether the future may have had other readers.
 template <typename T>
 struct consumed {
   future_state<T>* state;

@@ -63,8 +63,9 @@ struct has_call_operator {
 template <typename T>
 struct doubled_call_operator : T, has_call_operator {};
 
-/// True if objects of the type can be called with some arguments. A class has a call operator (or a template of one) if
-/// the name operator() becomes ambiguous in a class that inherits from it and from a class with another call operator.
+/// True if objects of the type can be called with some arguments. To check a class, a new class is derived from it and
+/// from another class that has a call operator. If the name operator() is ambiguous in the derived class, the checked
+/// class has a call operator (or a template of one), too.
 template <typename T>
 inline constexpr bool has_call = std::is_function_v<std::remove_pointer_t<T>> || std::is_member_pointer_v<T>;
 template <typename T>
@@ -146,7 +147,7 @@ struct refused_task {
   static_assert(!is_task, "a task takes no arguments: pass them to the function that returns the task");
 };
 
-/// Ends the compilation as `refused_call` does, for the arguments of a `spawn` after its executor.
+/// Ends the compilation as `refused_call` does, for the arguments that follow the executor in a call of `spawn`.
 template <place_kind Kind, typename... All>
 struct refused_spawn : std::conditional_t<Kind == place_kind::tasks_only, refused_task<All...>, refused_call<All...>> {
 };
@@ -157,7 +158,7 @@ template <place_kind Kind, typename Signal, typename... All>
   requires(Kind == place_kind::functions_and_tasks && stop_signal<Signal>)
 struct refused_spawn<Kind, Signal, All...> : refused_call<All...> {};
 
-/// Ends the compilation as `refused_call` does, for the arguments of a `post` after its executor.
+/// Ends the compilation as `refused_call` does, for the arguments that follow the executor in a call of `post`.
 template <place_kind Kind, typename... All>
 struct refused_post : refused_spawn<Kind, All...> {};
 template <place_kind Kind, typename Fn, typename... Args>

@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// Work that a thread outside of a pool offers to share with a worker. Whichever of the two uses the offer last frees
-/// it. If a worker finds that the offer was withdrawn, it accesses nothing else. So the thread that has withdrawn the
-/// offer need not wait for the worker.
+/// Work that a thread outside of a pool offers to share with a worker. The thread or the worker frees the offer,
+/// whichever uses it last. If a worker finds that the offer was withdrawn, it accesses nothing but the offer. So the
+/// thread that has withdrawn the offer need not wait for the worker.
 /// Threads: only the thread that takes the job may call `run` and `drop`; only the thread that created the offer may
 /// call the other functions. Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class region_offer final : public job {

@@ -66,7 +66,7 @@ class BRAID_API scheduled_state : public droppable_timer, public job {
   virtual void call() = 0;  // the function
   virtual void destroy_captures() noexcept = 0;
   virtual void free() noexcept = 0;
-  /// Called if the only run was skipped. The argument is the reason.
+  /// Called with the reason if the only run was skipped.
   virtual void never_ran(errc /*how*/) noexcept {}
 
   static void fired(timer& self) noexcept;

@@ -54,7 +54,7 @@ class BRAID_API scheduler_base {
   /// be found there quickly.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Called when a worker has announced that it will sleep, and has not polled again yet.
+  /// Called when a worker has announced that it will sleep, before it polls for work once more.
   virtual void falls_asleep() noexcept {}
 
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool = 0;

@@ -18,14 +18,14 @@ namespace braid::detail {
 /// `timer_thread` does, or by calling `run_once` between other work. Tests that set the clock themselves also call
 /// `run_once`.
 /// Threads: any, but only one thread at a time may call `run` or `run_once`. Cost: O(1) to arm and to disarm, under a
-/// lock that is held only for that; a wake if the serving thread would sleep too long.
+/// lock that is held only for that. If the serving thread would sleep too long, arming also wakes this thread.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API shared_timers : public timer_service {
  public:
   /// Constructs the timers. Lifetime: the clock must exist until `close` is called.
   explicit shared_timers(const clock_source& clock = steady_time());
 
-  /// Closes the timers. Must not be called from a function of a timer.
+  /// Closes the timers. The function of a timer must not destroy this object.
   ~shared_timers() override;
 
   /// Fires `item` at `time` on the serving thread. A pending timer is moved to the new time. After `close`, the calling

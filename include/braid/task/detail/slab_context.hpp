@@ -22,10 +22,11 @@ struct slab_frame {
   slab_frame* outer;
 };
 
-/// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it is not
-/// stolen, because moving it to another processor takes longer than running it. A thread that queues jobs still counts
-/// as quick if it has begun no job for a few microseconds. Only one thread is watched at a time. When it is known
-/// whether this thread is quick, the next thread is watched.
+/// Decides whether to steal jobs from another thread. A thread is quick if it begins jobs at short intervals. Jobs of a
+/// quick thread are not stolen: a short job ends earlier on its own thread, because moving it to another processor
+/// takes longer than running it. A thread that queues jobs still counts as quick if it has begun no job for a few
+/// microseconds. Only one thread is watched at a time. When it is known whether this thread is quick, the next thread
+/// is watched.
 class slab_watch {
  public:
   /// Returns the index at which a sweep over `others` contexts begins.
@@ -114,7 +115,7 @@ class BRAID_API slab_sleepers {
   [[nodiscard]] auto end_search() noexcept -> bool;
 
   /// Puts a searching thread to sleep. `stays()` is called after the thread has been added to the list; if it returns
-  /// true, the thread does not sleep. The thread searches again when this returns.
+  /// true, the thread does not sleep. When this function returns, the thread counts as searching again.
   template <typename Fn>
   void sleep(slab_context& self, asymmetric_barrier& barrier, Fn&& stays) {
     list(self);

@@ -15,11 +15,11 @@
 
 namespace braid::detail {
 
-/// A work-stealing deque of numbers without a private part. Instead of the owner, a thief pays for synchronization: it
-/// calls the barrier's `heavy` once for each steal of half of the entries. So a thief can steal any entry, even during
-/// a long job of the owner. Threads: only the owner may call `try_push` and `pop`; any thread may call the other
-/// functions. Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the
-/// THE protocol). Protocol: docs/design/job_slab.md
+/// A work-stealing deque of numbers, all of which thieves can steal at any time. Each steal of half of the entries
+/// calls the barrier's `heavy` once, so only the thief pays for synchronization. Thieves can steal even while the owner
+/// runs a long job. Threads: only the owner may call `try_push` and `pop`; any thread may call the other functions.
+/// Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the THE
+/// protocol). Protocol: docs/design/job_slab.md
 template <typename Lock = std::mutex>
 class slab_deque {
  public:

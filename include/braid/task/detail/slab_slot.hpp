@@ -74,7 +74,7 @@ class alignas(cache_line) slab_slot {
   [[nodiscard]] auto is_allocated(std::uint64_t generation) const noexcept -> bool {
     return word() == word_of(generation, slab_phase::allocated);
   }
-  /// Returns whether the job has finished normally and no job continues it.
+  /// Returns whether the job has finished normally and has no continuation.
   [[nodiscard]] auto is_done(std::uint64_t generation) const noexcept -> bool {
     return word() == word_of(generation, slab_phase::done);
   }
@@ -125,9 +125,9 @@ class alignas(cache_line) slab_slot {
   [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
   /// Records that a child has ended.
   [[nodiscard]] auto end_child(asymmetric_barrier& barrier) noexcept -> slab_step;
-  /// Removes the jobs that were appended since the last call, and returns them as a list linked by `link`. If there are
-  /// no such jobs, returns `no_slot`; the phase of the slot is then `done`, and the slot no longer belongs to the
-  /// caller.
+  /// Removes the continuations that were added since the last call, and returns them as a list linked by `link`. If
+  /// there are no such continuations, returns `no_slot`; the phase of the slot is then `done`, and the slot no longer
+  /// belongs to the caller.
   [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
 
   // --- The links, which are used for lists and for the search for cycles. ---
@@ -257,7 +257,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   return left;
 }
 
-/// Finishes a job that nothing depends on. Returns false, and changes nothing, if something depends on it.
+/// Finishes a job on which no other job depends. If a job depends on it, returns false and changes nothing.
 [[gnu::always_inline]] inline auto slab_slot::end_alone(asymmetric_barrier& barrier) noexcept -> bool {
   if (!lock_.enter(barrier)) [[unlikely]] {
     lock_.unlock();

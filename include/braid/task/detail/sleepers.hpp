@@ -24,7 +24,7 @@ enum class wake_cause : std::uint8_t {
   stop,       ///< the pool stops, and no work is left
 };
 
-/// Returns whether a post may have woken no worker because it relied on a worker that woke for this reason.
+/// Returns whether a post may rely on a worker that woke for this reason. Such a post wakes no other worker.
 constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
   return woken == wake_cause::claimed || woken == wake_cause::monitored;
 }

@@ -44,7 +44,7 @@ class BRAID_API spare_threads {
   /// Runs the job that the caller waits for if the job is in this context and has not started.
   auto run_awaited(worker& self, job& awaited) noexcept -> bool;
 
-  /// Returns whether there is work for a worker of this context.
+  /// Returns whether there is work for the worker that owns this context.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
   /// Passes the context to another thread until `reacquire`. Returns false if no thread is available; the caller then
@@ -60,8 +60,9 @@ class BRAID_API spare_threads {
   /// otherwise it is null.
   void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
-  /// Blocks for a moment, but returns early if a thread requests the context of this worker. It is used instead of a
-  /// sleep while blocked threads have unfinished jobs of this context, because these threads will request the context.
+  /// Blocks for a moment, but returns early if a thread requests the context of this worker. Workers call this instead
+  /// of sleeping while blocked threads have unfinished jobs of this context, because these threads will request the
+  /// context.
   static void pause(worker& self) noexcept;
 
   /// Ends the spare threads. Requires that no blocked thread will request a context again.

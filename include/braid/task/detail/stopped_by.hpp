@@ -41,7 +41,7 @@ class stopped_by_future {
  public:
   using seen = std::stop_token;
   explicit stopped_by_future(std::stop_token of_executor) : outer_(std::move(of_executor)) {}
-  /// Requires that `show` of `other` was not called yet.
+  /// Requires that `other.show()` was not called yet.
   stopped_by_future(stopped_by_future&& other) noexcept
       : outer_(std::move(other.outer_)), source_(std::move(other.source_)) {}
   auto operator=(stopped_by_future&&) -> stopped_by_future& = delete;

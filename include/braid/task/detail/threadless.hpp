@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// If the calling thread runs a job of an executor without threads, returns that executor; if such jobs are nested, the
-/// executor of the innermost job. Otherwise returns null.
+/// Returns the executor without threads whose job the calling thread runs, or null if there is no such job. If such
+/// jobs are nested, returns the executor of the innermost job.
 [[nodiscard]] BRAID_API auto threadless_here() noexcept -> executor*;
 
 /// Returns whether the calling thread runs a job of an executor without threads. Forks of such a job are called at
@@ -41,8 +41,8 @@ class BRAID_API threadless : public executor {
   void run(job& work) noexcept;
   void request_stop() { stop_.request_stop(); }
 
-  /// Counts a thread that uses the executor. Returns false if `close_entry` was called before; the thread is counted in
-  /// that case as well.
+  /// Counts a thread that uses the executor. Returns false if `close_entry` was called before. The thread is counted
+  /// even if this returns false.
   auto enter() noexcept -> bool { return (inside_.fetch_add(1, relaxed) & closed) == 0; }
   void leave() noexcept;
 

@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// A duration of any unit, which is converted to nanoseconds and rounded up. A duration that does not fit becomes the
-/// longest or the shortest duration. NaN becomes the shortest.
+/// A duration of any unit, which is converted to nanoseconds and rounded up. A duration that is out of range becomes
+/// the longest or the shortest duration. NaN becomes the shortest duration.
 class time_span {
  public:
   constexpr time_span() noexcept = default;

@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// The part of a `shared_timers` object that may outlive the object. After the end of that object, no timer can be
-/// armed and no timer is pending. Threads: any.
+/// The part of a `shared_timers` object that may outlive that object. Once the `shared_timers` object is destroyed, no
+/// timer can be armed and no timer is pending. Threads: any.
 class BRAID_API timer_keeper {
  public:
   timer_keeper() = default;

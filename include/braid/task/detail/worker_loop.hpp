@@ -17,9 +17,9 @@
 
 namespace braid::detail {
 
-/// Runs the loop of a worker. In each iteration, the worker passes its context to another thread if that thread waits
-/// for the context, and runs its driver if the driver is due. Then it searches for a job or a fork, and runs it. If
-/// there is no work, the worker waits.
+/// Runs the loop of a worker. In each iteration, the worker first passes its context to another thread if that thread
+/// waits for the context, and runs its driver if the driver is due. Then the worker searches for a job or a fork, and
+/// runs it. If there is no work, the worker waits.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   code_marker* const marker = outermost_code_marker();
@@ -154,9 +154,8 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// Runs the jobs in the worker's own context until something requires a poll of other queues. These are the jobs that
-/// `next` would return, but this function avoids the overhead of `next`. Returns false when no job is left in the
-/// context.
+/// Runs the jobs in the worker's own context until other queues must be polled. The function `next` would return the
+/// same jobs, but this function avoids the overhead of `next`. Returns false when no job is left in the context.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.fairness.until_fair - 1);
@@ -291,9 +290,9 @@ auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   return false;
 }
 
-/// Runs the driver, and then the forks that the driver has left, as the loop does after a job. Whether the driver has
-/// more work is checked after the next job, because jobs may be long. If jobs are short, it is checked less and less
-/// often.
+/// Runs the driver, and then the forks that the driver has left, as the loop does after a job. After the next job, the
+/// worker checks whether the driver has more work, because jobs may be long. If jobs are short, the worker checks this
+/// less and less often.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work_beside_jobs(worker& self) noexcept {
   const std::uint32_t position = self.forks.position();
