@@ -47,7 +47,8 @@ void contract_failed(std::string_view sentence, std::string_view condition, std:
   call_stack stack;
   static_cast<void>(::_Unwind_Backtrace(&add_return_address, &stack));
   std::fputs("  called from:\n", stderr);
-  print_stack(std::span(stack.frames).first(stack.count).subspan(stack.count == 0 ? 0 : 1));  // without this function
+  // Does not print the frame of this function.
+  print_stack(std::span(stack.frames).first(stack.count).subspan(stack.count == 0 ? 0 : 1));
   std::fflush(stderr);
   std::abort();
 }

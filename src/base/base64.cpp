@@ -47,7 +47,7 @@ auto from_base64(std::string_view text, std::span<char> room) -> std::optional<s
     held_bits -= 8;
     room[used++] = static_cast<char>(held >> held_bits & 0xFFU);
   }
-  if ((held & ((1U << held_bits) - 1)) != 0) return std::nullopt;  // another text has the same bytes
+  if ((held & ((1U << held_bits) - 1)) != 0) return std::nullopt;  // another text already stands for the same bytes
   return std::string_view(room.data(), used);
 }
 

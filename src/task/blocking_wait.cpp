@@ -134,7 +134,7 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
       self.exchange->share(self);  // the work that this job waits for may be one of its own forks
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
-      const std::uint32_t own_helps = self.forking.helps;  // the count of this stack
+      const std::uint32_t own_helps = self.forking.helps;  // the number of stolen forks on this stack
       if (others.try_release(self)) {
         const bool in_time = sleep_until_over(wait, deadline);
         others.reacquire(self, own_helps);
@@ -219,7 +219,8 @@ class end_wait final : public blocking_wait {
 
 auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id executor) noexcept
     -> bool {
-  const trace_slice shown(trace_group::jobs, "blocked");  // jobs that it runs meanwhile are slices inside
+  // Jobs that this thread runs meanwhile are slices inside this slice.
+  const trace_slice shown(trace_group::jobs, "blocked");
   if (runs_while_waiting(executor)) return drive_until(wait, awaited, deadline, executor);
   return block_as_thread(wait, awaited, deadline);
 }

@@ -15,8 +15,9 @@ namespace {
 
 constinit atomic<default_pool_source> default_source{
     nullptr};  // written by `set_default_pool`; code only, so nothing to publish
-constinit atomic<const pool_observer*> current_observer{nullptr};  // written by `observe_pools`: of constants
-constinit atomic<bool> has_warned{false};                          // set by the first thread that warns
+// Written by `observe_pools`. Observers are constants, so no data need be published.
+constinit atomic<const pool_observer*> current_observer{nullptr};
+constinit atomic<bool> has_warned{false};  // set by the first thread that warns
 
 void warn_without_observer() noexcept {
   for (const char* const name : {"BRAID_TOP", "BRAID_STALL"}) {

@@ -133,7 +133,8 @@ void run_forks_since(worker& self, std::uint32_t position) noexcept {
 
 void run_left_forks(worker& self, std::uint32_t position) noexcept {
   run_forks_since(self, position);
-  self.forking.leaves_forks = !fork_exchange::has_none(self);  // a job that waits further down may have left some
+  // A waiting job further down on this stack may have left some forks.
+  self.forking.leaves_forks = !fork_exchange::has_none(self);
 }
 
 auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool {

@@ -17,8 +17,8 @@ namespace {
 
 // docs/design/constants.md says what these values rest on.
 constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from the central free list at once
-constexpr unsigned char max_passes =
-    15;                          // an empty central free list is not polled so many times, because a poll costs a lock
+// The number of times that a central free list is not polled after it was found empty, because a poll costs a lock.
+constexpr unsigned char max_passes = 15;
 constexpr std::size_t lead = 4;  // the distance at which blocks that other threads have freed are prefetched
 // The approximate limit of the memory in all central free lists. Blocks beyond this limit are freed by operator delete,
 // but a minimum number of chains of each size class is always kept.
@@ -119,7 +119,7 @@ enum class list_state : unsigned char { unused, live, gone };
 /// The state of a thread's free lists.
 struct list_notes {
   std::array<unsigned char, free_list_count>
-      passes;  // how often to pass by the central free list, which had nothing the last time
+      passes;  // how many times the central free list, which was empty at the last poll, is not polled
   list_state state;
 };
 

@@ -30,7 +30,7 @@ using detail::slab_step;
 constexpr unsigned looks_before_search = 64;
 constexpr unsigned looks_at_a_time = 16;  // the number of polls between two reads of the clock
 constexpr unsigned pauses_beside_others = 64;
-constexpr std::uint64_t fair_every = 64;  // the number of own jobs between two shared jobs
+constexpr std::uint64_t fair_every = 64;  // a thread takes a shared job after this number of its own jobs
 
 constinit thread_local std::uint64_t own_number __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -541,7 +541,7 @@ auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
   const mode wanted = how == job_slab::stop_mode::drop ? mode::dropping : mode::draining;
   mode seen = mode_.load(relaxed);
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
-  barrier_.heavy();  // a job of a thread that missed this is found by the scans below
+  barrier_.heavy();  // a job that is posted by a thread that has not seen the new mode is found by the scans below
   if (wanted == mode::dropping) run_what_is_left();
   sleepers_.wake_all();
   return dropped();

@@ -29,7 +29,7 @@ auto sleepers::wake_one() noexcept -> bool {
 void sleepers::wake(worker& claimed) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(trace_group::jobs, trace_kind::wakes, trace_number(&claimed));
-  searching_.fetch_add(1, relaxed);  // on behalf of the woken worker, which undoes this after its first poll
+  searching_.fetch_add(1, relaxed);  // counts the woken worker, which decrements the count after its first poll
   claimed.sleep->unpark();
 }
 

@@ -30,7 +30,7 @@ void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 }  // namespace
 
 auto detail::timers_of_process() -> shared_timers& {
-  timer_thread* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
+  timer_thread* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen constructed
   if (known != nullptr) return *known;
   timer_thread::options usual;  // named, because g++ 12 considers members of a temporary uninitialised
   auto mine = std::make_unique<timer_thread>(std::move(usual));

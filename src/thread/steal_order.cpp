@@ -37,7 +37,8 @@ auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::s
     -> std::vector<std::size_t> {
   BRAID_EXPECTS(worker < cpus.size(), "the worker must be one of the workers whose CPUs are listed");
   const topology::location* const own = machine.location_of(cpus[worker]);
-  std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;  // with their distances and steps
+  // Each victim is stored as its distance and its step.
+  std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;
   for (std::size_t step = 1; step < cpus.size(); ++step)
     victims.emplace_back(distance(machine, own, machine.location_of(cpus[(worker + step) % cpus.size()])), step);
   std::ranges::sort(victims);

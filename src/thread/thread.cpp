@@ -49,7 +49,7 @@ struct thread::beginning {
   thread::options options;
   std::unique_ptr<detail::thread_body> body;
   settings_report report;
-  std::exception_ptr failure;  // the exception of a setting, such as bad_alloc; then nothing is called
+  std::exception_ptr failure;  // the exception of a setting, such as bad_alloc; if set, the callable is not called
   detail::parker settled;
 };
 

@@ -183,7 +183,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     task_id id;                  ///< counted from 1 by its observed_executor
     job::act_fn code = nullptr;  ///< the code that `function` names
     duration queued{};           ///< the time from its post to its beginning
-    duration ran{};              ///< the time from then to its end; 0 in `on_start`
+    duration ran{};              ///< the time from its beginning to its end; 0 in `on_start`
     observed_executor::ending how = observed_executor::ending::finished;  ///< how it ended; valid in `on_end`
     std::exception_ptr error = nullptr;  ///< the exception that it threw, or for which it was skipped or dropped
   };
@@ -206,7 +206,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     std::uint64_t failed = 0;
     std::uint64_t stopped = 0;
     std::uint64_t dropped = 0;
-    duration queued{};  ///< the sum for all jobs that have begun; divide it by their number
+    duration queued{};  ///< the sum for all jobs that have begun; divide this by their number to get the average
     duration ran{};
     duration max_queued{};
     duration max_ran{};

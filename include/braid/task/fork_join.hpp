@@ -263,7 +263,7 @@ class BRAID_API task_group {
   std::stop_token token_;
   std::exception_ptr thrown_;      // written by the thread that sets `failed_`, before its function has ended
   atomic<bool> failed_{false};     // a function has thrown; set by the first function that throws, cleared by `wait`
-  atomic<bool> has_posts_{false};  // other threads have added functions; set by them
+  atomic<bool> has_posts_{false};  // true if other threads have added functions; set by those threads
   atomic<int> left_out_{0};        // the errc of the stop that skipped functions; 0 if none was skipped
   worker* owner_;                  // the worker on whose stack the group is; null if it is not on a worker's stack
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner

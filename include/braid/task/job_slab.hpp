@@ -212,7 +212,8 @@ class BRAID_API job_slab {
       own_barrier_;  // allocated separately, because a slab may be in a coroutine's frame
   detail::asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
-  std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // of the slab's threads, then of the creating thread
+  // The contexts of the slab's threads, followed by the context of the thread that created the slab.
+  std::vector<std::unique_ptr<detail::slab_context>> contexts_;
   detail::slab_sleepers sleepers_;
 
   // Padding keeps the following word on its own cache line. An alignment would not work, because a slab may be in the
@@ -224,7 +225,8 @@ class BRAID_API job_slab {
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that process the queued jobs
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot for the next job of those threads
-  std::mutex shared_queue_;       // guards jobs without room elsewhere, and jobs of threads without a context
+  // Guards the shared jobs: jobs of threads without a context, and jobs for which a deque had no room.
+  std::mutex shared_queue_;
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
   atomic<std::size_t> shared_size_{0};  // the number of these jobs; written under the lock

@@ -166,12 +166,13 @@ struct alignas(cache_line) worker {
                    std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
 
   // The following members are read by other threads with each post.
-  executor* const pool;                 ///< the pool whose jobs it runs
+  executor* const pool;                 ///< the pool whose jobs this worker runs
   const std::size_t index;              ///< the index within its pool, from 0
   const std::unique_ptr<driver> sleep;  ///< the driver in which it blocks when it has no work
   const bool has_own_work;              ///< the driver has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
-  detail::fork_exchange* exchange = nullptr;  ///< the pool's; written before its thread starts; null without a pool
+  /// The fork exchange of the pool. Written before the worker's thread starts; null without a pool.
+  detail::fork_exchange* exchange = nullptr;
   detail::spare_threads* spares =
       nullptr;  ///< the spare threads of its pool; null if no other thread can take over the worker context
 

@@ -39,7 +39,8 @@ auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   std::uint64_t state = count;
   const auto any = [&] {
     state = state * 6364136223846793005U + 1442695040888963407U;
-    return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // one of 2^32 places
+    // One of 2^32 positions.
+    return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);
   };
   const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
     if (all.less(b, a)) std::swap(a, b);

@@ -43,7 +43,7 @@ class fork_pace {
  private:
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   // docs/design/constants.md says what these values rest on.
-  static constexpr std::uint32_t first_of_row = 8;  // small problems do not read the clock
+  static constexpr std::uint32_t first_of_row = 8;  // shorter series do not read the clock
   static constexpr std::uint32_t last_of_row = 24;
   static constexpr duration of_short_row = 4us;
 

@@ -40,7 +40,8 @@ class region_pace {
     const std::uint64_t known = ps_.load(relaxed);
     const auto seen = static_cast<std::uint64_t>(1e3 * in_ns(elapsed) / static_cast<double>(elements));
     const std::uint64_t now = known == unknown ? seen : std::max(seen, known / forgets);
-    if (now < known / 2 || now / 2 > known) ps_.store(now, relaxed);  // small changes would move the cache line
+    // Small changes are not stored, because each store moves the cache line.
+    if (now < known / 2 || now / 2 > known) ps_.store(now, relaxed);
   }
 
  private:
@@ -92,7 +93,7 @@ class BRAID_API outside_region {
   class part_size;
   class shared_part_size;
 
-  static constexpr duration worth_help = 20us;  // less work is not shared: a worker takes that long to start
+  static constexpr duration worth_help = 20us;  // shorter work is not shared, because a worker takes that long to start
   static constexpr duration first_look = 2us;   // a shorter measurement mainly shows cache misses
   static constexpr duration usual_part = 2us;   // the time of a part while the thread is alone
   static constexpr duration min_shared_part = 2us;

@@ -74,7 +74,8 @@ class region_offer final : public job {
   void* const work_;
   atomic<std::int32_t>& queued_;
   std::exception_ptr thrown_;
-  atomic<std::uint32_t> state_{open};  // taken: by the thread that runs or drops it; withdrawn: by its poster
+  // The thread that runs or drops the job writes `taken`; the poster writes `withdrawn`.
+  atomic<std::uint32_t> state_{open};
   end_signal ended_;
 };
 

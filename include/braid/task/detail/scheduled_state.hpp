@@ -21,16 +21,16 @@ namespace braid {
 enum class cancellation : std::uint8_t {
   done,       ///< no run begins any more, and the captures have been destroyed
   after_run,  ///< the function runs at this moment, for the last time; the captures are destroyed when it returns
-  too_late,   ///< the task had ended, or another thread is just ending it
+  too_late,   ///< the work had ended already, or another thread is just ending it
 };
 
 /// The current state of scheduled work, or the way in which it has ended.
 enum class schedule_status : std::uint8_t {
-  active,     ///< it waits or runs, or its captures are just being destroyed
+  active,     ///< the work waits or runs, or its captures are just being destroyed
   done,       ///< the only run has ended
   cancelled,  ///< cancelled by `cancel`
   refused,    ///< the executor was closed, or no longer existed, when a run was due
-  dropped,    ///< the executor or the timers were shut down and dropped it
+  dropped,    ///< the executor or the timers were shut down and dropped the work
 };
 
 namespace detail {

@@ -99,11 +99,11 @@ class scheduler_for final : public scheduler_base {
 
   // The following constants are based on measurements: see "Numbers of the loop" in docs/design/pool.md.
   static constexpr std::uint32_t polls_between_fair = 64;
-  static constexpr std::uint32_t max_between_driver_polls = 8;  // jobs
+  static constexpr std::uint32_t max_between_driver_polls = 8;  // a number of jobs
   static constexpr duration quantum = 100us;
   static constexpr duration quantum_beside_driver = 20us;
   static constexpr std::uint32_t max_jobs_per_slice = 256;
-  static constexpr std::uint32_t worth_a_look = 16;  // jobs that a poll of the inbox has shown
+  static constexpr std::uint32_t worth_a_look = 16;  // the number of jobs that a poll of the inbox found
   static constexpr duration worth_a_backoff = 2us;
   static constexpr std::uint32_t min_backoff = 4;
 

@@ -56,9 +56,9 @@ class slab_watch {
   time_point worked_;      // when the thread was last seen to begin jobs
   bool answer_ = false;    // valid until the next poll
   bool is_known_ = false;  // the same thread was watched twice in a row
-  time_point stole_;       // when it last got stolen jobs; unset once their benefit was judged
+  time_point stole_;       // when this thread last stole jobs; unset once the benefit of that steal was judged
   duration way_{};         // the duration of that steal
-  duration backoff_{};     // how long it steals no jobs from active threads; 0 if the last steal paid off
+  duration backoff_{};     // how long this thread steals no jobs from active threads; 0 if the last steal paid off
   time_point backs_off_until_;
 };
 
@@ -76,11 +76,11 @@ struct alignas(cache_line) slab_context {
   slab_frame* frames = nullptr;      // the slots that calls on this thread's stack are reading
   atomic<std::uint64_t> ran{0};      // the number of jobs that this thread has begun; written by it
   atomic<std::uint32_t> working{0};  // 1 while this thread searches for jobs or runs one; written by it
-  slab_watch watch;                  // the watch of the context from which it may steal
-  bool leaves_alone = false;         // another thread has short jobs, which this thread does not steal
+  slab_watch watch;                  // watches the context from which this thread may steal
+  bool leaves_alone = false;         // true if this thread has just not stolen the short jobs of another thread
   slab_deque<> jobs;
   alignas(cache_line) parker place;
-  atomic<std::uint64_t> thread{0};    // the number of its thread, written by it before it runs anything
+  atomic<std::uint64_t> thread{0};    // the number of the thread, which writes it before it runs any job
   slab_context* next_idle = nullptr;  // guarded by the lock of slab_sleepers, like `listed`
   bool listed = false;
 };
@@ -119,7 +119,7 @@ class BRAID_API slab_sleepers {
   template <typename Fn>
   void sleep(slab_context& self, asymmetric_barrier& barrier, Fn&& stays) {
     list(self);
-    self.working.store(0, release);  // edge slab_context.working: publish what it did before it went idle
+    self.working.store(0, release);  // edge slab_context.working: publish what this thread did before it went idle
     barrier.heavy();
     if (!stays()) self.place.park();
     self.working.store(1, relaxed);

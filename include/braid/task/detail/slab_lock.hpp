@@ -28,7 +28,7 @@ class slab_lock {
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
-    if (word_.load(relaxed) == 0) return true;  // only the bias owner makes it 0, so there is nothing to acquire
+    if (word_.load(relaxed) == 0) return true;  // only the bias owner stores 0, so there is nothing to acquire
     inside_.store(0, release);                  // edge slab_lock.bias: publish that nothing was done inside
     lock(barrier);
     return false;
@@ -66,8 +66,8 @@ class slab_lock {
   static constexpr std::uint8_t locked = 1;
   static constexpr std::uint8_t revoked = 2;
 
-  atomic<std::uint8_t> word_{0};    // locked while a thread has it; revoked once a thread had it
-  atomic<std::uint8_t> inside_{0};  // 1 while the bias owner is inside, or checks whether it may be; written by it
+  atomic<std::uint8_t> word_{0};    // `locked` while a thread holds the lock word; `revoked` once a thread has held it
+  atomic<std::uint8_t> inside_{0};  // 1 while the bias owner holds the lock, or tries to; written by the bias owner
 };
 
 }  // namespace braid::detail

@@ -153,7 +153,7 @@ class alignas(cache_line) slab_slot {
   auto end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
   auto finish(std::uint64_t marks) noexcept -> slab_step;
 
-  atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
+  atomic<std::uint64_t> word_{0};  // 56 bits of generation, 4 bits of marks, 4 bits of phase
   slab_lock lock_;
   std::uint16_t pins_ = 0;     // threads that wait for the job or copy its result
   std::uint8_t waited_ = 0;    // 1 once a thread sleeps until the job is finished

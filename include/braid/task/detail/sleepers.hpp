@@ -70,7 +70,7 @@ class BRAID_API sleepers {
   /// reasons: posts may have woken no worker because this worker was searching, and this worker may have moved several
   /// jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
-    barrier_.light();  // moving jobs is like a post
+    barrier_.light();  // needed after jobs were moved, as after a post
     if (!idle_.none()) call_others(self, jobs);
   }
 

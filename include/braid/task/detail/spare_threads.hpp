@@ -75,8 +75,8 @@ class BRAID_API spare_threads {
   struct returning;
   struct spare_thread {
     std::thread thread;
-    worker* context = nullptr;          // the context that it gets next; guarded by mutex_
-    atomic<std::uint32_t> call{0};      // the number of contexts that it was given, plus 1 at its end
+    worker* context = nullptr;          // the context that this thread gets next; guarded by mutex_
+    atomic<std::uint32_t> call{0};      // the number of contexts that this thread was given; plus 1 at its end
     bool ends = false;                  // under mutex_
     spare_thread* next_idle = nullptr;  // under mutex_
   };
