@@ -208,8 +208,7 @@ class BRAID_API job_slab {
   const duration idle_sleep_;
   const when_full full_;
   const std::uint64_t id_;
-  const std::unique_ptr<detail::asymmetric_barrier>
-      own_barrier_;  // allocated separately, because a slab may be in a coroutine's frame
+  const std::unique_ptr<detail::asymmetric_barrier> own_barrier_;  // on the heap, as a slab may be in a coroutine frame
   detail::asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
   // The contexts of the slab's threads, followed by the context of the thread that created the slab.
@@ -225,8 +224,7 @@ class BRAID_API job_slab {
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that process the queued jobs
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot for the next job of those threads
-  // Guards the shared jobs: jobs of threads without a context, and jobs for which a deque had no room.
-  std::mutex shared_queue_;
+  std::mutex shared_queue_;       // guards jobs of threads without a context, and jobs for which a deque had no room
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
   atomic<std::size_t> shared_size_{0};  // the number of these jobs; written under the lock
