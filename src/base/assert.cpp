@@ -31,10 +31,10 @@ struct call_stack {
   std::size_t count = 0;
 };
 
-auto add_return_address(_Unwind_Context* at, void* to) -> _Unwind_Reason_Code {
-  auto& stack = *static_cast<call_stack*>(to);
+auto add_return_address(_Unwind_Context* frame, void* list) -> _Unwind_Reason_Code {
+  auto& stack = *static_cast<call_stack*>(list);
   if (stack.count == stack.frames.size()) return _URC_END_OF_STACK;
-  stack.frames[stack.count++] = reinterpret_cast<void*>(_Unwind_GetIP(at));
+  stack.frames[stack.count++] = reinterpret_cast<void*>(_Unwind_GetIP(frame));
   return _URC_NO_REASON;
 }
 

@@ -98,10 +98,10 @@ auto timer_wheel::first_slot() const noexcept -> std::optional<position> {
   return position{above | (std::uint64_t{slot} << shift), level, slot};
 }
 
-void timer_wheel::empty_slot(const position& at, intrusive_list<timer>& due) noexcept {
-  mark_empty(at.level, at.slot);
+void timer_wheel::empty_slot(const position& place, intrusive_list<timer>& due) noexcept {
+  mark_empty(place.level, place.slot);
   intrusive_list<timer> moving;
-  moving.splice_back(slots_->lists[at.level * slots_per_level + at.slot]);
+  moving.splice_back(slots_->lists[place.level * slots_per_level + place.slot]);
   while (timer* item = moving.pop_front()) {
     if (item->tick_ > elapsed_) {
       insert(*item);
@@ -116,9 +116,9 @@ void timer_wheel::advance(time_point now, intrusive_list<timer>& due) noexcept {
   due.splice_back(overdue_);
   const std::uint64_t target = tick_before(now);
   while (few_count_ > 0 && few_.front().tick_ <= target) due.push_back(pop_few());
-  for (auto at = first_slot(); at && at->tick <= target; at = first_slot()) {
-    elapsed_ = at->tick;
-    empty_slot(*at, due);
+  for (auto next = first_slot(); next && next->tick <= target; next = first_slot()) {
+    elapsed_ = next->tick;
+    empty_slot(*next, due);
   }
   elapsed_ = std::max(elapsed_, target);
 }

@@ -34,8 +34,8 @@ constinit thread_local unsigned helps = 0;  // the number of helps that are nest
 
 /// An executor whose jobs run only while the thread that created it waits.
 struct driven {
-  std::thread::id by;
-  executor_id where;
+  std::thread::id creator;
+  executor_id executor;
 };
 struct driven_list {
   fork_safe_mutex lock;
@@ -49,7 +49,7 @@ constinit never_destroyed<driven_list> made_by;
 void forget_waits_of_threads() noexcept {
   helps = 0;
   driven_list& list = made_by.value;
-  std::erase_if(list.all, [](const driven& each) { return each.by != std::this_thread::get_id(); });
+  std::erase_if(list.all, [](const driven& each) { return each.creator != std::this_thread::get_id(); });
   list.count.store(list.all.size(), relaxed);
 }
 
@@ -61,7 +61,7 @@ auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.value.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.value.lock);
   for (const driven& each : made_by.value.all)
-    if (each.by == std::this_thread::get_id() && number-- == 0) return each.where;
+    if (each.creator == std::this_thread::get_id() && number-- == 0) return each.executor;
   return {};
 }
 
@@ -175,8 +175,8 @@ auto polled_executor_here() noexcept -> executor* {
 }
 
 /// Runs a job of an executor whose jobs run only when this thread polls. Returns false if there is no such job.
-auto poll_any(executor_id where) noexcept -> bool {
-  if (poll(where)) return true;
+auto poll_any(executor_id target) noexcept -> bool {
+  if (poll(target)) return true;
   if (executor* const here = polled_executor_here(); here != nullptr && here->poll()) return true;
   if (current_worker() != nullptr) return false;
   std::size_t number = 0;
@@ -206,7 +206,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
 /// A `blocking_wait` that is over when an `end_signal` is set.
 class end_wait final : public blocking_wait {
  public:
-  explicit end_wait(end_signal& of) noexcept : signal_(of) {}
+  explicit end_wait(end_signal& signal) noexcept : signal_(signal) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override { return signal_.is_set(); }
   void sleep(std::optional<time_point> deadline) noexcept override { signal_.wait(deadline); }
@@ -239,7 +239,7 @@ void run_while_waiting(executor_id executor) {
 
 void end_run_while_waiting(executor_id executor) noexcept {
   const std::lock_guard lock(made_by.value.lock);
-  std::erase_if(made_by.value.all, [executor](const driven& each) { return each.where == executor; });
+  std::erase_if(made_by.value.all, [executor](const driven& each) { return each.executor == executor; });
   made_by.value.count.store(made_by.value.all.size(), relaxed);
 }
 

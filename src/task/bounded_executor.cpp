@@ -15,16 +15,16 @@ namespace braid {
 /// capacity, so that another job can be posted.
 class bounded_executor::counted_job final : public job {
  public:
-  counted_job(bounded_executor& by, job& work) noexcept : job(&act), limit_(&by), work_(&work) {}
+  counted_job(bounded_executor& owner, job& work) noexcept : job(&act), limit_(&owner), work_(&work) {}
 
  private:
-  static void act(job& self, action what) {
+  static void act(job& self, action request) {
     auto& counted = static_cast<counted_job&>(self);
-    bounded_executor& by = *counted.limit_;
+    bounded_executor& owner = *counted.limit_;
     job& work = *counted.work_;
     detail::free_block<counted_job>(&counted);
-    by.leave();  // afterwards the executor may be destroyed
-    if (what == action::run)
+    owner.leave();  // afterwards the executor may be destroyed
+    if (request == action::run)
       detail::run_job(work);
     else
       work.drop();
@@ -38,7 +38,7 @@ class bounded_executor::counted_job final : public job {
 /// wait also waits, so that the earlier threads are not starved.
 class bounded_executor::wait_for_room final : public detail::blocking_wait {
  public:
-  explicit wait_for_room(bounded_executor& in) noexcept : executor_(&in) {}
+  explicit wait_for_room(bounded_executor& owner) noexcept : executor_(&owner) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override {
     const std::lock_guard lock(executor_->mutex_);
@@ -60,7 +60,7 @@ class bounded_executor::wait_for_room final : public detail::blocking_wait {
 /// A `blocking_wait` that is over when the queue contains no job of this executor.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
-  explicit wait_for_none(bounded_executor& in) noexcept : executor_(&in) {}
+  explicit wait_for_none(bounded_executor& owner) noexcept : executor_(&owner) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override { return executor_->pending() == 0; }
   void sleep(std::optional<time_point> /*deadline*/) noexcept override {

@@ -46,7 +46,7 @@ auto set_default_pool(default_pool_source source) noexcept -> default_pool_sourc
   return default_source.exchange(source, relaxed);
 }
 
-void observe_pools(const pool_observer& by) noexcept { current_observer.store(&by, relaxed); }
+void observe_pools(const pool_observer& observer) noexcept { current_observer.store(&observer, relaxed); }
 
 void note_pool_made(pool& made) noexcept {
   if (const pool_observer* const known = current_observer.load(relaxed)) return known->made(made);

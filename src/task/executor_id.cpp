@@ -122,15 +122,15 @@ executor::~executor() {
 
 namespace detail {
 
-executor_use::executor_use(executor_id of) noexcept {
-  if (!of) return;
-  if (const worker* const self = worker_of_thread; self != nullptr && self->pool->has_id(of)) {
+executor_use::executor_use(executor_id id) noexcept {
+  if (!id) return;
+  if (const worker* const self = worker_of_thread; self != nullptr && self->pool->has_id(id)) {
     found_ = self->pool;
     return;
   }
-  executor_slot* const slot = find_slot(of.slot());
+  executor_slot* const slot = find_slot(id.slot());
   if (slot == nullptr) return;
-  found_ = slot->try_enter(of.generation());
+  found_ = slot->try_enter(id.generation());
   if (found_ == nullptr) return;
   slot_ = slot;
   outer_ = std::exchange(innermost_use, this);

@@ -43,9 +43,9 @@ auto looks_outside() noexcept -> unsigned {
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Polls a future for a short time. Returns true if it has settled.
-auto settles_soon(const future_core& of) noexcept -> bool {
+auto settles_soon(const future_core& core) noexcept -> bool {
   for (unsigned look = looks_outside(); look > 0; --look) {
-    if (of.is_settled()) return true;
+    if (core.is_settled()) return true;
     for (unsigned pause = pauses_between_looks; pause > 0; --pause) cpu_pause();
   }
   return false;
@@ -75,7 +75,7 @@ class last_reader final : public continuation {
 /// A thread that waits for the future.
 class future_core::sleeper final : public blocking_wait {
  public:
-  explicit sleeper(future_core& of) noexcept : core_(of) {}
+  explicit sleeper(future_core& core) noexcept : core_(core) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override { return core_.is_settled(); }
 

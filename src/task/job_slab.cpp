@@ -537,8 +537,8 @@ auto job_slab::outcome(std::uint64_t word, const slab_slot& slot) -> braid::resu
 
 // --- the end of the slab ---
 
-auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
-  const mode wanted = how == job_slab::stop_mode::drop ? mode::dropping : mode::draining;
+auto job_slab::stop(job_slab::stop_mode requested) -> std::size_t {
+  const mode wanted = requested == job_slab::stop_mode::drop ? mode::dropping : mode::draining;
   mode seen = mode_.load(relaxed);
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
   barrier_.heavy();  // a job that is posted by a thread that has not seen the new mode is found by the scans below

@@ -146,10 +146,10 @@ void job_times::act(job& work, job::action action) {
   const time_point begin = clock.now();
   note.times->queued_.add(begin - note.posted, note.weight);
   struct to_the_end {
-    const post_note& of;
+    const post_note& job_note;
     const clock_source& clock;
     time_point begin;
-    ~to_the_end() { of.times->ran_.add(clock.now() - begin, of.weight); }
+    ~to_the_end() { job_note.times->ran_.add(clock.now() - begin, job_note.weight); }
   } const measured{note, clock, begin};
   note.act(work, action);
 }

@@ -22,7 +22,8 @@ constinit thread_local job_outcome* innermost_outcome = nullptr;
 
 }  // namespace
 
-job_outcome::job_outcome(const job& of) noexcept : job_(&of), outer_(std::exchange(innermost_outcome, this)) {}
+job_outcome::job_outcome(const job& observed) noexcept
+    : job_(&observed), outer_(std::exchange(innermost_outcome, this)) {}
 job_outcome::~job_outcome() { innermost_outcome = outer_; }
 
 auto job_outcome::find(const job& work) noexcept -> job_outcome* {
@@ -32,14 +33,14 @@ auto job_outcome::find(const job& work) noexcept -> job_outcome* {
 }
 
 void job_outcome::note_failure(const job& work, const std::exception_ptr& error) noexcept {
-  if (job_outcome* const by = find(work); by != nullptr) by->error = error;
+  if (job_outcome* const observer = find(work); observer != nullptr) observer->error = error;
 }
 
 void job_outcome::note_stop(const job& work, errc reason) noexcept {
-  job_outcome* const by = find(work);
-  if (by == nullptr) return;
-  by->error = failure_of(reason);
-  by->is_stopped = true;
+  job_outcome* const observer = find(work);
+  if (observer == nullptr) return;
+  observer->error = failure_of(reason);
+  observer->is_stopped = true;
 }
 
 }  // namespace detail
@@ -54,25 +55,29 @@ auto observed_executor::job_report::function() const -> std::string {
 /// A proxy that is queued in the executor in place of a job, and that measures this job.
 class observed_executor::seen_job final : public job {
  public:
-  seen_job(observed_executor& by, job& work) noexcept
-      : job(&act), observer_(&by), work_(&work), id_(by.next_id_.fetch_add(1, relaxed)), posted_(by.clock_.now()) {}
+  seen_job(observed_executor& owner, job& work) noexcept
+      : job(&act),
+        observer_(&owner),
+        work_(&work),
+        id_(owner.next_id_.fetch_add(1, relaxed)),
+        posted_(owner.clock_.now()) {}
 
  private:
-  static void act(job& self, action what) {
+  static void act(job& self, action request) {
     auto& seen = static_cast<seen_job&>(self);
-    observed_executor& by = *seen.observer_;
+    observed_executor& owner = *seen.observer_;
     job& work = *seen.work_;
     const observed_executor::job_report report{
-        .id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
+        .id = {seen.id_}, .code = work.code(), .queued = owner.clock_.now() - seen.posted_};
     detail::free_block<seen_job>(&seen);
-    if (what == action::run) return run(by, work, report);
+    if (request == action::run) return run(owner, work, report);
     work.drop();
-    by.end(report, {}, observed_executor::ending::dropped, detail::failure_of(errc::dropped));
+    owner.end(report, {}, observed_executor::ending::dropped, detail::failure_of(errc::dropped));
   }
 
-  static void run(observed_executor& by, job& work, observed_executor::job_report report) {
-    by.begin(report);
-    const time_point began = by.clock_.now();
+  static void run(observed_executor& owner, job& work, observed_executor::job_report report) {
+    owner.begin(report);
+    const time_point began = owner.clock_.now();
     std::exception_ptr thrown;
     detail::job_outcome outcome(work);
     try {
@@ -81,10 +86,10 @@ class observed_executor::seen_job final : public job {
       thrown = std::current_exception();
     }
     const std::exception_ptr& error = thrown != nullptr ? thrown : outcome.error;
-    const observed_executor::ending how = outcome.is_stopped ? observed_executor::ending::stopped
-                                          : error != nullptr ? observed_executor::ending::failed
-                                                             : observed_executor::ending::finished;
-    by.end(report, by.clock_.now() - began, how, error);
+    const observed_executor::ending ended_as = outcome.is_stopped ? observed_executor::ending::stopped
+                                               : error != nullptr ? observed_executor::ending::failed
+                                                                  : observed_executor::ending::finished;
+    owner.end(report, owner.clock_.now() - began, ended_as, error);
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
@@ -97,7 +102,7 @@ class observed_executor::seen_job final : public job {
 /// A `blocking_wait` that is over when no job of this executor is queued or running.
 class observed_executor::wait_for_all final : public detail::blocking_wait {
  public:
-  explicit wait_for_all(observed_executor& in) noexcept : executor_(&in) {}
+  explicit wait_for_all(observed_executor& owner) noexcept : executor_(&owner) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override {
     const std::lock_guard lock(executor_->mutex_);

@@ -41,13 +41,13 @@ namespace {
 
 constinit thread_local const pool* drops_for = nullptr;  // the pool whose jobs this thread drops
 
-void print(std::exception_ptr error, const char* who) noexcept {
+void print(std::exception_ptr error, const char* source) noexcept {
   try {
     std::rethrow_exception(std::move(error));
   } catch (const std::exception& known) {
-    std::fprintf(stderr, "braid: %s threw: %s\n", who, known.what());
+    std::fprintf(stderr, "braid: %s threw: %s\n", source, known.what());
   } catch (...) {
-    std::fprintf(stderr, "braid: %s threw something that is not a std::exception\n", who);
+    std::fprintf(stderr, "braid: %s threw something that is not a std::exception\n", source);
   }
 }
 

@@ -40,10 +40,10 @@ auto scheduled_state::try_leave(phase from) noexcept -> bool {
 }
 
 /// Destroys the captures, and reports why the work ended. Requires that the caller holds a reference.
-void scheduled_state::end_as(phase how) noexcept {
+void scheduled_state::end_as(phase outcome) noexcept {
   destroy_captures();
-  phase_.store(how, release);  // edge scheduled.ended: publish that the captures are destroyed
-  switch (how) {
+  phase_.store(outcome, release);  // edge scheduled.ended: publish that the captures are destroyed
+  switch (outcome) {
     case phase::cancelled: return never_ran(errc::stopped);
     case phase::refused: return never_ran(errc::closed);
     case phase::dropped: return never_ran(errc::dropped);
@@ -53,8 +53,8 @@ void scheduled_state::end_as(phase how) noexcept {
 
 /// Ends the work instead of passing it on to the executor, and drops the reference. Called by the timer thread or the
 /// executor.
-void scheduled_state::give_up(phase from, phase how) noexcept {
-  if (try_leave(from)) end_as(how);
+void scheduled_state::give_up(phase from, phase outcome) noexcept {
+  if (try_leave(from)) end_as(outcome);
   let_go();
 }
 
@@ -70,9 +70,9 @@ void scheduled_state::fired(timer& self) noexcept {
   work.give_up(phase::queued, phase::refused);
 }
 
-void scheduled_state::act(job& self, action what) {
+void scheduled_state::act(job& self, action request) {
   auto& work = static_cast<scheduled_state&>(self);
-  if (what == action::run) return work.run();
+  if (request == action::run) return work.run();
   work.give_up(phase::queued, phase::dropped);
 }
 

@@ -117,10 +117,10 @@ auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
 /// Ends the role of the monitor. Other threads may have relied on this monitor to find their jobs. This worker's next
 /// poll finds those jobs. If this worker must run its driver first, the code below polls for those jobs and wakes other
 /// workers.
-void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
+void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason reason) noexcept {
   monitoring_.store(0, relaxed);
   barrier_.heavy();
-  if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
+  if (reason == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
 /// Makes the calling worker the monitor. Returns false if another worker is the monitor, or if all workers are asleep

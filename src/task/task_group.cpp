@@ -44,22 +44,22 @@ class posted_task {
 /// A wait for the end of all functions of a group. This type has the functions of an `end_signal`, but can be used
 /// repeatedly.
 struct task_group::end_of_all final : detail::blocking_wait {
-  explicit end_of_all(task_group& group) noexcept : of(group) {}
+  explicit end_of_all(task_group& group) noexcept : group_(group) {}
 
   [[nodiscard]] auto is_set() const noexcept -> bool {
     // edge task_group.end: observe, the results of the functions are seen
-    return (of.unfinished_.load(acquire) & ~awaited) == 0;
+    return (group_.unfinished_.load(acquire) & ~awaited) == 0;
   }
   [[nodiscard]] auto is_over() const noexcept -> bool override { return is_set(); }
   void sleep(std::optional<time_point> deadline) noexcept override { wait(deadline); }
 
   /// Sleeps until all functions have ended. May return earlier, when a single function has ended.
   void wait(std::optional<time_point> deadline) noexcept {
-    const std::uint32_t seen = of.unfinished_.fetch_or(awaited, relaxed) | awaited;
-    if (seen != awaited) detail::futex_wait(of.unfinished_, seen, deadline);
+    const std::uint32_t seen = group_.unfinished_.fetch_or(awaited, relaxed) | awaited;
+    if (seen != awaited) detail::futex_wait(group_.unfinished_, seen, deadline);
   }
 
-  task_group& of;
+  task_group& group_;
 };
 
 namespace detail {

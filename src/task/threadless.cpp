@@ -23,28 +23,29 @@ class threadless::stay {
  public:
   enum class purpose : std::uint8_t { run, drop };
 
-  stay(threadless& where, purpose what) noexcept : where_(where), what_(what), outer_(std::exchange(innermost, this)) {}
+  stay(threadless& owner, purpose wanted) noexcept
+      : owner_(owner), purpose_(wanted), outer_(std::exchange(innermost, this)) {}
   stay(const stay&) = delete;
   auto operator=(const stay&) -> stay& = delete;
   ~stay() { innermost = outer_; }
 
   /// Returns the calling thread's guard for this executor and purpose, or null.
-  static auto find(const threadless& where, purpose what) noexcept -> stay* {
+  static auto find(const threadless& owner, purpose wanted) noexcept -> stay* {
     stay* found = innermost;
-    while (found != nullptr && (&found->where_ != &where || found->what_ != what)) found = found->outer_;
+    while (found != nullptr && (&found->owner_ != &owner || found->purpose_ != wanted)) found = found->outer_;
     return found;
   }
 
   /// Returns the executor of the calling thread's innermost guard, or null.
-  static auto here() noexcept -> executor* { return innermost != nullptr ? &innermost->where_ : nullptr; }
+  static auto here() noexcept -> executor* { return innermost != nullptr ? &innermost->owner_ : nullptr; }
 
   intrusive_queue<job> waiting;  ///< jobs that the running job has posted; only an inline executor uses it
 
  private:
   static constinit thread_local stay* innermost;
 
-  threadless& where_;
-  const purpose what_;
+  threadless& owner_;
+  const purpose purpose_;
   stay* const outer_;
 };
 

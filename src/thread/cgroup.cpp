@@ -61,13 +61,13 @@ auto lists(std::string_view controllers, std::string_view wanted) -> bool {
 /// Decodes a path from mountinfo, in which spaces and backslashes are written as three octal digits.
 auto unescaped(std::string_view text) -> std::string {
   std::string plain;
-  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '7'; };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && at + 3 < text.size() && digit(at + 1) && digit(at + 2) && digit(at + 3)) {
-      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0'));
-      at += 3;
+  const auto digit = [&](std::size_t index) { return text[index] >= '0' && text[index] <= '7'; };
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    if (text[index] == '\\' && index + 3 < text.size() && digit(index + 1) && digit(index + 2) && digit(index + 3)) {
+      plain += static_cast<char>((text[index + 1] - '0') * 64 + (text[index + 2] - '0') * 8 + (text[index + 3] - '0'));
+      index += 3;
     } else {
-      plain += text[at];
+      plain += text[index];
     }
   }
   return plain;
@@ -115,35 +115,35 @@ auto climbs(const fs::path& path) -> bool {
 }
 
 /// Returns the path of the cgroup below the mount point, or nothing if the mount shows another part of the hierarchy.
-auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::path> {
-  if (climbs(path) || climbs(where.root)) return std::nullopt;
-  const fs::path below = path.relative_path().lexically_relative(where.root.relative_path());
-  if (where.root.relative_path().empty()) return path.relative_path();
+auto shown_at(const mount& mounted, const fs::path& path) -> std::optional<fs::path> {
+  if (climbs(path) || climbs(mounted.root)) return std::nullopt;
+  const fs::path below = path.relative_path().lexically_relative(mounted.root.relative_path());
+  if (mounted.root.relative_path().empty()) return path.relative_path();
   if (below.empty() || climbs(below)) return std::nullopt;
   return below == "." ? fs::path() : below;
 }
 
 /// Returns the usual folders of a cgroup, for a system whose list of mounts cannot be read.
-auto usual_locations(const membership& of, std::string_view controller) -> std::vector<cgroup_location> {
+auto usual_locations(const membership& member, std::string_view controller) -> std::vector<cgroup_location> {
   const fs::path usual = "/sys/fs/cgroup";
-  const fs::path below = climbs(of.path) ? fs::path() : of.path.relative_path();
-  if (of.kind == version::v2) return {{of.kind, usual, below}, {of.kind, usual / "unified", below}};
-  if (of.controllers == controller) return {{of.kind, usual / controller, below}};
-  return {{of.kind, usual / of.controllers, below}, {of.kind, usual / controller, below}};
+  const fs::path below = climbs(member.path) ? fs::path() : member.path.relative_path();
+  if (member.kind == version::v2) return {{member.kind, usual, below}, {member.kind, usual / "unified", below}};
+  if (member.controllers == controller) return {{member.kind, usual / controller, below}};
+  return {{member.kind, usual / member.controllers, below}, {member.kind, usual / controller, below}};
 }
 
 /// Returns the possible folders of a cgroup. In a container, the mount may show only a part of the hierarchy, and the
 /// cgroup's path may be outside of that part. In that case, returns the mount point itself.
-auto find_locations(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
+auto find_locations(const membership& member, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;
   for (const mount& each : mounts) {
-    if (each.kind != of.kind || (each.kind == version::v1 && !lists(each.controllers, controller))) continue;
-    if (const auto below = shown_at(each, of.path)) return {{of.kind, each.point, *below}};
+    if (each.kind != member.kind || (each.kind == version::v1 && !lists(each.controllers, controller))) continue;
+    if (const auto below = shown_at(each, member.path)) return {{member.kind, each.point, *below}};
     if (first == nullptr) first = &each;
   }
-  if (first != nullptr) return {{of.kind, first->point, {}}};
-  return usual_locations(of, controller);
+  if (first != nullptr) return {{member.kind, first->point, {}}};
+  return usual_locations(member, controller);
 }
 
 /// Returns the folders of all cgroups that this process belongs to and that `controller` can limit.

@@ -41,9 +41,9 @@ void report_hook_exception() noexcept {
 
 }  // namespace
 
-void observer::call(std::function<void(const thread_entry&)> registry_observer::hooks::* which,
+void observer::call(std::function<void(const thread_entry&)> registry_observer::hooks::* hook,
                     const thread_entry& entry) noexcept {
-  if (!(hooks.*which)) return;
+  if (!(hooks.*hook)) return;
   {
     const std::lock_guard lock(mutex);
     if (ended) return;
@@ -51,7 +51,7 @@ void observer::call(std::function<void(const thread_entry&)> registry_observer::
   }
   ++hooks_running;
   try {
-    (hooks.*which)(entry);
+    (hooks.*hook)(entry);
   } catch (...) {
     report_hook_exception();
   }

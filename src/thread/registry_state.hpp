@@ -26,7 +26,7 @@ struct observer {
   explicit observer(registry_observer::hooks called) : hooks(std::move(called)) {}
 
   /// Calls the hook, unless the observer has ended.
-  void call(std::function<void(const thread_entry&)> registry_observer::hooks::* which,
+  void call(std::function<void(const thread_entry&)> registry_observer::hooks::* hook,
             const thread_entry& entry) noexcept;
   void end() noexcept;
 

@@ -20,9 +20,9 @@ constexpr unsigned distance_to_others = 20;
 /// A map from each CPU to the index of its group.
 using positions = std::map<unsigned, unsigned>;
 
-auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {
-  const auto found = of.find(cpu);
-  return found == of.end() ? std::nullopt : std::optional(found->second);
+auto position_in(const positions& groups, unsigned cpu) -> std::optional<unsigned> {
+  const auto found = groups.find(cpu);
+  return found == groups.end() ? std::nullopt : std::optional(found->second);
 }
 
 class settlement {
@@ -109,28 +109,28 @@ class settlement {
 
   void settle_distances() {
     bool known = true;
-    for (std::size_t at = 0; at < made_.nodes.size(); ++at) {
-      std::vector<unsigned>& row = made_.nodes[at].distances;
+    for (std::size_t index = 0; index < made_.nodes.size(); ++index) {
+      std::vector<unsigned>& row = made_.nodes[index].distances;
       if (row.size() == made_.nodes.size()) continue;
       known = false;
       row.assign(made_.nodes.size(), distance_to_others);
-      row[at] = distance_to_itself;
+      row[index] = distance_to_itself;
     }
     if (!known && made_.nodes.size() > 1) note("distances between memory nodes are not known");
   }
 
   auto place_caches(cpu_set cpu_claim::* level, std::vector<cpu_set>& groups) -> positions {
-    positions of;
+    positions found;
     cpu_set left = made_.online;
     for (const unsigned cpu : made_.online) {
-      if (of.contains(cpu) || (find_claim(cpu).*level).empty()) continue;
+      if (found.contains(cpu) || (find_claim(cpu).*level).empty()) continue;
       cpu_set group = find_claim(cpu).*level & left;
       group.add(cpu);
       left -= group;
-      for (const unsigned member : group) of[member] = static_cast<unsigned>(groups.size());
+      for (const unsigned member : group) found[member] = static_cast<unsigned>(groups.size());
       groups.push_back(std::move(group));
     }
-    return of;
+    return found;
   }
 
   [[nodiscard]] auto lie_together(unsigned a, unsigned b) const -> bool {

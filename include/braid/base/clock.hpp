@@ -33,7 +33,7 @@ BRAID_API auto steady_time() noexcept -> const clock_source&;
 class BRAID_API manual_clock final : public clock_source {
  public:
   [[nodiscard]] auto now() const noexcept -> time_point override { return now_; }
-  void advance(duration by) noexcept { now_ += by; }
+  void advance(duration amount) noexcept { now_ += amount; }
 
  private:
   time_point now_{duration{1'000'000'000}};

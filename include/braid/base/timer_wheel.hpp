@@ -126,7 +126,7 @@ class BRAID_API timer_wheel {
   [[nodiscard]] auto make_slots() noexcept -> bool;
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
   void mark_empty(unsigned level, unsigned slot) noexcept;
-  void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
+  void empty_slot(const position& place, intrusive_list<timer>& due) noexcept;
   auto pop_few() noexcept -> timer&;
 
   std::uint64_t elapsed_;                 // every timer up to this tick has been returned

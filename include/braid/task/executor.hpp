@@ -201,8 +201,8 @@ class BRAID_API executor {
     const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot with this number
     return known != 0 ? detail::executor_id::from_word(known) : make_id();
   }
-  [[nodiscard]] auto has_id(detail::executor_id of) const noexcept -> bool {
-    return of && id_.load(relaxed) == of.to_word();
+  [[nodiscard]] auto has_id(detail::executor_id other) const noexcept -> bool {
+    return other && id_.load(relaxed) == other.to_word();
   }
 
  protected:
@@ -240,18 +240,18 @@ template <detail::job_function Fn>
 namespace detail {
 
 /// An executor whose jobs have priorities.
-template <typename Where>
-concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
+template <typename Executor>
+concept takes_priorities = requires(Executor& executor, job& work, priority level) { executor.try_post(work, level); };
 
 }  // namespace detail
 
 /// Posts `fn` with a priority.
 /// Threads: any. Errors: errc::closed (`fn` has then been destroyed without being called); std::bad_alloc.
-template <std::derived_from<executor> Where, detail::job_function Fn>
-  requires detail::takes_priorities<Where>
-[[nodiscard]] auto post(Where& where, priority level, Fn&& fn) -> result<void> {
+template <std::derived_from<executor> Executor, detail::job_function Fn>
+  requires detail::takes_priorities<Executor>
+[[nodiscard]] auto post(Executor& executor, priority level, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
-  if (where.try_post(work, level)) return {};
+  if (executor.try_post(work, level)) return {};
   work.discard();
   return fail(errc::closed);
 }

@@ -168,9 +168,9 @@ class task_group_call final : public group_task {
   task_group_call(task_group& group, F&& fn) : group_task(group, &act), fn_(std::forward<F>(fn)) {}
 
  private:
-  static void act(group_task& self, action what) {
+  static void act(group_task& self, action request) {
     auto& mine = static_cast<task_group_call&>(self);
-    if (what == action::call) return static_cast<void>(std::invoke(std::move(mine.fn_)));
+    if (request == action::call) return static_cast<void>(std::invoke(std::move(mine.fn_)));
     std::destroy_at(&mine);
     free_block<task_group_call>(&mine);
   }

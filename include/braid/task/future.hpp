@@ -29,11 +29,11 @@ class shared_future;
 /// lvalue keeps the future valid and passes the value as a const T&. `then` on an rvalue attaches the last
 /// continuation, which gets a T&& after all other continuations have returned. Where a continuation runs:
 ///
-///   then(fn)         runs on the executor of the work; the thread that fulfils the future posts it. If the future has
-///                    no executor, it runs as with `then_inline`.
-///   then(where, fn)  runs on `where`.
-///   then_inline(fn)  runs at once, on the thread that fulfils the future. If the future is already ready, it runs on
-///                    the calling thread. Use it for small work that does not block.
+///   then(fn)            runs on the executor of the work; the thread that fulfils the future posts it. If the future
+///                       has no executor, it runs as with `then_inline`.
+///   then(executor, fn)  runs on `executor`.
+///   then_inline(fn)     runs at once, on the thread that fulfils the future. If the future is already ready, it runs
+///                       on the calling thread. Use it for small work that does not block.
 ///
 /// If an executor refuses a continuation, or no longer exists, the continuation's future fails with errc::closed. If
 /// the executor drops the continuation, that future fails with errc::dropped.

@@ -92,12 +92,12 @@ class closure_job final : public job {
 
  private:
   /// Runs or drops the callable. Its captures are destroyed before the job counts as done, even if the callable throws.
-  static void act(job& self, action what) {
+  static void act(job& self, action request) {
     struct guard {
       closure_job& owned;
       ~guard() { owned.discard(); }
     } const owner{static_cast<closure_job&>(self)};
-    if (what == action::run) std::invoke(std::move(owner.owned.fn_));
+    if (request == action::run) std::invoke(std::move(owner.owned.fn_));
   }
 
   Fn fn_;

@@ -237,9 +237,9 @@ namespace detail {
 
 /// Runs or destroys a callable that is stored in its slot.
 template <typename T>
-void act_in_slot(slab_slot& slot, slab_action what) {
+void act_in_slot(slab_slot& slot, slab_action request) {
   T& fn = *std::launder(reinterpret_cast<T*>(slot.payload.data()));
-  if (what == slab_action::run)
+  if (request == slab_action::run)
     static_cast<void>(std::invoke(fn));
   else
     std::destroy_at(&fn);
@@ -247,9 +247,9 @@ void act_in_slot(slab_slot& slot, slab_action what) {
 
 /// Runs or destroys a callable that is stored on the heap.
 template <typename T>
-void act_on_heap(slab_slot& slot, slab_action what) {
+void act_on_heap(slab_slot& slot, slab_action request) {
   T* const fn = *std::launder(reinterpret_cast<T**>(slot.payload.data()));
-  if (what == slab_action::run)
+  if (request == slab_action::run)
     static_cast<void>(std::invoke(*fn));
   else
     delete fn;

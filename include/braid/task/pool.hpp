@@ -321,9 +321,9 @@ class root_job final : public job {
   auto take() -> decltype(auto) { return outcome_.take(); }
 
  private:
-  static void act(job& self, action what) {
+  static void act(job& self, action request) {
     auto& mine = static_cast<root_job&>(self);
-    if (what == action::run)
+    if (request == action::run)
       mine.outcome_.keep(mine.fn_);
     else
       mine.outcome_.fail(failure_of(errc::dropped));

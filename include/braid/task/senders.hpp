@@ -102,10 +102,10 @@ inline constexpr set_stopped_t set_stopped{};
 
 /// Returns the environment of a receiver, or the attributes of a sender: the result of its member `get_env`.
 struct get_env_t {
-  template <typename Of>
-  [[nodiscard]] auto operator()(const Of& of) const noexcept {
-    if constexpr (requires { of.get_env(); })
-      return of.get_env();
+  template <typename Queried>
+  [[nodiscard]] auto operator()(const Queried& queried) const noexcept {
+    if constexpr (requires { queried.get_env(); })
+      return queried.get_env();
     else
       return braid::detail::empty_env();
   }
@@ -114,8 +114,8 @@ struct get_env_t {
 inline constexpr get_env_t get_env{};
 
 /// The type of the environment of a receiver or a sender.
-template <typename Of>
-using env_of_t = decltype(get_env(std::declval<Of>()));
+template <typename Queried>
+using env_of_t = decltype(get_env(std::declval<Queried>()));
 
 /// Returns the stop token of an environment, or a `never_stop_token` if the environment has none.
 struct get_stop_token_t {
@@ -210,8 +210,8 @@ inline constexpr start_t start{};
 /// Returns a sender that completes on the scheduler.
 struct schedule_t {
   template <typename Scheduler>
-  [[nodiscard]] auto operator()(Scheduler&& on) const {
-    return std::forward<Scheduler>(on).schedule();
+  [[nodiscard]] auto operator()(Scheduler&& scheduler) const {
+    return std::forward<Scheduler>(scheduler).schedule();
   }
 };
 /// Returns a sender that completes on a scheduler.

@@ -76,12 +76,12 @@ auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_futur
 
 /// Works like `spawn` without a priority, but the job has a priority. Threads, errors: the same as for `spawn` without
 /// a priority.
-template <std::derived_from<executor> Where, typename Fn, typename... Args>
-  requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
-auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
-  const auto try_post = [&where, level](job& made) noexcept { return where.try_post(made, level); };
-  return detail::attempt_spawn_by(try_post, where, detail::make_own_stop<Fn, Args...>(where), std::forward<Fn>(fn),
-                                  std::forward<Args>(args)...)
+template <std::derived_from<executor> Executor, typename Fn, typename... Args>
+  requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Executor>)
+auto spawn(Executor& executor, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
+  const auto try_post = [&executor, level](job& made) noexcept { return executor.try_post(made, level); };
+  return detail::attempt_spawn_by(try_post, executor, detail::make_own_stop<Fn, Args...>(executor),
+                                  std::forward<Fn>(fn), std::forward<Args>(args)...)
       .work;
 }
 
@@ -126,11 +126,11 @@ namespace detail {
 /// Returns the element at an iterator. If the range is an rvalue container, the element is returned as an rvalue, so
 /// that it is moved and not copied.
 template <std::ranges::range R>
-auto handed_over(std::ranges::iterator_t<R> at) -> decltype(auto) {
+auto handed_over(std::ranges::iterator_t<R> position) -> decltype(auto) {
   if constexpr (!std::is_lvalue_reference_v<R> && !std::ranges::view<std::remove_cvref_t<R>>)
-    return std::ranges::iter_move(at);
+    return std::ranges::iter_move(position);
   else
-    return *at;
+    return *position;
 }
 
 template <typename R>

@@ -53,7 +53,7 @@ class call_outcome {
     }
   }
 
-  void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
+  void fail(std::exception_ptr error) noexcept { thrown_ = std::move(error); }
 
   /// Returns the result. Errors: rethrows the exception of the function.
   auto take() -> returned<R> {

@@ -105,7 +105,7 @@ class alignas(64) executor_slot {
 /// alive anyway.
 class BRAID_API executor_use {
  public:
-  explicit executor_use(executor_id of) noexcept;
+  explicit executor_use(executor_id id) noexcept;
   executor_use(const executor_use&) = delete;
   auto operator=(const executor_use&) -> executor_use& = delete;
   ~executor_use();

@@ -41,9 +41,9 @@ class executor_layer : public executor {
 /// Creates a job that is queued in place of another job, for an executor that is a layer. `free_block<Job>` destroys
 /// it. Returns null if there is no memory.
 template <typename Job, typename Layer>
-auto try_make_proxy(Layer& by, job& work) noexcept -> Job* {
+auto try_make_proxy(Layer& layer, job& work) noexcept -> Job* {
   try {
-    return std::construct_at(static_cast<Job*>(allocate_block<Job>()), by, work);
+    return std::construct_at(static_cast<Job*>(allocate_block<Job>()), layer, work);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

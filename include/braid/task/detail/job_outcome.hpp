@@ -14,7 +14,7 @@ namespace braid::detail {
 /// object exists, the job records its outcome here. The object is a local variable of the thread that runs the job.
 class BRAID_API job_outcome {
  public:
-  explicit job_outcome(const job& of) noexcept;
+  explicit job_outcome(const job& observed) noexcept;
   job_outcome(const job_outcome&) = delete;
   auto operator=(const job_outcome&) -> job_outcome& = delete;
   ~job_outcome();

@@ -40,8 +40,8 @@ class BRAID_API local_queues {
     for (const auto& each : workers) each->idle.seen.resize(workers.size());
   }
 
-  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
-    return &at == poster ? place_own(at, work) : place_for(at, work);
+  [[nodiscard]] auto place_at(worker& owner, job& work, const worker* poster) noexcept -> placement {
+    return &owner == poster ? place_own(owner, work) : place_for(owner, work);
   }
 
   /// Places a job that a worker posts for itself.
@@ -120,8 +120,8 @@ class BRAID_API local_queues {
 
 /// Returns whether a number of jobs (`jobs`) of this worker take so long that it is worth waking another worker. Jobs
 /// that run faster than they can be moved stay with the worker, regardless of their number.
-[[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
-  const duration each = of.pace.average();
+[[nodiscard]] inline auto is_worth_a_wake(const worker& owner, std::size_t jobs) noexcept -> bool {
+  const duration each = owner.pace.average();
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 

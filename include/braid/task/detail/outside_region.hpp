@@ -105,8 +105,8 @@ class BRAID_API outside_region {
   void share();
   void run_on_workers();
   void help();
-  [[nodiscard]] auto run_part(part which, region_part how) const -> bool {
-    return work_.run(work_.loop, which.first, which.last, how);
+  [[nodiscard]] auto run_part(part range, region_part mode) const -> bool {
+    return work_.run(work_.loop, range.first, range.last, mode);
   }
   [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;

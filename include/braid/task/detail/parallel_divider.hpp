@@ -108,7 +108,7 @@ template <typename Iterator>
 struct pivot {
   static constexpr bool is_copy = cheap_to_copy<std::iter_value_t<Iterator>>;
 
-  explicit pivot(const Iterator& of) : held(hold(of)) {}
+  explicit pivot(const Iterator& element) : held(hold(element)) {}
   auto operator*() -> decltype(auto) {
     if constexpr (is_copy)
       return (held);
@@ -116,11 +116,11 @@ struct pivot {
       return *held;
   }
 
-  static auto hold(const Iterator& of) {
+  static auto hold(const Iterator& element) {
     if constexpr (is_copy)
-      return std::iter_value_t<Iterator>(*of);
+      return std::iter_value_t<Iterator>(*element);
     else
-      return of;
+      return element;
   }
   std::conditional_t<is_copy, std::iter_value_t<Iterator>, Iterator> held;
 };

@@ -38,8 +38,8 @@ auto merge_all(const Stop& stop, const First& first, std::size_t first_size, con
     -> unless_stopped<Stop, Out> {
   constexpr std::size_t usual_grain = 4096;  // so that the two searches for each part cost little
   const std::size_t count = first_size + second_size;
-  const auto split = [&](std::size_t of) {
-    return merge_split(of, first_size, second_size, [&](std::size_t b, std::size_t a) {
+  const auto split = [&](std::size_t merged_count) {
+    return merge_split(merged_count, first_size, second_size, [&](std::size_t b, std::size_t a) {
       return std::invoke(compare, std::invoke(proj2, at(second, b)), std::invoke(proj1, at(first, a)));
     });
   };

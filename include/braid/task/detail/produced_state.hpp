@@ -39,8 +39,8 @@ struct future_access {
 
   /// Returns the state of a future, or null if the future has no state.
   template <typename T>
-  static auto find_state(const future<T>& of) noexcept -> future_state<T>* {
-    return of.state_;
+  static auto find_state(const future<T>& source) noexcept -> future_state<T>* {
+    return source.state_;
   }
 };
 

@@ -53,12 +53,12 @@ class region_offer final : public job {
   static constexpr std::uint32_t taken = 1;
   static constexpr std::uint32_t withdrawn = 2;
 
-  static void act(job& self, action what) noexcept {
+  static void act(job& self, action request) noexcept {
     auto& mine = static_cast<region_offer&>(self);
     mine.queued_.fetch_sub(1, relaxed);
     // edge region_offer.withdrawn: observe the poster's last use of the offer
     if (mine.state_.exchange(taken, acquire) == withdrawn) return delete &mine;
-    if (what == action::run) mine.help();
+    if (request == action::run) mine.help();
     mine.ended_.set();
   }
 

@@ -56,9 +56,9 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
     more.run();
   }
   void destroy_captures() noexcept override { call_.reset(); }
-  void never_ran(errc how) noexcept override {
+  void never_ran(errc reason) noexcept override {
     cascade more;
-    this->fail(failure_of(how), more);
+    this->fail(failure_of(reason), more);
     more.run();
   }
   void free() noexcept override { destroy_state(*this); }

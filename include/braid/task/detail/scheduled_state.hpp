@@ -71,12 +71,12 @@ class BRAID_API scheduled_state : public droppable_timer, public job {
 
   static void fired(timer& self) noexcept;
   static void timers_closed(timer& self) noexcept;
-  static void act(job& self, action action);
+  static void act(job& self, action request);
 
   [[nodiscard]] auto try_arm(time_point now) noexcept -> bool;
   auto try_leave(phase from) noexcept -> bool;
-  void end_as(phase how) noexcept;
-  void give_up(phase from, phase how) noexcept;
+  void end_as(phase outcome) noexcept;
+  void give_up(phase from, phase outcome) noexcept;
   void run();
   void after_run() noexcept;
 

@@ -104,7 +104,7 @@ class BRAID_API sleepers {
   void became_idle() noexcept {
     if (idle_.all()) became_idle_.notify_all();
   }
-  void end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept;
+  void end_monitoring(worker& self, scheduler_base& jobs, wake_reason reason) noexcept;
   auto try_monitor(scheduler_base& jobs) noexcept -> bool;
   auto is_done(scheduler_base& jobs) noexcept -> bool;
   void try_quiesce(scheduler_base& jobs) noexcept;

@@ -19,7 +19,7 @@ struct never_stopped {
 };
 struct stopped_by_flag {
   using seen = const stop_flag&;
-  explicit stopped_by_flag(const stop_flag& by) noexcept : flag(&by) {}
+  explicit stopped_by_flag(const stop_flag& source) noexcept : flag(&source) {}
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
     return flag->requested() ? std::optional(flag->reason()) : std::nullopt;
   }
@@ -28,7 +28,7 @@ struct stopped_by_flag {
 };
 struct stopped_by_token {
   using seen = std::stop_token;
-  explicit stopped_by_token(std::stop_token by) noexcept : token(std::move(by)) {}
+  explicit stopped_by_token(std::stop_token source) noexcept : token(std::move(source)) {}
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
     return token.stop_requested() ? std::optional(errc::stopped) : std::nullopt;
   }
