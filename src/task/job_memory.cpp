@@ -109,7 +109,8 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// The central lists. These lists are not allocated by operator new, because the first call may be a deallocation.
+/// The central lists. These lists are not allocated by operator new, because their first use may be in a deallocation,
+/// which must not fail.
 constinit never_destroyed<std::array<central_list, free_list_count>> shared_central_lists;
 
 auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.value; }

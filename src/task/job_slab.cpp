@@ -170,7 +170,8 @@ auto job_slab::schedule_slowly(job_slab::handle job) -> braid::result<void> {
   return {};
 }
 
-/// Drops a job that was not scheduled. After the claim, only this thread uses the callable, as if it ran the job.
+/// Drops a job that was not scheduled. Once this thread has claimed the job, no other thread uses the callable, as if
+/// this thread ran the job.
 auto job_slab::discard(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(job)) return fail(wrong);
@@ -220,8 +221,8 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   if (child == parent) return fail(errc::cycle);
   errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
   if (refused != errc{}) return fail(refused);
-  // The parent cannot finish before the new child, so the set of jobs that depend on the parent does not change from
-  // here on.
+  // The parent cannot finish before the new child. So, from here on, the set of jobs that depend on the parent does not
+  // change.
   refused = leads_to(parent.slot_, child.slot_)
                 ? errc::cycle
                 : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
@@ -385,7 +386,8 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
 }
 
 /// Counts an ended child in its parent. If the parent finishes as a result, continues with the parent's own parents.
-/// The chain of first parents may be long, so the function follows the chain in a loop instead of by recursion.
+/// The function follows the chain of first parents in a loop, because recursion could overflow the stack if the chain
+/// is long.
 void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);

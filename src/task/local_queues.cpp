@@ -34,7 +34,7 @@ class local_queues::moving {
       : moves_(moves), allowed_((moves.fetch_add(one_begin + 1, relaxed) & dropping) == 0) {}
   moving(const moving&) = delete;
   auto operator=(const moving&) -> moving& = delete;
-  // edge local_queues.moved: publish, the jobs are seen in their new queue once the count shows the move ended
+  // edge local_queues.moved: publish, the jobs are seen in their new queue once the count shows that the move has ended
   ~moving() { moves_.fetch_sub(1, release); }
 
   [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }

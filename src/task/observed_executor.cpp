@@ -168,8 +168,8 @@ void observed_executor::begin(const observed_executor::job_report& report) noexc
   call(hooks->on_start, report);
 }
 
-/// Counts an ended job, and then calls the hook. The object may be destroyed as soon as this function has released its
-/// second lock.
+/// Counts an ended job, and then calls the hook. The executor may be destroyed as soon as this function has released
+/// the lock for the second time.
 void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending ending,
                             const std::exception_ptr& error) noexcept {
   report.ran = ran;

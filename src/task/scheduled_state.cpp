@@ -34,7 +34,7 @@ auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }
 
-/// Returns true for the one caller that ends the work before it runs. That caller destroys the captures.
+/// Ends the work before it runs. Returns true for only one of several callers; that caller must destroy the captures.
 auto scheduled_state::try_leave(phase from) noexcept -> bool {
   return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
 }

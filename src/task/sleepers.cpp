@@ -4,8 +4,8 @@
 namespace braid::detail {
 
 /// Wakes a worker for a new job if necessary. The worker whose queue holds the job is woken if it is about to fall
-/// asleep. Otherwise another worker is woken if the job is urgent, or if there is no monitor that would notice that a
-/// long job delays the new job.
+/// asleep. Otherwise another worker is woken if the job is urgent, or if there is no monitor, which would notice if a
+/// long job delayed the new job.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
   if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;

@@ -21,7 +21,7 @@ constexpr duration max_pause_of_starts = 1ms;
 
 }  // namespace
 
-/// A request of a thread that wants its worker context back. The object is on the stack of that thread.
+/// The request of a thread to get its worker context back. The object is on the stack of that thread.
 struct spare_threads::returning {
   worker* context;
   returning* next = nullptr;

@@ -99,7 +99,8 @@ auto read_mounts(const fs::path& root) -> std::vector<mount> {
   return found;
 }
 
-/// Parses a line of /proc/self/cgroup: `number:controllers:path`. A cgroup of version 2 has no controllers there.
+/// Parses a line of /proc/self/cgroup: `number:controllers:path`. For a cgroup of version 2, the list of controllers is
+/// empty.
 auto membership_of_line(std::string_view line) -> std::optional<membership> {
   if (std::ranges::count(line, ':') < 2 || line.size() > max_path) return std::nullopt;
   take_until(line, ':');

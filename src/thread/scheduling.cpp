@@ -27,7 +27,7 @@ struct printer {
 
 namespace detail {
 
-/// This function is never called at run time. If a constant expression would have to call it, that expression does not
+/// This function is never called at run time. A constant expression that would have to call this function does not
 /// compile.
 void number_out_of_range() {}
 

@@ -18,8 +18,8 @@ auto nearness(const topology::location* a, const topology::location* b) -> cpu_n
   return a->node == b->node ? cpu_nearness::same_node : cpu_nearness::other_node;
 }
 
-/// Returns how far apart two CPUs are. The caches that they share count first, and then the distance of their NUMA
-/// nodes.
+/// Returns how far apart two CPUs are. CPUs are first compared by the caches that they share, and then by the distance
+/// of their NUMA nodes.
 auto distance(const topology& machine, const topology::location* from, const topology::location* to)
     -> std::pair<cpu_nearness, unsigned> {
   const cpu_nearness near = nearness(from, to);

@@ -9,7 +9,7 @@ namespace braid {
 
 /// Returns an object that controls the thread, or an error if the thread has ended and the system has reused its id. A
 /// new thread with this id must have started after the registration, so it is sufficient to compare the thread's start
-/// time with the time of the registration. The start time need not be read at registration, which would cost file
+/// time with the time of the registration. So the start time need not be read at registration, which would cost file
 /// accesses.
 auto thread_entry::control() const -> result<thread_info> {
   const auto thread = thread_info::of(tid);

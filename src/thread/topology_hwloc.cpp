@@ -16,12 +16,12 @@
 namespace braid::detail {
 namespace {
 
-/// The file name of hwloc's library. Its major version is that of the header that this file is compiled with.
+/// The file name of hwloc's library, which must have the same major version as the header that this file includes.
 constexpr const char* library_name = "libhwloc.so.15";
 static_assert(HWLOC_API_VERSION >> 16U == 2,
               "other major versions of hwloc have another library name and other structures");
 
-/// Pointers to the functions of hwloc that are called. Their types are those of hwloc's declarations.
+/// Pointers to the functions of hwloc that this file calls. The types of the pointers come from hwloc's declarations.
 struct hwloc_calls {
   decltype(&::hwloc_get_api_version) get_api_version = nullptr;
   decltype(&::hwloc_topology_init) init = nullptr;

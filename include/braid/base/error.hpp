@@ -18,7 +18,7 @@ namespace braid {
 /// The errors of the library; errors of the operating system keep their own codes. If the system has a code for the
 /// same error, both codes compare equal to the std::errc of that error. So `error == std::errc::invalid_argument` is
 /// true whether braid or the kernel has refused a value. In contrast, `error == errc::invalid_argument` is true only if
-/// braid has refused it.
+/// braid has refused the value.
 enum class errc {
   stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
@@ -116,8 +116,8 @@ class BRAID_API diagnostics {
   [[nodiscard]] auto end() const noexcept { return items_.end(); }
   [[nodiscard]] auto front() const noexcept -> const diagnostic& { return items_.front(); }
 
-  /// Returns one line for each diagnostic, ended by a line break: "source#/pointer: node `name`: sentence [code];
-  /// hint".
+  /// Returns one line for each diagnostic, which ends with a line break: "source#/pointer: node `name`: sentence
+  /// [code]; hint".
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

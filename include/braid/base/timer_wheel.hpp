@@ -79,7 +79,7 @@ class BRAID_API timer_wheel {
 
   explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
 
-  /// Arms `item` for `time`. If it is already armed, it is moved to the new time. A time in the past is due at once.
+  /// Arms `item` for `time`. A timer that is already armed is moved to the new time. A time in the past is due at once.
   void arm(timer& item, time_point time) noexcept;
 
   /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.

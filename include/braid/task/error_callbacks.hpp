@@ -12,9 +12,9 @@
 namespace braid {
 
 /// A list of error callbacks, which is itself an error callback. Pass the list as `on_error` to pools, loops, runtimes
-/// and servers, and keep a copy of the list, by which you can change it while they run. Copies share one list. Each
-/// exception goes to all callbacks, in the order in which they were added; while there is no callback, it goes to
-/// stderr. If a callback throws, the other callbacks are still called, and both exceptions go to stderr.
+/// and servers, and keep a copy of it. Through this copy, you can change the list while these objects run. Copies share
+/// one list. Each exception goes to all callbacks, in the order in which they were added; while there is no callback,
+/// it goes to stderr. If a callback throws, the other callbacks are still called, and both exceptions go to stderr.
 /// Threads: any. Lifetime: the list exists as long as any copy of this object, and therefore as long as the objects to
 /// which copies were passed.
 class BRAID_API error_callbacks {

@@ -160,7 +160,7 @@ class BRAID_API executor {
   virtual ~executor();
 
   /// Queues the job. Returns false if the executor is closed; the job then still belongs to the caller. Threads: any.
-  /// Blocks: never, except for a short lock of some executors.
+  /// Blocks: never; but some executors hold a lock for a short time.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
   /// Returns the reason why the executor has refused the caller's last `try_post`. Threads: any.

@@ -210,8 +210,9 @@ class BRAID_API task_group {
   /// Waits for all functions. Exceptions that functions have thrown since the last `wait` are lost.
   ~task_group();
 
-  /// Runs `fn` once, on an idle worker or in `wait`. If the deque of the worker is full, or if jobs run inline, `fn`
-  /// runs at once on the calling thread. Errors: std::bad_alloc. Cost: a block of memory for jobs.
+  /// Runs `fn` once, on an idle worker or in `wait`. `fn` runs at once on the calling thread if the deque of the worker
+  /// is full, or if the calling thread runs a job of an executor without threads. Errors: std::bad_alloc. Cost: a block
+  /// of memory for jobs.
   template <detail::job_function Fn>
   void run(Fn&& fn) {
     using task = detail::task_group_call<std::decay_t<Fn>>;

@@ -76,7 +76,7 @@ class BRAID_API job_slab {
   };
 
   /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
-  /// Errors: ends the program if there are fewer slots than threads or at least 2^31 slots, or with when_full::wait.
+  /// Errors: ends the program if there are fewer slots than threads or at least 2^31 slots, or if `full` is `wait`.
   explicit job_slab(options options);
   job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;

@@ -264,7 +264,7 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 
 /// Merges two sorted ranges into `out`, and returns the end of the output. If elements are equal, those of the first
 /// range come first.
-/// Cost: two binary searches for each chunk of 4096 elements, or of the grain.
+/// Cost: two binary searches for each chunk; a chunk has `grain` elements, by default 4096.
 template <detail::divisible_range First, detail::divisible_range Second, std::random_access_iterator Out,
           typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
   requires std::mergeable<std::ranges::iterator_t<First>, std::ranges::iterator_t<Second>, Out, Compare, Proj1, Proj2>

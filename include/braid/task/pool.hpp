@@ -153,8 +153,8 @@ class BRAID_API pool : public executor {
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// Posts `fn` as the function `post` does. Errors: errc::closed (`fn` has then been destroyed without being called);
-  /// std::bad_alloc.
+  /// Posts `fn` as the free function `post` does. Errors: errc::closed (`fn` has then been destroyed without being
+  /// called); std::bad_alloc.
   template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 

@@ -7,8 +7,8 @@
 
 namespace braid::detail {
 
-/// Returns a count with its noun, such as "1 record" or "2 records". Pass `plural` for a noun whose plural is not the
-/// noun with an s.
+/// Returns a count with its noun, such as "1 record" or "2 records". Pass `plural` if the plural of the noun is not
+/// formed by appending an s.
 inline auto counted(std::uint64_t count, std::string_view noun, std::string_view plural = {}) -> std::string {
   std::string out = std::to_string(count) + " ";
   if (count != 1 && !plural.empty()) return out.append(plural);

@@ -18,7 +18,7 @@
 
 /// Marks a function that returns a class for coroutines (see above) but is not itself a coroutine. Under
 /// BRAID_CHECK_LIFETIMES, clang refuses unmarked functions of this kind, and does not check the arguments of marked
-/// ones.
+/// functions.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #define BRAID_COROUTINE_WRAPPER [[clang::coro_wrapper]]
 #else

@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// The type in which a function's result R is returned together with other results. Void becomes std::monostate, an
-/// lvalue reference stays a reference, and everything else is a value.
+/// The type in which the result R of a function is returned if it is returned together with results of other functions.
+/// Void becomes std::monostate, an lvalue reference stays a reference, and everything else is a value.
 template <typename R>
 using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
                                     std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>>;

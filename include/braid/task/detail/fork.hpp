@@ -37,7 +37,7 @@ class forked final : public fork_record {
   call_outcome<result_of<Fn>> outcome_;
 };
 
-/// A guard of a forked child. If the caller's own code throws, the destructor takes the child back. So the exception
+/// A guard of a forked child. If the forking function throws, the destructor takes the child back. So the exception
 /// leaves the caller only after the child has ended or has been prevented from starting.
 class pending_child {
  public:

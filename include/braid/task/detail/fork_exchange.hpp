@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// The part of a pool that steals forks. A missed request or wake only reduces parallelism: the forking worker takes
-/// back every fork that no thief has taken.
+/// The part of a pool that steals forks. A missed request or wake only reduces parallelism, because the forking worker
+/// itself runs every fork that no thief has taken.
 /// Threads: each worker calls the functions only for itself.
 /// Protocol: docs/design/fork_join.md
 class BRAID_API fork_exchange {

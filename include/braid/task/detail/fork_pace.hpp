@@ -27,7 +27,7 @@ class fork_pace {
   /// of a loop is one half of the loop's remaining elements.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
-  /// Called when a fork was useless, because no thief has taken it from the worker's deque.
+  /// Called when a worker has taken back a fork that no thief has taken, so that the fork was useless.
   void came_back() noexcept {
     if (enough_ == none) [[unlikely]]
       count();

@@ -108,7 +108,8 @@ template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
 inline constexpr bool can_continue<T, Gets, Where, Fn> = continuation_function<Fn, T, Gets>;
 
-/// Members of a future for invalid continuations. They do not compile, and the error message describes what is wrong.
+/// Overloads of a future's members for invalid continuations. A call of such an overload does not compile, and the
+/// error message describes what is wrong.
 template <typename T>
 struct refused_continuations {
   template <typename... All>
@@ -149,8 +150,8 @@ struct refused_continuations {
   }
 };
 
-/// Members of a shared future for invalid continuations. They do not compile, and the error message describes what is
-/// wrong.
+/// Overloads of a shared future's members for invalid continuations. A call of such an overload does not compile, and
+/// the error message describes what is wrong.
 template <typename T>
 struct refused_views {
   template <typename... All>
@@ -266,7 +267,7 @@ void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   }
 }
 
-/// Called if the executor does not run the callable. If the callable should have handled a failure, that failure is
+/// Called if the executor does not run the callable. If the callable is a failure handler, the failure of the future is
 /// passed on unchanged.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more) noexcept {

@@ -103,7 +103,8 @@ class BRAID_API future_core : public continuation {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }
 
-  /// Destroys the result and the object. `how()` returns whether the result is a value or an exception.
+  /// Destroys the result and this object. An override can call `how()` to check whether the result is a value or an
+  /// exception.
   virtual void destroy() noexcept = 0;
 
  private:
@@ -141,7 +142,7 @@ class BRAID_API future_core : public continuation {
 static_assert(alignof(continuation) >= 8, "the low bits of the address of a continuation must be zero");
 
 inline void future_core::settle(verdict as, cascade& more) noexcept {
-  // edge future.result: publish the value or the failure; edge future.continuation: observe the nodes that wait
+  // edge future.result: publish the value or the failure; edge future.continuation: observe the waiting nodes
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = find_node(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {

@@ -50,8 +50,8 @@ class input final : public continuation {
   /// Returns whether the future has failed. Requires that the future has settled.
   [[nodiscard]] auto has_failed() const noexcept -> bool { return core_->how() == verdict::failure; }
 
-  /// Returns the state of the future. Requires that the input was made from a future<T>, has settled, and was not
-  /// released.
+  /// Returns the state of the future. Requires that this input was constructed from a future<T>, that the future has
+  /// settled, and that `release` was not called.
   template <typename T>
   [[nodiscard]] auto state() const noexcept -> future_state<T>& {
     return static_cast<future_state<T>&>(*core_);

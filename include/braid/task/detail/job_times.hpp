@@ -38,8 +38,7 @@ class BRAID_API job_times {
   /// Constructs empty histograms. `clock` must outlive them.
   explicit job_times(const clock_source& clock = steady_time()) noexcept : clock_(&clock) {}
 
-  /// Called before a job is queued.
-  /// Cost: the same as for `is_post_timed`, if the job is not timed.
+  /// Called before a job is queued. Cost: if the job is not timed, the same as for `is_post_timed`.
   void posted(job& work) noexcept {
     if (is_post_timed()) [[unlikely]]
       begin(work);

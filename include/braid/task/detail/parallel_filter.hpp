@@ -19,8 +19,8 @@
 
 namespace braid::detail {
 
-/// A bit for each element, which is set if the element is kept, and the output position of each block's first kept
-/// element.
+/// The result of marking elements: a bit for each element, which is set if the element is kept, and the output position
+/// of the first kept element of each block.
 class kept_elements {
  public:
   explicit kept_elements(const blocks& all)
@@ -128,8 +128,8 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
   }
 }
 
-/// Moves the first element of each run of equal elements to the front, in their order, and returns the end of these
-/// elements. Once elements are being moved, a stop has no effect.
+/// Moves the first element of each run of equal elements to the front, in the same order, and returns the end of the
+/// moved elements. Once elements are being moved, a stop has no effect.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
                  parallel_options options) -> unless_stopped<Stop, Iterator> {

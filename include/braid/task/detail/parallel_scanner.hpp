@@ -231,7 +231,7 @@ inline auto scan_grain(std::size_t count, const parallel_options& options) noexc
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
 }
 
-/// Writes the running totals to `out`. Returns the total of all elements, including `init` if it is given.
+/// Writes the running totals to `out`. Returns the total of all elements. Totals include `init` if `init` is given.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options options)
     -> unless_stopped<Stop, std::optional<T>> {

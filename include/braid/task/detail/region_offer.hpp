@@ -20,7 +20,8 @@ class region_offer final : public job {
  public:
   using help_fn = void (*)(void* work);
 
-  /// Constructs the offer. `queued` counts the offers that are still in the queue. It must outlive these offers.
+  /// Constructs the offer. `queued` counts the offers that are still in the queue. The counter must outlive these
+  /// offers.
   region_offer(help_fn help, void* work, atomic<std::int32_t>& queued) noexcept
       : job(&act), help_(help), work_(work), queued_(queued) {
     queued_.fetch_add(1, relaxed);

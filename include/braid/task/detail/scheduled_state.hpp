@@ -35,8 +35,8 @@ enum class schedule_status : std::uint8_t {
 
 namespace detail {
 
-/// The state of a scheduled task, without its function. At any time, exactly one of the timers, the executor's queue
-/// and the running worker owns the work and a reference. Each handle owns another reference. When the last reference is
+/// The state of scheduled work, without its function. At any time, exactly one of the timers, the executor's queue and
+/// the running worker owns the work and a reference. Each handle owns another reference. When the last reference is
 /// dropped, the state is freed.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public droppable_timer, public job {

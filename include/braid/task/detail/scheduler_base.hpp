@@ -20,9 +20,9 @@ namespace detail {
 
 class local_queues;
 
-/// A scheduling policy together with the queues of other priorities, behind one virtual interface. `work` is the loop
-/// of a worker, which makes no virtual calls. The other functions are for remote posts, and for workers that have no
-/// job. docs/design/pool.md describes the policy.
+/// A scheduling policy together with the queues of the priorities `high` and `low`, behind one virtual interface.
+/// `work` is the loop of a worker, which makes no virtual calls. The other functions are for remote posts, and for
+/// workers that have no job. docs/design/pool.md describes the policy.
 class BRAID_API scheduler_base {
  public:
   scheduler_base() = default;

@@ -48,7 +48,7 @@ class BRAID_API shared_timers : public timer_service {
 
   /// Ends the service. No timer fires after this call. The calling thread drops the pending timers and returns their
   /// number. Repeated calls find nothing to drop. Blocks: while a timer fires on another thread.
-  /// Errors: would_deadlock from a function of a timer of these timers.
+  /// Errors: would_deadlock in a function that one of these timers calls.
   [[nodiscard]] auto close() noexcept -> result<std::size_t>;
 
   /// Returns the part of this object to which scheduled work refers.

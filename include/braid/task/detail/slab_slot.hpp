@@ -104,8 +104,8 @@ class alignas(cache_line) slab_slot {
 
   /// Adds a child. This job will not finish before the child has ended.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
-  /// Makes this job a child of `parent`, which already counts this job. Returns errc::finished if this job has
-  /// finished.
+  /// Makes this job a child of `parent`, whose count of children already includes this job. Returns errc::finished if
+  /// this job has finished.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_access as) noexcept -> errc;
 
@@ -214,7 +214,8 @@ class slab_slot::section {
     by_bias = lock_.enter(barrier);
   else
     lock_.lock(barrier);
-  // The phase is checked again under the lock, because another thread may have appended a job to the finished job.
+  // The phase is checked again under the lock, because another thread may have added a continuation to the finished
+  // job.
   const bool free = pins_ == 0 && word_.load(relaxed) == seen;
   const std::uint64_t generation = generation_of(seen) + 1;
   if (free) set(generation, slab_phase::making);
@@ -280,7 +281,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
     -> slab_step {
   {
     const section inside(*this, barrier, slab_access::bias_owner);
-    // If the count is 1, no children are pending, and no thread can add one, because that requires the lock.
+    // If the count is 1, no children are pending, and no thread can add a child, because that requires the lock.
     // edge slab_slot.ended: observe what the children have written
     if (pending_.load(acquire) == 1) return finish(marks);
     set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);

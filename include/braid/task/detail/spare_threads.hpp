@@ -52,7 +52,7 @@ class BRAID_API spare_threads {
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
   /// Blocks until the caller owns the context again. `helps` is the number of stolen forks that are nested on the
-  /// caller's stack; it is stored in the context again.
+  /// caller's stack; this function stores that number in the context.
   void reacquire(worker& self, std::uint32_t helps) noexcept;
 
   /// Passes the context to the first thread that waits to get it back. Returns when the caller owns the context again.

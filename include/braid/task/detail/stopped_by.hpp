@@ -36,7 +36,7 @@ struct stopped_by_token {
   std::stop_token token;
 };
 
-/// A stop source that is stopped by the future of the work or by the executor of the work.
+/// A stop source that requests a stop if the future of the work or the executor of the work does.
 class stopped_by_future {
  public:
   using seen = std::stop_token;

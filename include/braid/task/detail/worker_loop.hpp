@@ -105,8 +105,8 @@ void scheduler_for<Policy>::begin_work(worker& self) noexcept {
 }
 
 /// Runs a job. A policy with contexts then continues with the jobs of the worker's context until the batch ends. If a
-/// time slice of remote jobs is due, these jobs run before the worker's own jobs. If the worker finds nothing, it backs
-/// off before the next poll, because a producer may be writing to its inbox.
+/// time slice for remote jobs is due, remote jobs run before the worker's own jobs. If the worker finds nothing, it
+/// backs off before the next poll, because a producer may be writing to its inbox.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_batch(worker& self, found_job& first) noexcept {
   run(self, first);
