@@ -33,7 +33,7 @@ struct cgroup {
   BRAID_API static auto cpu_quotas(const std::string& root = "/") -> std::vector<quota>;
 
   /// Returns the smallest of the quotas that `cpu_quotas` returns, or nothing if no quota is set.
-  BRAID_API static auto cpu_quota(const std::filesystem::path& root = "/") -> std::optional<quota>;
+  BRAID_API static auto cpu_quota(const std::string& root = "/") -> std::optional<quota>;
 
   /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has a cpuset. Returns
   /// nothing if no file contains a cpuset.
