@@ -1,4 +1,5 @@
-// src/coro/awaiter_base.cpp: decides between a wait's completion and a stop, on the thread of the task's home executor.
+// src/coro/awaiter_base.cpp: ends a wait by its completion or by a stop, whichever comes first, on the thread of the
+// task's home executor.
 #include <braid/coro/detail/awaiter_base.hpp>
 
 #include "../platform/system.hpp"
@@ -139,8 +140,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// Withdraws the operation that the task waits for. If the wait becomes ready during this call, the stop has ended the
-/// wait. The trace then reports the wait as stopped, even if the kernel still has the operation.
+/// Withdraws the operation that the task waits for, because of a stop. If the withdrawal succeeds, the trace shows that
+/// the stop has ended the wait now, even if the kernel has not finished the operation yet.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();

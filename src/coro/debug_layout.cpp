@@ -78,8 +78,8 @@ struct debug_layout {
     };
   }
 
-  /// The offset of the `awaiter_base` within an awaiter; other offsets are relative to it. `next` is the first member
-  /// of an `awaiter_base`.
+  /// The offset of the `awaiter_base` within an awaiter. The offsets below are relative to that base. The base begins
+  /// with its member `next`, so the offset of `next` is the offset of the base.
   template <typename Awaiter>
   static constexpr std::uint64_t base = offsetof(Awaiter, next);
   static_assert(offsetof(awaiter_base, next) == 0);

@@ -34,7 +34,7 @@ struct dump_answers {
   parker all_given;  // used by the thread that waits
 };
 
-/// A home executor whose tasks were queried, and the facts about it that need no answer.
+/// A home executor whose tasks were queried, with facts about it that are known without its answer.
 struct asked_home {
   std::size_t number = 0;  // the index in `dump_answers`
   ::pid_t thread = 0;
@@ -212,9 +212,9 @@ class dump_round {
 
 namespace {
 
-/// Returns the texts of the cycles that are real. Home executors are queried one after the other, so a cycle across
-/// several of them may combine waits of different moments. A real cycle appears again in a second query, with the same
-/// holders of its locks.
+/// Returns descriptions of the cycles of waits that really exist. Home executors are queried one after the other, so a
+/// cycle across several of them may combine waits of different moments. A real cycle appears again in a second query,
+/// with the same holders of its locks.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

@@ -138,9 +138,9 @@ class wait_graph {
     free_all(scopes_[at].wanted_by);
   }
 
-  /// Returns one of the waits that this wait depends on. All of those waits are stuck as well. The task that holds a
-  /// lock may have several waits. A wait for the task's own children is returned only if there is no other wait,
-  /// because such a wait is less informative.
+  /// Returns one of the waits that this wait depends on, all of which are stuck as well. If this is a wait for a lock,
+  /// the task that holds the lock may have several waits. A wait for the task's own children is returned only if there
+  /// is no other wait, because such a wait is less informative.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

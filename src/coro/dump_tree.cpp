@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-/// Returns whether this is a coroutine of the library that is inserted between coroutines of the program.
+/// Returns whether this is the name of a coroutine that the library inserts between coroutines of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
   return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||
@@ -25,7 +25,7 @@ struct contents {
   std::size_t known = 0;                 // the number of tasks that were seen, of those that the scope counts
 };
 
-/// Records which scope contains which tasks and scopes, and which task holds which scopes.
+/// Tables that say which tasks and scopes each scope contains, and which scopes each task holds.
 class relations {
  public:
   explicit relations(const seen_home& seen) : in(seen.scopes.size()), held_by(seen.tasks.size()), seen_(&seen) {

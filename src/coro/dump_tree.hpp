@@ -12,7 +12,8 @@
 
 namespace braid::detail {
 
-/// A builder of task trees that caches function names for the next home executor.
+/// A builder of task trees. It keeps the function names that it has looked up, so that they need not be read again for
+/// the next home executor.
 /// Threads: one. Blocks: for files. Errors: std::bad_alloc.
 class dump_tree {
  public:

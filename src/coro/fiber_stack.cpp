@@ -32,7 +32,7 @@ struct stack_list {
   kept_stack* newest = nullptr;
 };
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md explains how these values were chosen.
 constexpr std::size_t sizes_kept = 8;
 constexpr std::size_t max_of_a_size = 256;
 

@@ -18,7 +18,7 @@ void fork_point::run_continuation(fork_record& self) noexcept {
 }
 
 /// Ends a child whose parent's continuation is not the newest entry of the deque, because a thief has taken it or will
-/// take it. Pushes the entry that was popped instead back.
+/// take it. If another entry was popped instead, pushes that entry back.
 auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
   if (newest != nullptr) {
     static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now

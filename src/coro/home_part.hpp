@@ -14,7 +14,7 @@ namespace braid::detail {
 
 /// The number of parts of the list. Each task on a pool has a home executor of its own, so many workers add and remove
 /// entries concurrently.
-/// docs/design/constants.md says what this value rests on.
+/// docs/design/constants.md explains how this value was chosen.
 inline constexpr std::size_t home_part_count = 32;
 
 struct alignas(64) home_part {

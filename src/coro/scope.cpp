@@ -46,7 +46,7 @@ void scope::has_sent(detail::departure& way) noexcept {
 }
 
 void scope::free_sent() noexcept {
-  // edge scope.sent: observe, no other thread uses the objects any more
+  // edge scope.sent: observe the other threads' last uses of the objects, which are then deleted
   job* at = sent_.exchange(nullptr, acquire);
   while (at != nullptr) delete static_cast<detail::departure*>(std::exchange(at, at->next));
 }
@@ -56,8 +56,8 @@ void scope::spawn(task<void> child) {
   if (is_stopped_from_outside_) is_cut_short_ = true;
 }
 
-/// Handles the end of a spawned task. Inlined, because a separate call would cost one of the eleven nanoseconds that
-/// such a task takes.
+/// Handles the end of a spawned task. The function is inlined, because such a task takes eleven nanoseconds in total,
+/// and a separate call would add one more.
 [[gnu::always_inline]] inline void scope::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
   std::exception_ptr error;
   if (frame.promise().result().has_exception()) error = frame.promise().result().exception();
@@ -91,7 +91,7 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
 /// awaited. The job then arrives even if the home executor refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: observe, the stopping thread has left the scope
+  // edge scope.remote_stop: observe that the stopping thread has left the scope
   if (remote_.compare_exchange_strong(seen, remote_stop::awaited, relaxed, acquire)) return false;
   return seen != remote_stop::awaited;
 }
@@ -124,7 +124,7 @@ void scope::post_stop() noexcept {
   // stops its tasks itself. If a task already waits for this stop to arrive, the job is queued as a resumption, which
   // is never refused.
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: publish, the scope may be destroyed once the value is seen
+  // edge scope.remote_stop: publish this thread's last use of the scope, which may then be destroyed
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;
   home_->post_resumption(*this);
 }

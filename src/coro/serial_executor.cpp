@@ -33,7 +33,7 @@ constinit thread_local home_run* innermost_run __attribute__((tls_model("initial
 home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost_run, this)) {}
 home_run::~home_run() { innermost_run = outer; }
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md explains how this value was chosen.
 constexpr std::size_t steps_between_looks = 16;  // the number of own steps between two polls of the queue
 
 }  // namespace
@@ -44,8 +44,8 @@ serial_executor::serial_executor(executor& target, detail::shared_timers& timers
   timer_state_ = std::make_unique<timer_state>(*this, &timers);
 }
 
-/// Creates a serial executor. If the serial executor is the home of one task, the caller owns its queue until the first
-/// drain has run.
+/// Creates a serial executor. If the serial executor is created for one task, the caller owns the queue until the first
+/// drain has run, and no other thread drains it.
 serial_executor::serial_executor(executor& executor, purpose purpose)
     : drain_step(&drain_due),
       executor_(executor.id()),
@@ -98,7 +98,7 @@ serial_executor::~serial_executor() {
 
 /// Waits for the last drain. After that, no other thread uses the serial executor.
 void serial_executor::await_idle() noexcept {
-  // edge serial_executor.ended: observe, all writes of the tasks are seen
+  // edge serial_executor.ended: observe all writes of the tasks
   detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, executor_);
 }
 
@@ -290,7 +290,7 @@ void serial_executor::run(job& work) noexcept {
 }
 
 auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
-  // edge serial_executor.ended: publish, the destroying thread sees all writes of the tasks
+  // edge serial_executor.ended: publish all writes of the tasks to the thread that destroys the executor
   static_cast<serial_executor*>(self)->ended_.store(true, release);
   return {};
 }
@@ -344,14 +344,14 @@ void serial_executor::disarm_wake_timer() noexcept {
 void serial_executor::wake_timer_fired(timer& self) noexcept { static_cast<timer_state&>(self).owner->post_tick(); }
 
 void serial_executor::post_tick() noexcept {
-  // edge serial_executor.tick: observe, the tick job has left the queue and may be queued again
+  // edge serial_executor.tick: observe that the tick job has left the queue and may be queued again
   if (!timer_state_->ticking.exchange(true, acquire)) post_resumption(*timer_state_);
 }
 
 void serial_executor::ticked(job& self, job::action /*what*/) {
   auto& all = static_cast<timer_state&>(self);
   serial_executor& home = *all.owner;
-  // edge serial_executor.tick: publish, the tick job has left the queue before it is queued again
+  // edge serial_executor.tick: publish that the tick job has left the queue, before it is queued again
   all.ticking.store(false, release);
   all.armed_until = time_point::max();
   all.wheel.advance(home.now(), all.due);

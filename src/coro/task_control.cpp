@@ -82,7 +82,7 @@ ending_depth::ending_depth() noexcept { ++depth; }
 ending_depth::~ending_depth() { --depth; }
 
 auto ending_depth::is_deep() const noexcept -> bool {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   constexpr unsigned max_depth = 64;
   return depth > max_depth;
 }

@@ -12,8 +12,8 @@ namespace {
 
 using some_node = std::optional<node_index>;
 
-/// Returns for each node the predecessor that ended last. Only that predecessor delayed the node; predecessors that did
-/// not run are ignored.
+/// Returns for each node the predecessor that ended last, because only that predecessor delayed the node. Predecessors
+/// that did not run are ignored.
 auto latest_predecessors(const graph_shape& shape, std::span<const node_times> times) -> std::vector<some_node> {
   std::vector<some_node> latest(shape.size());
   for (const node_index node : shape.order()) {

@@ -1,4 +1,4 @@
-// src/graph/flow_result.cpp: reports how a run of a flow ended, as values for programs and as text for people.
+// src/graph/flow_result.cpp: reports how a run of a flow has ended, both as values for programs and as text for people.
 #include <braid/graph/flow.hpp>
 
 #include <algorithm>

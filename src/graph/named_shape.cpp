@@ -36,7 +36,7 @@ auto node_diagnostic(std::string_view code, std::string_view node, std::string m
           .source = {}};
 }
 
-/// Reports an edge whose ends are not both among the nodes.
+/// Reports an edge that begins or ends at a node that does not exist.
 void check_edge(std::span<const std::string_view> names, const edge& each, diagnostics& found) {
   const std::size_t count = names.size();
   if (each.from < count && each.to < count) return;

@@ -38,8 +38,9 @@ struct alignas(64) static_node final : fork_record {
   countdown waiting_for;             // used if the node has several predecessors
   const std::uint32_t predecessors;  // the initial value of the countdown
   const node_index place;            // the index in the block
-  // The indexes of up to two successors in the block, or `none`. With more successors, `first` is the index at which
-  // their list begins, and `second` is `many` plus the length of the list.
+  // The successors of the node. If there are at most two, `first` and `second` are their indexes in the block, or
+  // `none`. If there are more, `first` is the index at which the list of successors begins, and `second` is `many` plus
+  // the length of the list.
   std::uint32_t first = none;
   std::uint32_t second = none;
   node_call what;
@@ -51,8 +52,8 @@ static_assert(sizeof(static_node) == 64);
 /// A block of memory with a pointer to the current run, followed by all nodes of a graph in the order of its layout.
 class static_block {
  public:
-  /// Builds the nodes. `calls` holds the calls of the graph's own nodes; `boxes` stores the callables that do not fit
-  /// into a call.
+  /// Constructs the nodes. `calls` contains the functions of the graph's own nodes. `boxes` stores the callables that
+  /// do not fit into a `node_call`.
   static_block(const static_layout& layout, std::span<const node_call> calls, std::vector<boxed_call> boxes);
   static_block(const static_block&) = delete;
   auto operator=(const static_block&) -> static_block& = delete;
@@ -77,12 +78,12 @@ class static_block {
 
   /// Assigns the nodes to `run`. Requires that no other run uses the graph.
   void take(static_run& run) noexcept {
-    // edge static_graph.run: observe, the state of the nodes at the end of the previous run is seen
+    // edge static_graph.run: observe the state of the nodes at the end of the previous run
     const bool is_taken = taken_.exchange(true, acquire);
     BRAID_EXPECTS(!is_taken, "a graph must not be run while it is running, for instance by one of its own nodes");
     *reinterpret_cast<static_run**>(memory_) = &run;
   }
-  // edge static_graph.run: publish, the next run sees the countdowns restored
+  // edge static_graph.run: publish the restored countdowns to the next run
   void give_back() noexcept { taken_.store(false, release); }
 
   /// Restores all countdowns after a run that skipped nodes.

@@ -41,7 +41,7 @@ class static_run {
 
   [[nodiscard]] auto has_left_out() const noexcept -> bool { return mode_.load(relaxed) == mode::halted; }
 
-  /// Adds one to the number of walks through the graph. The first walk is counted from the start.
+  /// Counts one more walk through the graph. Not called for the first walk, which is counted when the run is created.
   void has_one_more_walk() noexcept {
     walks.begin();
     if (!has_several_walks()) several_.store(true, relaxed);
@@ -99,8 +99,7 @@ auto forking_worker() noexcept -> worker* {
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
 }
 
-/// A walk. It is the part of a run that one thread executes, one node after the other, until the thread finds no ready
-/// node.
+/// A walk: the part of a run that one thread executes, one node after the other, until it finds no ready node.
 class walk {
  public:
   walk(static_run& run, worker* self) noexcept
@@ -110,8 +109,8 @@ class walk {
         self_(self),
         base_(self == nullptr ? 0 : self->forks.position()) {}
 
-  /// Runs this node and all nodes that become ready on this thread. Returns how many of these nodes other threads have
-  /// stolen.
+  /// Runs this node and all nodes that become ready on this thread. Returns how many of the nodes that this walk has
+  /// pushed to its deque other threads have stolen.
   auto go(static_node& from) noexcept -> std::int32_t;
 
  private:
@@ -218,7 +217,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
   if (self_ == nullptr) return spare(ready);
-  // While a node waited, this worker may have run other entries of its deque, older than this walk's first entry.
+  // If a node of this walk has waited, the worker may have run entries of its deque that are older than this walk's
+  // first entry.
   if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
     base_ = position;
   if (!self_->forks.try_push_privately(ready)) [[unlikely]]
@@ -256,8 +256,8 @@ auto walk::newest_spare() noexcept -> static_node& {
   return nullptr;
 }
 
-/// Returns the newest node of the spare list, which thieves cannot reach. Moves some nodes of the list to the deque if
-/// the deque's private part is empty.
+/// Returns the newest node of the spare list. Thieves cannot reach this list. So if the deque's private part is empty,
+/// this function also moves some nodes from the list to the deque.
 auto walk::take_spare() noexcept -> static_node* {
   static_node& taken = newest_spare();
   if (self_ == nullptr || self_->forks.private_size() != 0) return &taken;

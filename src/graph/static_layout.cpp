@@ -122,8 +122,8 @@ void static_layout::put_in_order(node_index entry) {
   }
 }
 
-/// Returns the nodes of a cycle. Each node that was not reached has a predecessor that was not reached either. So a
-/// walk from predecessor to predecessor must come back to a node that it has visited.
+/// Returns the nodes of a cycle. Each node that the simulated run did not reach has a predecessor that was not reached
+/// either. So a path from predecessor to predecessor must come back to a node that is already on the path.
 auto static_layout::cycle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;

@@ -11,18 +11,18 @@
 
 namespace braid::detail {
 
-/// The layout of a graph: its nodes, followed by hidden nodes that call nothing. Hidden relays ensure that no node has
-/// more than `max_successors` successors; a hidden entry ensures that a run begins at one node. Nodes are stored in the
-/// order in which a single worker runs them, so that a worker reads memory sequentially.
+/// The layout of a graph: its nodes, followed by hidden nodes that call nothing. Hidden relay nodes ensure that no node
+/// has more than `max_successors` successors. A hidden entry node ensures that each run begins at a single node. Nodes
+/// are stored in the order in which a single worker runs them, so that a worker reads memory sequentially.
 class static_layout {
  public:
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   static constexpr std::uint32_t max_successors = 16;
 
   /// Requires that every edge refers to nodes below `nodes`, and that no edge is repeated.
   static_layout(std::size_t nodes, std::span<const graph_shape::edge> edges);
 
-  /// Returns all nodes in the order in which they run. If edges form a cycle, some nodes are missing.
+  /// Returns all nodes in the order in which a single worker runs them. If edges form a cycle, some nodes are missing.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   [[nodiscard]] auto has_cycle() const noexcept -> bool { return order_.size() != lists_.size(); }
   /// Returns the nodes of a cycle, each before its successor. Requires that the graph has a cycle.

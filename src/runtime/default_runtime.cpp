@@ -59,8 +59,8 @@ void forget_parent() noexcept {
 
 /// Ends the default runtime when the process exits, before static objects that are older than the runtime are
 /// destroyed. If a job of the runtime has called `std::exit`, the runtime cannot wait for that job, and its threads
-/// continue to run. If a fork happened inside `make`, the function is registered twice, but only its first call has an
-/// effect.
+/// continue to run. If a thread forked during a call of `make`, this function is registered twice in the child, but
+/// only its first call has an effect.
 void end_with_process() noexcept {
   if (std::exchange(default_one.value.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
@@ -73,8 +73,8 @@ void end_with_process() noexcept {
 
 constinit thread_local bool is_in_start_hook = false;
 
-/// Returns a function that calls the hook, and marks the calling thread while the hook runs. `make` waits for the hooks
-/// of the workers with the lock held, so a hook must not wait for the lock.
+/// Returns a function that calls the hook and, while the hook runs, marks the calling thread as being in a hook. `make`
+/// waits for the hooks of the workers with the lock held, so a hook must not wait for the lock.
 auto marked(std::function<void(std::size_t)> hook) -> std::function<void(std::size_t)> {
   if (!hook) return hook;
   return [hook = std::move(hook)](std::size_t worker) {
@@ -208,7 +208,8 @@ void runtime_list::add(runtime& made) {
 }
 
 namespace {
-/// Updates the number of runtimes with a bounded queue before `gone` is removed. The caller holds the lock of the list.
+/// Updates the number of runtimes with a bounded queue. Called before the runtime `gone` is removed from the list. The
+/// caller holds the lock of the list.
 void forget_queue(runtime& gone) noexcept {
   if (gone.queue() != nullptr) default_one.value.bounded.fetch_sub(1, relaxed);
 }
@@ -236,7 +237,8 @@ void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
   for (runtime* at = state.first.load(relaxed); at != nullptr; at = at->next_) fn(*at);
 }
 
-/// Sets the first runtime of the list. The caller holds the lock of the list.
+/// Records `first` as the first runtime of the list, for free functions that use it. The caller holds the lock of the
+/// list.
 void runtime_list::set_first(runtime* first) noexcept {
   process_runtime& state = default_one.value;
   // edge default_runtime.workers_of_first: publish the pool, and the executor slot of its id

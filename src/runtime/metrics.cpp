@@ -1,5 +1,5 @@
-// src/runtime/metrics.cpp: reads the counters of a runtime's parts, and adds a name, labels and a help text to each
-// counter.
+// src/runtime/metrics.cpp: reads the counters of a runtime's parts, and returns each counter as a metric with a name,
+// labels and a help text.
 #include <braid/runtime/default_runtime.hpp>
 
 #include "metrics_reader.hpp"
@@ -164,8 +164,8 @@ auto metrics_reader::targets(const pool& pool) -> std::vector<stall_target> {
   return all;
 }
 
-/// Reads the counters that show whether workers and loops make progress. A worker that runs its event loop does not
-/// count as busy, because the loop is checked separately.
+/// Reads the counters that show whether workers and loops make progress. A worker that is running its event loop does
+/// not count as busy, because the watchdog checks the loop separately.
 auto metrics_reader::progress(const stall_target& target) noexcept -> stall_progress {
   const bool in_loop = target.of_loop != nullptr && target.of_loop->is_in_iteration_.load(relaxed);
   if (target.of_worker == nullptr)

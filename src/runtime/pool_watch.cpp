@@ -1,5 +1,5 @@
-// src/runtime/pool_watch.cpp: keeps a list of the pools without a runtime. Each has a stall watchdog if BRAID_STALL is
-// set.
+// src/runtime/pool_watch.cpp: keeps a list of the pools that belong to no runtime. If BRAID_STALL is set, each of these
+// pools has a stall watchdog.
 #include "pool_watch.hpp"
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -30,7 +30,8 @@ struct watched_pool {
   std::unique_ptr<stall_watch> stalls;  // null without BRAID_STALL
 };
 
-/// The list of the pools without a runtime. It is never destroyed, because a pool may exist until the process exits.
+/// The list of the pools that belong to no runtime. It is never destroyed, because a pool may exist until the process
+/// exits.
 struct pool_list {
   fork_safe_mutex lock;
   std::vector<watched_pool> pools;  // under the lock

@@ -6,8 +6,8 @@
 
 namespace braid::detail {
 
-/// A guard. While it exists, all pools that the calling thread creates belong to a runtime, which reports the metrics
-/// of these pools itself.
+/// A guard that a runtime holds while it creates its pool. Pools that the calling thread creates while the guard exists
+/// are not added to the list, because their runtime reports their metrics itself.
 class pools_of_runtime {
  public:
   pools_of_runtime() noexcept;

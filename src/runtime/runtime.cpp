@@ -40,7 +40,7 @@ auto make_pool_options(const runtime::options& options) -> pool::options {
   return wanted;
 }
 
-/// A guard that counts a task while it moves from one worker to another.
+/// A guard that counts a task as in transit while the task moves from one worker to another.
 class in_flight_guard {
  public:
   explicit in_flight_guard(atomic<std::size_t>& all) noexcept : total_(&all) { all.fetch_add(1, relaxed); }
@@ -176,8 +176,8 @@ void runtime::start_here(task<void> work) {
   auto arrives = [at = loops_[there], work = std::move(work), counted = in_flight_guard(on_the_way_[there])]() mutable {
     at->spawn(std::move(work));
   };
-  // The other loop refuses the post only if it is stopping. This loop is then about to stop as well, so the task is
-  // dropped.
+  // The other loop refuses the task only if the runtime is stopping. This loop is then about to stop as well, so the
+  // task is dropped.
   static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
 }
 
@@ -188,7 +188,7 @@ auto runtime::count_load(std::size_t index) const noexcept -> std::size_t {
 /// Returns the index of the loop that should run a new task. A task cannot move after its start, so a worker that
 /// receives a whole burst of tasks must not keep all of these tasks.
 auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   constexpr std::size_t few = 16;
   std::size_t min_load = here;
   for (std::size_t index = 0; index < loops_.size(); ++index)
@@ -233,7 +233,7 @@ auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   return {};
 }
 
-/// Stops all loops. Returns whether all have stopped before the deadline. Checks every quarter of a millisecond,
+/// Stops all loops. Returns whether all of them have stopped before the deadline. Polls every quarter of a millisecond,
 /// because a notification from each loop would not be worth its cost.
 auto runtime::stop_loops_until(time_point deadline) -> bool {
   for (loop* const each : loops_) each->stop();

@@ -21,7 +21,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md explains how these values were chosen.
 constexpr duration min_interval = 50ms;
 constexpr duration answer_limit = 100ms;
 
@@ -36,8 +36,8 @@ void print(const runtime::stall& what) {
   std::fputs(text.c_str(), stderr);
 }
 
-/// Returns the names of the functions on a stack. A return address points behind the call, so 1 is subtracted from all
-/// addresses but the first.
+/// Returns the names of the functions on a stack. A return address points behind the call instruction. So 1 is
+/// subtracted from all addresses except the first, which is not a return address.
 auto list_names(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
   symbol_table symbols;
   std::vector<std::string> names;
@@ -79,8 +79,8 @@ void stall_watch::work() {
   }
 }
 
-/// Checks all workers and loops for progress. If the watching thread itself was late, the machine was busy or
-/// suspended, so at most one interval counts as time without progress.
+/// Checks all workers and loops for progress. If the watchdog's thread itself was late, the machine was busy or
+/// suspended. Therefore, each check adds at most one interval to the time without progress.
 void stall_watch::look() {
   const time_point now = clock_->now();
   const duration since = std::min(now - std::exchange(looked_, now), interval_);

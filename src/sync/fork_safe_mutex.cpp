@@ -56,7 +56,7 @@ void fork_safe_mutex::enter_list() {
       *place = this;
     }
   }
-  // edge fork_safe_mutex.listed: publish, a thread that sees the flag sees the mutex in the list
+  // edge fork_safe_mutex.listed: publish the list entry, so that a thread that sees the flag sees the mutex in the list
   is_listed_.store(true, release);
 }
 

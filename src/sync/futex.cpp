@@ -1,4 +1,4 @@
-// src/sync/futex.cpp: waits for changes of 32-bit words with the system's calls.
+// src/sync/futex.cpp: waits for changes of 32-bit words with system calls of the kernel.
 #include <braid/sync/detail/futex.hpp>
 
 #include "../platform/system.hpp"
@@ -6,8 +6,8 @@
 namespace braid::detail {
 namespace {
 
-/// Returns the address of the word for the kernel. This also works in the model build, because the value is the first
-/// member of an atomic there as well.
+/// Returns the address of the word's value, which the kernel needs. This also works in the model build, because the
+/// model's atomic begins with its value, too.
 auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return &word; }
 
 }  // namespace

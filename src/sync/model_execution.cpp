@@ -246,7 +246,7 @@ void model_execution::step() {
   switch_to(ready.ids[chosen - (ready.ids[chosen - 1] < running_ ? 1 : 0)]);
 }
 
-/// Called before an access to an atomic. Does the same as `step()`, and returns the number of the atomic.
+/// Called before an access to an atomic. Does what `step()` does, and then returns the number of the atomic.
 auto model_execution::step(const model_access& access) -> std::size_t {
   step();
   return memory_.find(access.place, access.initial);
@@ -299,8 +299,8 @@ auto model_execution::on_compare(const model_access& access, std::memory_order f
   const std::memory_order order = find_order(access);
   if (order != access.order) failure = std::memory_order_relaxed;
 
-  // A compare-exchange may fail because it reads an older write with another value. A weak compare-exchange may also
-  // fail without a reason.
+  // A compare-exchange may fail because it reads an older write, whose value is not the expected one. A weak
+  // compare-exchange may also fail spuriously.
   std::vector<std::size_t> failures;
   if (surprises_ > 0) {
     const std::size_t visible = memory_.visible(atomic, running().view, failure);

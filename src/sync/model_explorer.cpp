@@ -1,4 +1,5 @@
-// src/sync/model_explorer.cpp: chooses the schedules of a model: random ones by seed, all in turn, or a given one.
+// src/sync/model_explorer.cpp: chooses the schedules of a model: random schedules by seed, all schedules in turn, or
+// one given schedule.
 #include <braid/sync/detail/model_explorer.hpp>
 
 #include <braid/base/random.hpp>
@@ -17,9 +18,9 @@ auto text_of(std::vector<std::size_t> decisions) -> std::string {
   return text.empty() ? "0" : text;
 }
 
-/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed, because the number
-/// of preemptions and stale reads is limited. A fixed high rate would reach the limit early, and leave the ends of long
-/// runs unexplored.
+/// A decider that decides at random, starting from a seed. The rate of preemptions and stale reads also depends on the
+/// seed, because the number of preemptions and stale reads is limited. A fixed high rate would reach the limit early,
+/// and leave the ends of long runs unexplored.
 class random_decider final : public model_decider {
  public:
   explicit random_decider(std::uint64_t seed)
@@ -46,8 +47,8 @@ class random_decider final : public model_decider {
   std::vector<std::size_t> decisions_;
 };
 
-/// Decides as in the previous run, except that the last decision with an untried alternative takes its next
-/// alternative.
+/// A decider that tries all schedules. It decides as in the previous run, except that the last decision with an untried
+/// alternative now takes its next alternative.
 class depth_first_decider final : public model_decider {
  public:
   auto decide(model_question /*question*/, std::size_t count) -> std::size_t override {
@@ -79,7 +80,7 @@ class depth_first_decider final : public model_decider {
   std::size_t depth_ = 0;
 };
 
-/// Replays the decisions of a text. After the end of the text, every decision is 0.
+/// A decider that replays the decisions in a text. After the end of the text, every decision is 0.
 class replaying_decider final : public model_decider {
  public:
   explicit replaying_decider(std::string_view schedule) : rest_(schedule) {}

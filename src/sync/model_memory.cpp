@@ -27,8 +27,9 @@ auto model_memory::find(model_location& place, std::uint64_t initial) -> std::si
 auto model_memory::visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t {
   const history& of = histories_[atomic];
   std::size_t oldest = order == std::memory_order_seq_cst ? of.total_order : 0;
-  // Finds the newest write that the reader must not miss. If a thread's action happens before the read, the reader has
-  // seen all writes that this thread had seen. A thread sees its own writes, so this covers all four coherence rules.
+  // Finds the newest write that the reader must not miss. If an action of another thread happens before the read, the
+  // reader must not miss any write that the other thread had seen before that action. A thread has seen its own writes,
+  // so this covers all four coherence rules.
   for (std::size_t thread = 0; thread < model_thread_limit; ++thread) {
     const auto& seen = of.sightings[thread];
     const std::uint32_t until = std::max(view.clock[thread], view.fenced[thread]);

@@ -16,7 +16,7 @@ namespace {
 /// polls, its holder must have been preempted. If the holder's priority is lower than that of the waiting thread, the
 /// holder may get no processor before the waiting thread sleeps.
 void wait_between(unsigned looks) noexcept {
-  // docs/design/constants.md says what these values rest on.
+  // docs/design/constants.md explains how these values were chosen.
   constexpr unsigned polls = 64;
   constexpr unsigned yields = 16;
   if (looks < polls) return cpu_pause();

@@ -58,8 +58,8 @@ struct end_of_thread {
   }
 };
 
-/// Adds the thread to the list. Does nothing if the thread is ending, so user code that destructors of thread-local
-/// objects run is not counted.
+/// Adds the thread to the list. Does nothing if the thread is ending. So user code that is called by destructors of
+/// thread-local objects is not counted.
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
@@ -135,7 +135,7 @@ user_code_section::~user_code_section() {
 /// Waits until every thread that is now in user code has left that code. Polls, because a notification would cost time
 /// in each job.
 auto await_user_code(time_point deadline) -> bool {
-  // docs/design/constants.md says what these values rest on.
+  // docs/design/constants.md explains how these values were chosen.
   constexpr int yields = 64;
   constexpr duration max_pause = 1ms;
   duration pause = 20us;

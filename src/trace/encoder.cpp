@@ -136,7 +136,7 @@ void trace_encoder::mark(thread& thread, std::uint64_t ns, std::string text) {
 }
 
 /// Writes the change of a task's state. A new state ends the previous one. Records of different threads are not written
-/// in the order of their times, so each record is written without reference to earlier records.
+/// in the order of their times. So the event for a record must not depend on earlier records of the task.
 void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number,
                          std::uint32_t state) {
   if (is_full()) {
@@ -173,7 +173,7 @@ void trace_encoder::emit(thread& thread, std::uint64_t when, const trace_event& 
   if (what.track == 0 && what.what == event::begin) ++thread.open;
   if (what.track == 0 && is_end) --thread.open;
   out_.event(thread.sequence, when, what);
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   constexpr std::size_t chunk = 1U << 18U;
   if (out_.bytes().size() >= chunk) flush();
 }

@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// A linear conversion of ticks to nanoseconds since the machine started. The conversion is measured once, so that an
-/// error shifts all times equally.
+/// A linear conversion of ticks to nanoseconds since the machine started. The offset is measured only once, so that a
+/// measurement error shifts all times equally.
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
@@ -70,7 +70,7 @@ struct trace_output {
 /// Threads: one. Errors: std::bad_alloc; std::system_error if the file accepts no more data.
 class trace_encoder {
  public:
-  /// The state of one thread's output.
+  /// The state of the encoder for one thread.
   struct thread {
     perfetto_writer::sequence sequence;
     std::uint64_t subject = 0;    // the subject of the next record
@@ -86,16 +86,18 @@ class trace_encoder {
   /// Begins the track of a thread. Called before the thread's first record.
   void begin(thread& thread, ::pid_t id, std::string_view name, std::uint64_t ticks);
   void add(thread& thread, const trace_record& record);
-  /// Continues the track of a thread that is already partly in the file. Called instead of `begin` for this thread, and
-  /// before `begin` is called for any other thread.
+  /// Continues the track of a thread of which the file already contains the beginning. Called instead of `begin` for
+  /// this thread, and before `begin` is called for any other thread.
   void go_on(thread& thread, const ring_state& from);
-  /// Begins the track of a task that was in the given state before its first record.
+  /// Begins the track of a task whose first records were dropped. `kind` and `wait` describe its state before the first
+  /// remaining record.
   void begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& thread, std::uint64_t ns, std::string text);
-  /// Notes in the file that `records` records of the thread are missing before this point.
+  /// Writes into the file that `records` records of the thread are missing before this point.
   void lost(thread& thread, std::uint64_t records);
   void end(thread& thread, std::uint64_t ns);
-  /// Ends the tracks of all tasks that are still open. Uses the clock of any thread.
+  /// Ends the tracks of all tasks that are still open. The events are written to the sequence of `thread`, which may be
+  /// any thread.
   void end_tasks(thread& thread, std::uint64_t ns);
   void flush();
   [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= output_.max_bytes; }

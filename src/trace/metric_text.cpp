@@ -14,7 +14,7 @@ namespace braid {
 namespace detail {
 namespace {
 
-/// Appends text with `\` and line ends escaped, and with quotes escaped as well if the text is the value of a label.
+/// Appends text, and escapes `\` and line ends in it. If the text is the value of a label, quotes are escaped as well.
 void append_escaped(std::string& out, std::string_view text, bool is_quoted) {
   for (const char each : text) {
     if (each == '\\' || (is_quoted && each == '"')) out += '\\';

@@ -57,8 +57,8 @@ void perfetto_writer::packet() {
   packet_.clear();
 }
 
-/// Returns the track of the process that was begun last. For each further process, the number is far from that of the
-/// first process, so that it differs from the numbers of all other tracks.
+/// Returns the number of the track of the process that was begun last. The numbers for different processes are far
+/// apart, so that none of them is also the number of another track.
 auto perfetto_writer::process_track() const noexcept -> std::uint64_t {
   return first_process_track + (processes_ > 1 ? (processes_ - 1) << 48U : 0);
 }
@@ -92,8 +92,8 @@ void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid,
   begin(of, thread_track(of.id), begin_ns);
 }
 
-/// Begins a sequence of packets. Its clock starts at `begin_ns`; the time of each packet is the difference from the
-/// previous one.
+/// Begins a sequence of packets. Its clock starts at `begin_ns`. The time of each packet is stored as the difference
+/// from the time of the previous packet.
 void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t begin_ns) {
   protobuf_message boot;
   boot.number(1, boot_time);

@@ -20,7 +20,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md explains how these values were chosen.
 constexpr std::size_t chunk_records = 1024;
 constexpr std::uint64_t chunks_in_span = 8;  // no chunk covers a longer part of the kept time
 constexpr std::uint64_t max_files = 10;
@@ -107,7 +107,8 @@ auto flight_recorder::drain(thread_state& state) -> bool {
   return count != 0;
 }
 
-/// Drops the chunks whose last record is too old. If the memory limit is exceeded, also drops the oldest other chunks.
+/// Drops the chunks whose last record is too old. If the remaining chunks exceed the memory limit, also drops the
+/// oldest of them.
 void flight_recorder::drop_old(std::uint64_t now) {
   const std::uint64_t horizon = now - line_.ticks_in(session_.settings().last_ns);
   const auto is_old = [&](const chunk& each) { return is_before(record_ticks(each.back()), horizon); };
@@ -153,7 +154,7 @@ void flight_recorder::pass(std::span<const trace_record> records, past& of, std:
   }
 }
 
-/// Stores the last state of each task. A task moves between threads, so states are compared by time.
+/// Stores the last state of each task. A task moves between threads, so the state with the latest time is kept.
 void flight_recorder::merge(std::vector<task_state> tasks, task_states& into) {
   std::ranges::sort(tasks, {}, &task_state::ticks);
   for (const task_state& each : tasks) {
@@ -230,7 +231,8 @@ auto flight_recorder::read(std::string_view reason, std::uint64_t asked, std::ui
   return bytes;
 }
 
-/// Selects all stored records of a thread, or only the records from the time `from` on, which is in ticks.
+/// Selects the stored records of a thread from the time `from` on, which is in ticks. Without `from`, selects all
+/// stored records.
 auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
     -> thread_part {
   thread_part out{.of = &state, .before = state.dropped, .is_all = !from};

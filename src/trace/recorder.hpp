@@ -33,7 +33,8 @@ class flight_recorder {
   /// stderr. Ignores a request during the time that the last file covers, unless `by_hand`. `asked_ns` is the time of
   /// the request, measured like `boot_nanoseconds`. It is passed because the writer may process the request late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
-  /// Returns the contents of a trace file with the last `span_ns` nanoseconds before `asked`, which is in ticks.
+  /// Returns the contents of a trace file that covers the `span_ns` nanoseconds before the time `asked`, which is in
+  /// ticks.
   [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;
 
  private:

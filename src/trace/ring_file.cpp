@@ -115,7 +115,7 @@ auto ring_file::next_state() const noexcept -> std::size_t { return 1 - head_->c
 void ring_file::commit(std::uint64_t file_bytes) noexcept {
   const std::size_t next = next_state();
   head_->file_bytes[next] = file_bytes;
-  // edge ring_file.commit: publish, a reader of the file sees this state of all rings
+  // edge ring_file.commit: publish this state of all rings to a reader of the file
   head_->commit.store(static_cast<std::uint32_t>(next), release);
 }
 

@@ -1,5 +1,5 @@
 // src/trace/ring_file.hpp: declares the ring file, which is next to the trace file and contains the rings of threads.
-// The ring file survives if the process is killed.
+// If the process is killed, the ring file remains.
 #pragma once
 
 #include "session.hpp"
@@ -89,10 +89,11 @@ class ring_file {
   void set_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept;
   /// Records the programs and libraries that were loaded since the last call. Errors: std::bad_alloc.
   void note_objects();
-  /// Returns which of the two states of each ring must be written next. The file's header says which state is valid.
+  /// Returns the index (0 or 1) of the state that must be written next. Each ring has two states in the file, and the
+  /// header says which of the two is valid.
   [[nodiscard]] auto next_state() const noexcept -> std::size_t;
-  /// Makes the newly written ring states valid. The first `file_bytes` bytes of the trace contain all records that
-  /// these states count as read.
+  /// Makes the newly written ring states valid. `file_bytes` is the size of the part of the trace file that contains
+  /// all records that these states count as read.
   void commit(std::uint64_t file_bytes) noexcept;
 
   /// Deletes the file. Called when the trace is complete.

@@ -136,7 +136,8 @@ void save_at_signal() noexcept {
 }
 
 void start_from_environment() {
-  // In a setuid program, BRAID_TRACE is ignored, because the file would be written with the program's rights.
+  // In a setuid program, BRAID_TRACE is ignored, because its user could otherwise write files with the program's
+  // rights.
   const char* const wanted = trusted_environment("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
@@ -264,11 +265,11 @@ void trace_session::refuse_requests() noexcept {
   left.swap(requests_);
 }
 
-/// Calls `step` until the trace is stopped. `step` processes new records and returns whether there were any; the pause
-/// between steps depends on that.
+/// Calls `step` until the trace is stopped. `step` processes new records and returns whether there were any. If there
+/// were none, the pause before the next step is longer.
 template <typename Step>
 void trace_session::step_until_stopped(const Step& step) {
-  // docs/design/constants.md says what these values rest on.
+  // docs/design/constants.md explains how these values were chosen.
   constexpr duration first_pause = 10ms;  // the speed of the clock is measured during this time
   constexpr duration min_pause = 1ms;
   constexpr duration max_pause = 16ms;
@@ -298,7 +299,7 @@ void trace_session::keep_last() {
       requests.swap(requests_);
       if (!requests.empty()) now = requests.front().ticks;
     }
-    // edge trace.signalled: observe, records from before the signal are processed by the next step
+    // edge trace.signalled: observe the records from before the signal, which the next step then processes
     const bool by_signal = signalled_.exchange(0, acquire) != 0;
     const bool found = recorder.take_new(now);
     if (by_signal) recorder.save("SIGUSR2", boot_nanoseconds(), true);

@@ -33,7 +33,7 @@ struct trace_record {
 };
 static_assert(sizeof(trace_record) == 16);
 
-/// Says how many records of a thread's ring are already in the trace.
+/// The numbers that show how many records of a thread's ring are already in the trace.
 struct ring_state {
   std::uint64_t read = 0;      ///< the number of records in the trace
   std::uint64_t lost = 0;      ///< the number of records that the trace reports as missing
@@ -45,7 +45,7 @@ struct ring_state {
 
 /// The ring of records of one thread, and the name of the thread's track.
 struct thread_ring {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   static constexpr std::size_t capacity = std::size_t{1} << 16U;  // the number of records; they need a megabyte
 
   record_ring<trace_record, capacity> records;
@@ -58,7 +58,7 @@ struct thread_ring {
   std::array<ring_state, 2> states;  ///< one is valid; the writer prepares the other one
 };
 
-/// Names of tasks that have begun, by number.
+/// The names of tasks that have begun, each with the number of the task.
 using task_names = std::vector<std::pair<std::uint64_t, std::string>>;
 
 /// A clock of ticks: the time-stamp counter if it runs at a constant rate, or else nanoseconds.
@@ -135,7 +135,8 @@ class trace_session {
   [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
   /// Returns the ring file, or null if there is none.
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
-  /// Commits the state of all rings. Called when all records that the rings count as read are written to the trace.
+  /// Commits the state of all rings to the ring file. Called when all records that the rings count as read are in the
+  /// trace file.
   void commit_rings() noexcept;
   /// Closes the ring of a thread that has ended, once all records of the thread are in the trace.
   void close_ring(thread_ring* ring) noexcept;

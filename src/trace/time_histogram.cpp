@@ -1,4 +1,4 @@
-// src/trace/time_histogram.cpp: counts durations by length, and returns the counts as histogram buckets.
+// src/trace/time_histogram.cpp: adds durations to the buckets of a histogram, and returns the counts of the buckets.
 #include <braid/trace/detail/time_histogram.hpp>
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// Writes the trace of a whole run of the program. Only the writer thread uses this class.
-/// Errors: those of the encoder.
+/// Writes the trace of a whole run of the program. Only the writer thread uses this class. Errors: the same as for
+/// `trace_encoder`.
 class trace_writer {
  public:
   explicit trace_writer(trace_session& session);
@@ -19,7 +19,7 @@ class trace_writer {
   trace_writer(const trace_writer&) = delete;
   auto operator=(const trace_writer&) -> trace_writer& = delete;
 
-  /// Writes all records since the last call. Returns whether there were any.
+  /// Writes all records that were added since the last call. Returns whether there were any.
   auto write_new() -> bool;
   /// Writes the remaining records, and ends all tracks.
   void finish();

@@ -46,7 +46,7 @@ struct callback_value<std::error_code> {
   using type = result<void>;
 };
 
-/// A wait for a callback. The derived class starts the operation.
+/// A wait that ends when a callback is called. The derived class starts the operation that calls it.
 template <typename... Args>
 class callback_wait : public outside_wait {
  public:
@@ -127,7 +127,7 @@ class [[nodiscard]] awaited_callback {
 
 namespace detail {
 
-/// The default for `cancel`: the operation cannot be ended early.
+/// The default type of `cancel`. An operation without a `cancel` function cannot be ended early.
 struct no_cancel {};
 
 template <typename Initiate, typename Cancel, typename... Args>
@@ -179,13 +179,14 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
 }  // namespace detail
 
 /// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` on the home of the task, the serial executor
-/// that the task is bound to. After the callback was called, on any thread, the task resumes on its home. The result is
-/// nothing, the argument, or a tuple of the arguments. If the first argument is a std::error_code, the result is a
-/// result<…> of the other arguments. If the task is stopped, `cancel()` is called on the home; it requests an early end
-/// of the operation. The task then ends as stopped when the callback is called or destroyed. Without `cancel`, the task
-/// continues with the result of the operation and ends at its next wait.
+/// that the task is bound to. After the callback was called, on any thread, the task resumes on its home. If the
+/// callback has no arguments, the await returns void; if it has one, that argument; if it has several, a tuple of them.
+/// If the first argument is a std::error_code, the await returns a result<…> with the other arguments. If the task is
+/// stopped, `cancel()` is called on the home. It should request that the operation ends early. The task ends as stopped
+/// once the callback is called or destroyed. Without `cancel`, the task continues with the result of the operation and
+/// ends at its next wait.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
-/// Errors: an exception of `initiate`, rethrown after the callback was called or destroyed; errc::broken_promise if the
+/// Errors: rethrows an exception of `initiate` after the callback was called or destroyed; errc::broken_promise if the
 /// callback was destroyed. Cost: no allocation.
 template <typename... Args, std::move_constructible Initiate>
   requires std::invocable<Initiate&, awaited_callback<Args...>>

@@ -28,9 +28,9 @@ extern BRAID_API const wait_layout future_wait_layout;
 template <typename Promise>
 concept foreign_promise = !std::derived_from<Promise, promise_base>;
 
-/// Connects a future with the task that awaits it. This object is the consumer of the future. The future and the task
-/// may end in either order. For a coroutine that does not belong to braid, this object is also the job that resumes the
-/// coroutine.
+/// Connects a future with the task that awaits it, and is the only consumer of the future's result. The future may
+/// become ready before or after the task is stopped. For a coroutine that does not belong to braid, this object is also
+/// the job that resumes the coroutine.
 template <typename T>
 class awaited_future final : public continuation {
  public:
@@ -95,8 +95,8 @@ class awaited_future final : public continuation {
     destroy_state(*this);
   }
 
-  /// Posts the coroutine to the executor of the future's work. The coroutine may end and destroy this object before
-  /// this function returns.
+  /// Posts the coroutine to the executor that runs the future's work. The coroutine may end and destroy this object
+  /// before this function returns.
   void post_foreign() noexcept {
     const executor_id where = future_->where();
     if (where && try_post_to(where, *this)) return;
@@ -187,10 +187,10 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 }  // namespace detail
 
 /// `co_await std::move(future)` waits for the value and moves it out; the task continues on its home, the serial
-/// executor that the task is bound to. A task that is stopped ends without the result, as if the future had been
-/// dropped.
-/// A coroutine that does not belong to braid may await a future, too. It resumes on the executor of the work, or on the
-/// thread that fulfils a future without an executor. braid does not stop such a coroutine.
+/// executor that the task is bound to. A task that is stopped does not get the result; the effect on the work is the
+/// same as if the future had been dropped.
+/// A coroutine that does not belong to braid may await a future, too. It resumes on the executor of the work. If the
+/// future has no executor, it resumes on the thread that fulfils the future. braid does not stop such a coroutine.
 /// Errors: rethrows the exception of the future, such as errc::broken_promise. A coroutine of another library also gets
 /// errc::closed or errc::dropped if the executor refused or dropped its resumption; it then resumes on the thread that
 /// noticed the refusal. Cost: one block of memory for jobs.

@@ -82,8 +82,8 @@ class broadcast<T>::receiver {
 
  public:
   /// Waits for the next value. Returns a result<broadcast_value<T>>.
-  /// Errors: errc::closed if there will be no more values; an exception of the value's copy constructor; the value can
-  /// then be received again.
+  /// Errors: errc::closed if there will be no more values; an exception of the value's copy constructor. After such an
+  /// exception, the next call returns the same value.
   [[nodiscard]] auto receive() noexcept { return awaiter(*this); }
 
  private:
@@ -187,7 +187,7 @@ class watch {
   detail::wait_queue waiting_;
 };
 
-/// An observer of the value. It remembers the version of the value that it has seen.
+/// An observer of the value. It remembers which version of the value it has read.
 template <std::copyable T>
 class watch<T>::observer {
   class awaiter;

@@ -17,11 +17,11 @@
 namespace braid {
 
 /// A bounded MPMC channel. A sender waits while the channel is full, and a receiver waits while it is empty. Senders
-/// and receivers are served first come, first served, and values arrive in the order in which they were sent. A channel
-/// with a capacity of 0 is a rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can
-/// be sent; values that are in the channel are still received. A stop loses no value. A value that was passed to a
-/// receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while it waits
-/// keeps its value, which is destroyed with the sender.
+/// and receivers are served first come, first served, and values arrive in the order in which they were sent. In a
+/// channel with a capacity of 0, each sender waits until a receiver has taken its value (a rendezvous). After `close`
+/// nothing can be sent; values that are in the channel are still received. A stop loses no value. A value that was
+/// passed to a receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while
+/// it waits keeps its value, which is destroyed with the sender.
 /// Threads: any. Lifetime: must outlive the waiting tasks. Cost: all memory is allocated at construction; a lock for
 /// each call; a post to the home of each task that waited (the serial executor that the task is bound to). Protocol:
 /// docs/design/coroutine_sync.md
@@ -74,7 +74,8 @@ class channel {
     const std::lock_guard guard(lock_);
     return closed_;
   }
-  /// Returns the number of values that were sent and not received, not counting values of waiting senders.
+  /// Returns the number of values that were sent and have not been received yet. Values of waiting senders do not
+  /// count.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return size_;
@@ -235,7 +236,8 @@ class oneshot_sender;
 template <typename T>
 class oneshot_receiver;
 
-/// Returns both ends: `auto [sender, receiver] = make_oneshot<int>();`. Threads: any. Errors: std::bad_alloc.
+/// Returns the sending and the receiving end of a new channel for one value: `auto [sender, receiver] =
+/// make_oneshot<int>();`. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto make_oneshot() -> std::pair<oneshot_sender<T>, oneshot_receiver<T>>;
 

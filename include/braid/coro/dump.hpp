@@ -71,8 +71,9 @@ namespace detail {
 /// Reports as `dump` does, but only for homes that run on one of the given executors or are among the given executors.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
-/// Counts the tasks of the process by what they wait for, largest number first. Tasks that are ready, or run on another
-/// executor, are counted as `none of these`. Works like `dump`, but does not look up names of functions.
+/// Counts the tasks of the process by what they wait for. The result begins with the largest number. Tasks that are
+/// ready, or run on another executor, are counted as `none of these`. Works like `dump`, but does not look up names of
+/// functions.
 [[nodiscard]] BRAID_API auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>>;
 
 }  // namespace detail

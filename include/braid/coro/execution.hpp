@@ -102,9 +102,9 @@ struct schedule_attributes {
 }  // namespace detail
 
 /// A sender that completes as a job of an executor, without a value. Cost: one post; no allocation.
-/// Errors: a std::error_code: errc::closed or errc::full if the executor refuses the job, reported on the thread that
-/// starts the operation; errc::dropped if a shutdown drops the job. Completes as stopped if a stop is requested before
-/// the job runs.
+/// Errors: completes with a std::error_code, which is errc::closed or errc::full if the executor refuses the job (then
+/// on the thread that starts the operation), and errc::dropped if a shutdown drops the job. Completes as stopped if a
+/// stop is requested before the job runs.
 class [[nodiscard]] schedule_sender {
  public:
   using sender_concept = execution::sender_t;
@@ -220,8 +220,8 @@ template <typename T>
 /// the sender spawns the task as `spawn` does. Without `where`, it spawns the task on the scheduler of the receiver,
 /// which must be a scheduler of braid. It completes as the sender of a future does. If the task has already ended on
 /// another thread when `start` waits for it, the sender completes in `start`.
-/// Errors: in addition, std::bad_alloc, by set_error. Cost: the same as for `spawn`; memory comes from the free lists
-/// of the thread.
+/// Errors: those of a future's sender; also std::bad_alloc, by set_error. Cost: the same as for `spawn`; memory comes
+/// from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
   using begin = detail::task_for_place<T, Where>;

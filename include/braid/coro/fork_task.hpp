@@ -89,12 +89,12 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
   std::coroutine_handle<promise_type> frame_;
 };
 
-/// `co_await fork_join(a(), b(), …)` runs all tasks and returns all values, as `fork_join` of functions does. Void
-/// becomes std::monostate; if all are void, the result is void. The first task runs at once on this thread. Another
-/// worker may steal the continuation (the next tasks, and then the caller). So the caller continues on the worker on
-/// which the last task ends.
-/// Errors: the exception that was thrown first, rethrown when all tasks that had begun have ended. The other tasks do
-/// not begin.
+/// `co_await fork_join(a(), b(), …)` runs all tasks and returns all values, as `fork_join` of functions does. A task
+/// that returns void contributes a std::monostate. If all tasks return void, so does this call. The first task runs at
+/// once on this thread. Another worker may steal the continuation (the next tasks, and then the caller). So the caller
+/// continues on the worker on which the last task ends.
+/// Errors: rethrows the exception that was thrown first, after all tasks that had begun have ended. Tasks that had not
+/// begun do not begin.
 /// Threads: any worker of a pool. Cost: no lock, no allocation, and no atomic read-modify-write while no thief looks
 /// for work.
 template <typename... T>
@@ -114,7 +114,7 @@ template <stop_signal Signal, typename... T>
 
 namespace detail {
 
-/// Runs a part of a range: one loop if the part is small, otherwise two halves that are forked.
+/// Runs a part of a range. A small part runs as one loop; a larger part is split into two halves, which are forked.
 template <typename Range>
 auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t max_count) -> fork_task<void> {
   if (to - from <= max_count) {
@@ -155,8 +155,8 @@ concept forks_elements =
 /// created just before it begins, so at any time there are about as many tasks as workers. `fn` is moved into the frame
 /// and destroyed at the end; several workers may call it at the same time. An lvalue range is stored by reference; an
 /// rvalue range is moved. Requires a range with random access and a known size.
-/// Threads: any worker of a pool. Errors: the first exception of a task or of `fn`, rethrown when all tasks that had
-/// begun have ended. The other tasks do not begin.
+/// Threads: any worker of a pool. Errors: rethrows the first exception of a task or of `fn`, after all tasks that had
+/// begun have ended. Tasks that had not begun do not begin.
 template <detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
@@ -172,12 +172,11 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> f
                                std::move(fn));
 }
 
-/// Runs `work`, and everything that it forks, on workers of `executor`, and returns its result. References stay
-/// references.
-/// Threads: any. Blocks: until the work has ended. A worker of the same pool runs the beginning of the work itself, and
-/// runs other forks while it waits. With an executor without threads, all of the work runs on the calling thread.
-/// Errors: exceptions of the work; std::system_error with errc::closed if the pool accepts no more work, and with
-/// errc::dropped if a shutdown drops the work.
+/// Runs `work`, and everything that it forks, on workers of `executor`, and returns its result. If the result is a
+/// reference, this function returns a reference, too. Threads: any. Blocks: until the work has ended. A worker of the
+/// same pool runs the beginning of the work itself, and runs other forks while it waits. With an executor without
+/// threads, all of the work runs on the calling thread. Errors: exceptions of the work; std::system_error with
+/// errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops the work.
 template <typename T>
 auto run_in(executor& executor, fork_task<T> work) -> T {
   detail::awaited_root<T> root(work.release());

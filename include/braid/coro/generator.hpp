@@ -161,10 +161,10 @@ class generator_promise {
 
 }  // namespace detail
 
-/// A sequence of `Ref`s that is computed while it is read. It replaces std::generator, and the parameter `Value` has
-/// the same meaning as there. It is an input range that can be read once. A generator may yield all elements of another
-/// generator by `co_yield elements_of(…)`. The cost does not depend on the depth of the nesting, and the stack does not
-/// grow. `begin` and `++` rethrow exceptions of the coroutine.
+/// A sequence of `Ref`s that is computed while it is read. It replaces std::generator, and its template parameter
+/// `Value` has the same meaning as in std::generator. It is an input range that can be read once. A generator may yield
+/// all elements of another generator by `co_yield elements_of(…)`. The cost does not depend on the depth of the
+/// nesting, and the stack does not grow. `begin` and `++` rethrow exceptions of the coroutine.
 /// Threads: one at a time. Cost: one frame from the thread's free lists.
 template <typename Ref, typename Value = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_interface<generator<Ref, Value>> {

@@ -48,13 +48,13 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   friend class detail::dump_round;
   friend class detail::task_walk;
 
-  /// Queues a job that examines the tasks of the home, in any state of the home. It runs no task. Threads: any, under
-  /// the lock of `home_list`.
+  /// Queues a job that examines the tasks of the home but runs none of them. The home may accept the job even while it
+  /// refuses other jobs. Threads: any, under the lock of `home_list`.
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
   /// Completes a call of `ask` that has returned `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
-  /// Returns whether the jobs of the home run on the executor with this id, or whether the home itself has this id.
-  /// Threads: any.
+  /// Returns whether the jobs of the home run on the executor with this id. Also returns true if this is the id of the
+  /// home itself. Threads: any.
   [[nodiscard]] virtual auto runs_on(detail::executor_id id) const noexcept -> bool { return has_id(id); }
   /// Returns the id of the thread that the home always runs on, or 0 if its thread may change. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }

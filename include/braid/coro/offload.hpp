@@ -126,7 +126,7 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] auto offload(executor& executor, Fn fn, Ar
   return detail::offload_task(executor, std::move(fn), std::move(args)...);
 }
 
-/// The time limit of an offloaded function.
+/// The maximum time for which a task waits for an offloaded function.
 struct offload_options {
   duration timeout;  ///< how long the task waits
 };

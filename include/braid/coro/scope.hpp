@@ -48,8 +48,8 @@ class stop_callback : public list_hook {
 
 namespace detail {
 
-/// A wait for the tasks of a scope that ignores stops. It is registered with its scope only so that a dump shows it.
-/// Threads: the home's thread; any thread before `begins` is called.
+/// A wait for the tasks of a scope. A stop does not end this wait. It is registered with a scope only so that dumps
+/// show it. Threads: the home's thread; any thread before `begins` is called.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
@@ -150,7 +150,7 @@ class BRAID_API scope : private job, private stop_callback {
   /// Returns the scope that this scope is in, or null.
   [[nodiscard]] auto around() const noexcept -> scope* { return parent_; }
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
-  /// Returns the number of tasks that failed after the first failure.
+  /// Returns the number of failed tasks, not counting the task that failed first.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
   /// Returns whether a surrounding scope or the deadline has stopped a task of this scope before its end, or has kept a
   /// task from starting.
@@ -164,7 +164,7 @@ class BRAID_API scope : private job, private stop_callback {
 
   /// Calls `callback` when a stop is requested. Requires that no stop was requested yet.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
-  /// Registers a wait on which a stop has no effect, or no effect any more. Dumps then show this wait. The wait unlinks
+  /// Registers a wait that a stop cannot end, or cannot end any more, so that dumps show this wait. The wait unlinks
   /// itself when it ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
   /// Makes dumps show `other` beside this scope. `other` is a scope of the same home and has no parent. A stop of this
@@ -187,8 +187,9 @@ class BRAID_API scope : private job, private stop_callback {
   /// thread that runs a task of the scope.
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
-  /// A function that a home calls as `fn(context)` once no task is left in the scope, or at once if there is no task.
-  /// The function may destroy the scope. It returns a coroutine, which is resumed. Only one caller may wait at a time.
+  /// `when_idle` makes the home call `fn(context)` once no task is left in the scope, or at once if there is no task.
+  /// `fn` may destroy the scope. It returns a coroutine, which the home resumes. Only one such call may be pending at a
+  /// time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 

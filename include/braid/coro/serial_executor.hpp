@@ -42,10 +42,11 @@ struct drain_step : job {
 /// await the other job instead. Tasks that should run at the same time need separate homes, which are cheap;
 /// `spawn(pool, task)` creates one for each task.
 ///
-/// The underlying executor may refuse a drain of this queue, drop it, or be destroyed. In these cases nothing hangs:
-/// waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The remaining code of the
-/// tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses. The same happens if
-/// there is no memory for the first timer, because the sleeping task could not be woken.
+/// The underlying executor may refuse a drain of this queue, drop it, or be destroyed. In these cases no job or task
+/// waits for ever: waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The
+/// remaining code of the tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses all
+/// jobs. The same happens if memory for the first timer cannot be allocated, because the sleeping task could not be
+/// woken.
 /// Threads: the functions are for tasks of this home. Other threads may call only `try_post`, `post_resumption` and
 /// `is_current`, and may create the executor. Cost: 296 bytes; a compare-exchange for each job and step; a post to the
 /// executor when it was idle.
@@ -53,7 +54,8 @@ struct drain_step : job {
 /// Protocol: docs/design/serial_executor.md
 class BRAID_API serial_executor final : public home, private detail::drain_step {
  public:
-  // The limits of one drain of the queue. After it, other work of the underlying executor runs first.
+  // The limits of one drain of the queue. When a drain has reached a limit, other work of the underlying executor runs
+  // before the next drain.
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< not all jobs are measured
 
@@ -94,7 +96,7 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
 
   /// Calls `begin(own, context)` on a new home, within a job that `executor` runs on this thread, and runs the first
   /// drain of the home before it returns. `own` is the scope of the task that `begin` begins, and not the root scope of
-  /// the home. At its end, when it does not use the scope any more, the task calls `task_has_left`. Errors:
+  /// the home. When the task ends and does not use the scope any more, it calls `task_has_left`. Errors:
   /// std::bad_alloc; `begin` was not called then.
   using begin_fn = void (*)(scope& own, void* context) noexcept;
   static void run_task_here(executor& executor, begin_fn begin, void* context);

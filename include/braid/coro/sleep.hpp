@@ -24,8 +24,8 @@ namespace detail {
 
 extern BRAID_API const wait_layout sleep_wait_layout;
 
-// Each of the following rules computes the end of a sleep. Its first member, `when`, holds that time once `due` has
-// returned. Debuggers read this member.
+// Each of the following types computes the time at which a sleep ends. Its first member, `when`, holds that time after
+// `due` was called. Debuggers read `when`.
 
 struct at_time {
   time_point when;
@@ -38,7 +38,8 @@ class after_span {
 
   [[nodiscard]] auto due(const home& home) noexcept -> time_point {
     const duration span = when.time_since_epoch();
-    // A span that is not positive is due at once. Without this case, the timer would fire only at the next tick.
+    // A sleep for a span that is not positive ends at once. Without this case, the timer would fire only at the next
+    // tick of the timer wheel.
     when = span > span.zero() ? after(home.now(), span) : time_point::min();
     return when;
   }
@@ -122,9 +123,9 @@ class interval {
     if (!rule_.repeats()) throw std::system_error(errc::bad_interval, "the interval between two ticks");
   }
 
-  /// Waits for the next tick. Returns, as std::uint64_t, the number of earlier ticks that were skipped because their
-  /// time had passed before the call. Blocks: no thread. A stop ends the wait early, and the task ends as stopped; the
-  /// tick is not used up.
+  /// Waits for the next tick. Returns the number of skipped ticks as std::uint64_t: the earlier ticks whose time had
+  /// passed before the call. Blocks: no thread. A stop ends the wait early, and the task ends as stopped; the tick is
+  /// not used up.
   [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.when = {}, .of = this}); }
 
  private:

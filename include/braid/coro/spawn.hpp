@@ -43,7 +43,8 @@ inline constexpr bool is_task<task<T>> = true;
 
 }  // namespace detail
 
-/// Something that a coroutine may await: a task, a sleep, a lock, a descriptor, a value of a channel.
+/// A type that a coroutine can await, such as a task, a sleep, the acquisition of a lock, or the receipt of a value
+/// from a channel.
 template <typename A>
 concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::awaiter<detail::awaiter_t<A>>;
 
@@ -96,7 +97,7 @@ namespace detail {
 template <typename A>
 using task_value_t = typename decltype(as_task(std::declval<A>()))::value_type;
 
-/// True if at least one argument is not a task yet.
+/// True if `as_task` must convert at least one of the arguments to a task.
 template <typename... A>
 concept not_only_tasks = (awaitable_work<A> && ...) && !(is_task<std::remove_cvref_t<A>> && ...);
 
@@ -122,7 +123,7 @@ BRAID_COROUTINE_WRAPPER auto make_task(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// The state of a task that is posted to a `Where`: a home, or another executor.
+/// The type of the state of a task that is posted to a `Where`, which is a home or another executor.
 template <typename Where, typename T>
 using posted_state = std::conditional_t<std::derived_from<Where, home>, inner_task<T>, lone_task<T>>;
 

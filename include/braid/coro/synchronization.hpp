@@ -66,7 +66,7 @@ class async_semaphore {
   BRAID_API void hand_over(std::size_t count) noexcept;
 
   detail::permit_count permits_;
-  // This member is written only by the task that holds the only permit, or by the task that is passing this permit on.
+  // This member is written only by the task that holds the permit, or by the thread that is passing it on.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // two equal values show that a lock was held throughout
   detail::small_mutex lock_;           // guards the queue
@@ -143,8 +143,8 @@ class async_mutex {
   async_semaphore semaphore_{1};
 };
 
-/// A manual-reset event for tasks of any home. Tasks wait until `set` is called. From then on no task waits, until
-/// `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
+/// A manual-reset event for tasks of any home. Tasks wait until `set` is called. After that, a wait returns at once
+/// until `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
 /// Threads: any. Lifetime: must outlive the waiting tasks. Cost: a lock; a post to the home of each waiting task. For
 /// the tasks of one home, `event` is cheaper: it needs no lock and no post.
 class async_event {
@@ -197,8 +197,8 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
 
 inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
 
-/// A single-use latch for tasks. Tasks wait until its count has reached zero. From then on no task waits. Threads: any.
-/// Lifetime: must outlive the waiting tasks; a task that has waited may destroy the latch.
+/// A single-use latch for tasks. Tasks wait until its count has reached zero. After that, a wait returns at once.
+/// Threads: any. Lifetime: must outlive the waiting tasks; a task that has waited may destroy the latch.
 class async_latch {
   class awaiter;
 
@@ -216,7 +216,7 @@ class async_latch {
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
-  /// Returns whether the count is zero. If it is zero, no task waits.
+  /// Returns whether the count is zero. If it is zero, a wait returns at once.
   [[nodiscard]] auto try_wait() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return left_ == 0;
@@ -324,8 +324,8 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }
 
-/// An event for the tasks of one home. Tasks wait until `set` is called. From then on no task waits. Threads: the
-/// thread of one home; no lock is needed. Across threads, use `async_event`.
+/// An event for the tasks of one home. Tasks wait until `set` is called. After that, a wait returns at once. Threads:
+/// only the thread of that home, so no lock is needed. For tasks of several homes, use `async_event`.
 class event {
   class waiter;
 
@@ -355,7 +355,8 @@ class event {
     /// Requires that `other` has not been awaited.
     waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
-    /// Returns false, because only the home's thread may check whether the event is set.
+    /// Returns false, because this may run on another thread, and only the home's thread may check whether the event is
+    /// set.
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
     template <std::derived_from<detail::promise_base> Promise>

@@ -172,8 +172,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] BRAID_
       return detail::transfer_to(child_);
     }
     auto await_resume() -> T { return child().result().take(); }
-    /// Returns the result, which must be used. If the result is ignored, clang warns at the `co_await`; g++ 12 does
-    /// not.
+    /// Returns the result, which must be used. If the result is ignored, clang warns at the `co_await` expression, but
+    /// g++ 12 does not.
     [[nodiscard]] auto await_resume() -> T
       requires detail::is_result<T>
     {

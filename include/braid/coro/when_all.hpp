@@ -55,8 +55,8 @@ class gathered {
     if (!ended_.has_value()) scope_->request_stop();
   }
 
-  /// Returns whether the task ended as stopped although its scope was not stopped. In that case the task has caused the
-  /// stop of the other tasks.
+  /// Returns whether the task ended as stopped although its scope was not stopped. In that case this task is the reason
+  /// why the other tasks are stopped.
   [[nodiscard]] auto is_stopped_by_itself() const noexcept -> bool { return is_stopped_by_itself_; }
 
   /// Returns the outcome of the task. A task that did not begin counts as stopped.
@@ -85,7 +85,7 @@ auto held_value(outcome<T>& from) -> held<T> {
   }
 }
 
-/// The combined result of tasks of one type.
+/// The type of the combined result of several tasks of one type.
 template <typename T>
 using all_values = std::conditional_t<std::is_void_v<T>, void, std::vector<held<T>>>;
 

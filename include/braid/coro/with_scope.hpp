@@ -60,8 +60,9 @@ auto joined(scope& children, Start start) -> task<joined_end<T>> {
   co_return end;
 }
 
-/// Returns the value of work that a stop of its own scope has ended. The value is nothing for void, or a result with
-/// the error `reason`. Errors: throws std::system_error with `reason` if the work returns another type.
+/// Returns the value to use for work that a stop of its own scope has ended. If `T` is a result, the value is a failure
+/// with the error `reason`. If `T` is void, there is no value. Errors: for any other `T`, throws std::system_error with
+/// `reason`.
 template <typename T>
 auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)
@@ -139,7 +140,8 @@ auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> 
   }
 }
 
-/// Runs `work` as `with_deadline` does. The deadline is one timeout after now. Errors: the same as for `with_deadline`.
+/// Runs `work` as `with_deadline` does, with a deadline that is `span` after the current time. Errors: the same as for
+/// `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
   scope& around = co_await this_scope();

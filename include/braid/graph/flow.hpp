@@ -39,8 +39,8 @@ class flow_draft;
 struct flow_access;
 }  // namespace detail
 
-/// A handle for the result of a node, or for an input of the flow. Later nodes can use it as an argument. A
-/// `flow_node<void>` passes no value: a later node only waits for it.
+/// A handle for the result of a node, or for an input of the flow. Nodes that are added later can use the handle as an
+/// argument. A `flow_node<void>` passes no value: a later node only waits for it.
 template <typename T>
 class flow_node {
  public:
@@ -60,7 +60,7 @@ class flow_node {
   std::uint32_t builder_ = 0;  // the number of the builder; 0 if it refers to no node
 };
 
-/// The amount of work of a function. It decides on which thread the function is called.
+/// Says how much work a function does. This decides on which thread the function is called.
 enum class node_size : std::uint8_t {
   large,  ///< called on the workers
   small,  ///< called at once on the home of the run, which it blocks for a microsecond or two
@@ -75,12 +75,12 @@ struct flow_node_options {
 
 namespace detail {
 
-/// A function that can be a node. Its parameters are the values of nodes, by const reference or by value, and it
-/// returns its own value, directly or as a `task`. It is called through a const object, because runs of the flow share
-/// it, perhaps at the same time. If the last parameter is a `const stop_flag&`, the function should return early once
-/// that flag is set. The function must return an object, because a reference could refer to data of another run or to a
-/// destroyed object. If the function returns a task, no reference parameter may require a conversion of its argument.
-/// The converted object would be destroyed before the task runs.
+/// A function that can be a node. Its arguments are the values of nodes, which it accepts by const reference or by
+/// value. It returns the value of its own node, directly or as a `task`. It is called through a const object, because
+/// runs of the flow share it, perhaps at the same time. If the last parameter is a `const stop_flag&`, the function
+/// should return early once that flag is set. The function must return an object, because a reference could refer to
+/// data of another run or to a destroyed object. If the function returns a task, no reference parameter may require a
+/// conversion of its argument. The converted object would be destroyed before the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
@@ -101,7 +101,7 @@ class BRAID_API flow_report {
   /// Returns the number of nodes that ended too late, so that their results were not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
-  /// Returns whether times were recorded. If not, the results of the following functions are meaningless.
+  /// Returns whether times were recorded. If they were not, the results of the following functions are meaningless.
   [[nodiscard]] auto has_times() const noexcept -> bool { return has_times_; }
   [[nodiscard]] auto times(node_index node) const noexcept -> node_times;
   /// Returns the time from the beginning of the run to the end of its last node.
@@ -141,7 +141,7 @@ class [[nodiscard]] flow_result {
   /// Moves the value out.
   /// Errors: rethrows the exception of the failed node. Throws std::system_error with the name of the node:
   /// errc::deadline_exceeded if the node exceeded its time limit, errc::stopped if it gave up. If the deadline of the
-  /// run passed, the error names no node.
+  /// run has passed, the error contains no name.
   auto take() -> T {
     if (!has_value()) detail::throw_flow_failure(*failure_, report_);
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
@@ -175,7 +175,7 @@ namespace detail {
 
 using flow_run = graph_run<flow_state>;
 
-/// The result of a run after all its nodes have been joined.
+/// The result of a run after all its nodes have ended.
 struct flow_ending {
   template <typename T>
   static auto of(flow_state& state, const flow_run& run, flow_value_index result) -> flow_result<T> {
@@ -199,12 +199,12 @@ struct flow_ending {
 template <typename Signature>
 class flow;
 
-/// A graph of functions with typed values, created by a `flow_builder`. A run calls each node once, as soon as all of
-/// its arguments are available. Functions are called on workers, or in place if they are marked as small. Functions
-/// that return a task run on the home of the run (the serial executor that the task that awaits the run is bound to).
-/// If several nodes fail, the failed node that was added first decides the result, regardless of timing. Nodes that
-/// were added after it are stopped or skipped, and nodes that were added before it continue
-/// (docs/decisions/0002-order-decides-failures.md).
+/// A graph of functions with typed values, created by a `flow_builder`. A run calls each node once, as soon as all
+/// arguments of the node are available. Functions are called on workers. A function that is marked as small is instead
+/// called directly by the run. Functions that return a task run on the home of the run (the serial executor that the
+/// task that awaits the run is bound to). If several nodes fail, the failed node that was added first decides the
+/// result, regardless of timing. Nodes that were added after it are stopped or skipped, and nodes that were added
+/// before it continue (docs/decisions/0002-order-decides-failures.md).
 /// Threads: any; any number of runs at a time, on any homes. Lifetime: copies and runs share the nodes. A run that has
 /// started does not need the flow.
 template <typename T, typename... In>
@@ -257,7 +257,7 @@ class flow<T(In...)> {
 
 namespace detail {
 
-/// The index of a value, and the number of the builder to which the value belongs.
+/// The index of a value, and the number that identifies the builder to which the value belongs.
 struct flow_source {
   flow_value_index value = 0;
   std::uint32_t builder = 0;
@@ -274,7 +274,7 @@ struct flow_access {
   }
 };
 
-/// The part of a builder that does not depend on its types.
+/// The part of a `flow_builder` that does not depend on template arguments.
 /// Threads: one at a time.
 class BRAID_API flow_draft {
  public:
@@ -287,7 +287,7 @@ class BRAID_API flow_draft {
   }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_.nodes.size(); }
 
-  /// Builds the plan. If the builder number of `result` is 0, the flow has no result node.
+  /// Builds the plan. If the number of the builder in `result` is 0, the flow has no result node.
   auto build(flow_source result) -> checked<std::shared_ptr<const flow_plan>>;
 
  private:
@@ -310,8 +310,9 @@ inline constexpr bool borrows<std::reference_wrapper<T>> = true;
 
 }  // namespace detail
 
-/// A builder that collects nodes. A node's arguments are nodes that were added before it, so there are no cycles. The
-/// template arguments are the types of a run's arguments: `flow_builder<request>`.
+/// A builder that collects nodes. A node can use only the values of nodes that were added before it, so there are no
+/// cycles. The template arguments are the types of the values that are passed to a run, for example
+/// `flow_builder<request>`.
 /// Threads: one at a time.
 template <typename... In>
 class flow_builder {

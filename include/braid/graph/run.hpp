@@ -1,4 +1,4 @@
-// braid/graph/run.hpp: runs the nodes of a graph after their predecessors: in place, on workers or as tasks.
+// braid/graph/run.hpp: runs each node of a graph after its predecessors: in place, on a worker, or as a task.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -77,7 +77,7 @@ class graph_run {
  private:
   struct running_hook : list_hook {};
 
-  /// A node that was started on a worker or as a task and has not ended.
+  /// A node that was started on a worker or as a task, and that has not ended yet.
   struct running : running_hook, stop_callback {
     running(graph_run& r, node_index n, time_point deadline)
         : stop_callback(&stopped), run(&r), node(n), inside(*r.scope_, deadline) {

@@ -1,4 +1,4 @@
-// braid/graph/run_options.hpp: how the nodes of a graph run end, and the options of a run.
+// braid/graph/run_options.hpp: the options of a graph run, and the ways in which its nodes can end.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -61,8 +61,8 @@ enum class after_failure : std::uint8_t {
 /// The options of a `graph_run`.
 struct graph_run_options {
   after_failure on_failure = after_failure::stop;
-  /// The maximum number of nodes of the modes `worker` and `task` that run at a time, like the number of `make -j`. It
-  /// must be at least 1.
+  /// The maximum number of nodes with the mode `worker` or `task` that run at a time, like the number after `make -j`.
+  /// It must be at least 1.
   std::size_t max_running = std::numeric_limits<std::size_t>::max();
   /// A priority for each node, as `remaining_paths` computes it. If several nodes are ready, the node with the largest
   /// priority starts first; nodes of equal priority start in the order of the shape. Without priorities the order is

@@ -42,7 +42,7 @@ class BRAID_API graph_shape {
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
     return std::span(targets_).subspan(first_[node], first_[node + 1] - first_[node]);
   }
-  /// Returns the number of edges that end in each node.
+  /// Returns, for each node, the number of edges that end in it.
   [[nodiscard]] auto predecessor_counts() const noexcept -> std::span<const std::uint32_t> { return predecessors_; }
 
   /// Returns all nodes in topological order. If several nodes could be next, the node with the smallest index is next.
@@ -94,14 +94,14 @@ struct critical_step {
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
 
-/// Returns, for each node, the duration of the longest path from the start of the node to the end of the graph.
-/// `weights` contains the duration of each node. If you use the results as `priorities` of a run, the nodes of the
-/// critical path start first. Requires a non-negative weight for each node. Cost: one pass over all edges; sums are
+/// Returns, for each node, the duration of the longest path from the start of the node to the end of the graph. The
+/// argument `weights` contains the duration of each node. If you use the results as `priorities` of a run, the nodes of
+/// the critical path start first. Requires a non-negative weight for each node. Cost: one pass over all edges; sums are
 /// limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Returns the longest paths like the previous function. The weights are measured times, for example from an earlier
-/// run. The weight of a node that did not run is 0.
+/// Returns the longest paths as the previous function does, but computes the weights from measured times, for example
+/// those of an earlier run. The weight of a node that did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

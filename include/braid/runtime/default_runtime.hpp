@@ -25,8 +25,8 @@ namespace braid {
 /// After `finalize`, this call destroys the previous runtime and creates a new one; references to parts of the previous
 /// runtime become invalid.
 /// Threads: any, except threads of a runtime that is ending. Errors: errc::already_set if the process has a runtime
-/// that was not finalized, whichever call created it; errc::closed at the end of the process; errc::would_deadlock in
-/// `on_worker_start` of the process's runtime; the errors of `runtime::create`.
+/// that was not finalized, regardless of which call created that runtime; errc::closed at the end of the process;
+/// errc::would_deadlock in `on_worker_start` of the process's runtime; the errors of `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
@@ -36,9 +36,9 @@ namespace braid {
 /// runtime's threads; the first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call blocks until the threads of the runtime run. After `finalize` it returns the
 /// ended runtime, whose parts refuse work, until `initialize` creates another one. Errors: std::system_error with
-/// errc::closed if `finalize` was called before a runtime existed; errc::would_deadlock in an `on_worker_start` of
-/// `initialize`, which waits for that hook; an error of the system if no thread can be started. After an error, the
-/// next call tries again.
+/// errc::closed if `finalize` was called before a runtime existed; errc::would_deadlock in a hook `on_worker_start`
+/// that was passed to `initialize`, because `initialize` waits for that hook; an error of the system if no thread can
+/// be started. After an error, the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. After that, only `initialize` can
@@ -46,8 +46,8 @@ namespace braid {
 /// Parallel algorithms, `fork_join`, task groups and graphs are also refused on threads that are not workers: they
 /// throw std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
 /// Threads: any, except those of the runtime. Lifetime: you can still call the runtime's parts, which refuse all work,
-/// until `initialize` creates another one. After the static objects of the process are destroyed, you can only call its
-/// workers. Errors: would_deadlock on a thread of the runtime.
+/// until `initialize` creates another runtime. After the static objects of the process are destroyed, only the workers
+/// of the runtime may still be called. Errors: would_deadlock on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
 /// Ends the runtime as `runtime::shutdown_for` does. If the limit is reached, the next `finalize` or the end of the
@@ -57,8 +57,9 @@ namespace braid {
 
 namespace detail {
 
-/// Returns the executor for work that names no executor: the pool of the calling worker, or otherwise the workers of
-/// `nearest_runtime`. Returns an empty id if `finalize` was called before a runtime existed.
+/// Returns the executor for work that was submitted without an executor. On a worker, this is the worker's pool; on
+/// other threads, it is the workers of `nearest_runtime`. Returns an empty id if `finalize` was called before a runtime
+/// existed.
 /// Errors: the errors of `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
@@ -68,8 +69,8 @@ namespace detail {
 /// `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
-/// Returns the bounded queue of `nearest_runtime`, if it has one and the caller is not a worker of any pool. Otherwise
-/// returns null.
+/// Returns the bounded queue of `nearest_runtime`. Returns null if that runtime has no such queue, or if the caller is
+/// a worker of any pool.
 [[nodiscard]] BRAID_API auto nearest_queue() -> executor*;
 
 }  // namespace detail
@@ -127,7 +128,8 @@ auto spawn(spawn_options options, Fn&& fn, Args&&... args) {
 
 namespace detail {
 
-/// True for a callable that is passed without an executor, if `spawn` and `post` do not accept it with these arguments.
+/// True for a callable that is passed without an executor and that `spawn` and `post` do not accept with these
+/// arguments.
 template <typename Fn, typename... Args>
 concept refused_callable = has_call<std::decay_t<Fn>> && !work_place<std::remove_cvref_t<Fn>> &&
                            !spawnable<Fn, Args...> && !returns_lazy_work<Fn, Args...>;

@@ -72,8 +72,8 @@ class BRAID_API runtime {
     /// workers of the runtime; 0 means no limit. Functions that workers post do not count. Tasks, continuations and
     /// offloaded functions do not count either.
     std::size_t queue_capacity = 0;
-    /// Selects what happens to a function if `queue_capacity` is reached. On the thread of a loop, `wait` blocks all
-    /// tasks of that loop.
+    /// Selects what `post` and `spawn` do if `queue_capacity` is reached: wait or refuse the function. If the caller is
+    /// on the thread of a loop, `wait` blocks all tasks of that loop.
     when_full on_full = when_full::wait;
     // The following options of the workers are documented in `pool::options`. In a merged runtime workers wait in their
     // loops, and therefore have no spare threads.
@@ -109,8 +109,8 @@ class BRAID_API runtime {
 
   [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
 
-  /// Returns a loop of this runtime: the loop of the calling thread if that thread has a loop, otherwise the next loop
-  /// in turn.
+  /// Returns a loop of this runtime. If the calling thread runs one of the loops, returns that loop; otherwise returns
+  /// each loop in turn.
   [[nodiscard]] auto io() noexcept -> loop&;
   /// Returns all loops. A separate runtime has one loop. In a merged runtime, each worker has a loop, which has the
   /// same index as the worker.
@@ -136,10 +136,10 @@ class BRAID_API runtime {
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Shuts down as `shutdown` with the mode `drain` does, but waits at most `limit`. After that time, pending jobs are
-  /// dropped and running jobs are requested to stop. The call then returns while the last tasks and jobs may still run.
-  /// The destructor, or a later `shutdown`, waits for them. Errors: deadline_exceeded if the tasks and jobs did not end
-  /// within `limit`; would_deadlock on a thread of this runtime.
+  /// Does what `shutdown` with the mode `drain` does, but waits at most for the time `limit`. After that time, pending
+  /// jobs are dropped and running jobs are requested to stop. The call then returns while the last tasks and jobs may
+  /// still run. The destructor, or a later `shutdown`, waits for them. Errors: deadline_exceeded if the tasks and jobs
+  /// did not end within `limit`; would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
   /// Runs a task on a loop and blocks until it has ended. Errors: the errors of `sync_wait`.
@@ -195,7 +195,8 @@ class BRAID_API runtime {
   runtime* next_ = nullptr;           // the next one in the list of the process; under its lock
   std::mutex join_mutex_;             // held by the thread that joins the loop's thread
   std::thread loop_thread_;
-  // The stall watchdog, or null. It is the last member, because it must be destroyed first.
+  // The stall watchdog, or null. This is the last member, because the watchdog must be destroyed before the other
+  // members.
   std::unique_ptr<detail::stall_watch> stalls_;
 };
 
@@ -284,8 +285,8 @@ struct runtime_list {
   static void set_first(runtime* first) noexcept;
 };
 
-/// Closes the runtime of the process when static objects are destroyed. The workers of the runtime remain and refuse
-/// work.
+/// Closes the runtime of the process when static objects are destroyed. The pool object of the runtime remains and
+/// refuses work.
 struct runtime_end {
   /// Frees the loops of the runtime, which have file descriptors. Requires that the runtime was shut down.
   BRAID_API static void close(runtime& ended) noexcept;

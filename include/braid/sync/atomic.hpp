@@ -17,9 +17,9 @@ inline constexpr auto acquire = std::memory_order_acquire;
 /// The order for a store. Everything that was written before the store is visible after an acquire load that reads the
 /// stored value.
 inline constexpr auto release = std::memory_order_release;
-/// The order for an operation that reads and writes: it acquires and releases.
+/// The order for an operation that reads and writes: the read acquires and the write releases.
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
-/// The order that acquires and releases, and additionally puts all such operations into one total order.
+/// The order that acquires and releases. In addition, all operations with this order take place in one total order.
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
 /// The atomic type: std::atomic, except in the model build, in which the explorer decides at each access which thread

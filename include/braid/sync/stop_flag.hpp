@@ -1,4 +1,5 @@
-// braid/sync/stop_flag.hpp: a flag that requests a stop, and a concept for all types that can request a stop.
+// braid/sync/stop_flag.hpp: a flag that asks work to stop, and a concept for the types that functions accept as a stop
+// request.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,7 +12,7 @@
 
 namespace braid {
 
-/// A flag that requests a stop. It is set once and read often. It carries no data: work that finds the flag set ends
+/// A flag that asks work to stop. It is set once and read often. It carries no data: work that finds the flag set ends
 /// early. Threads: any. Cost: a check is a relaxed load; check once per chunk of a long computation.
 class stop_flag {
  public:
@@ -31,7 +32,8 @@ class stop_flag {
   atomic<std::uint8_t> reason_{none};  // none, or the errc; written by requesting threads
 };
 
-/// A type that can request a stop: a std::stop_token, or an lvalue of stop_flag, which cannot be copied.
+/// A type that functions accept as a stop request: a std::stop_token, or an lvalue of stop_flag, which cannot be
+/// copied.
 template <typename Signal>
 concept stop_signal = std::same_as<std::remove_cvref_t<Signal>, std::stop_token> ||
                       (std::same_as<std::remove_cvref_t<Signal>, stop_flag> && std::is_lvalue_reference_v<Signal>);

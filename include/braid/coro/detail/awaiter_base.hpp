@@ -23,7 +23,7 @@ enum class withdrawal : std::uint8_t {
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and then the coroutine continues
 };
 
-/// The task that a wait depends on. Used by dumps.
+/// The task that must act before a wait can end. Dumps use it to find cycles of waits.
 struct needed_task {
   std::uint64_t task = 0;      ///< the number of the task, or 0 if it is not known
   const void* lock = nullptr;  ///< the lock that the task holds; null if its result is awaited
@@ -32,8 +32,8 @@ struct needed_task {
   auto operator==(const needed_task&) const -> bool = default;
 };
 
-/// Returns the number of the spawned task that a scope belongs to, or 0. Threads: any thread that runs a task of the
-/// scope.
+/// Returns the number of the spawned task that a scope belongs to, or 0 if it belongs to no such task. Threads: any
+/// thread that runs a task of the scope.
 [[nodiscard]] BRAID_API auto task_number(const scope* scope) noexcept -> std::uint64_t;
 
 /// The wait of one coroutine for an operation. `suspend` starts the operation on the home executor. The derived awaiter
@@ -51,7 +51,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     /// Appends details for a dump, such as the descriptor or the time left. Called on the home's thread; reads only
     /// data that does not change during the wait.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
-    /// Returns, for dumps, the task that this wait needs. Called on the home's thread.
+    /// Returns the task that must act before this wait can end. Called by dumps, on the home's thread.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
     /// The offsets of the data that `describe` and `needs` read, for a debugger that cannot call functions.
     const wait_layout* layout = nullptr;
@@ -84,7 +84,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Returns the number of the spawned task that waits, or 0 if there is no such task.
   [[nodiscard]] auto task() const noexcept -> std::uint64_t { return task_number(promise_->where()); }
 
-  /// Records, for traces, the time at which a timer ends the wait.
+  /// Records in the trace the time at which a timer will end the wait.
   void trace_due(time_point time) const noexcept;
 
   /// Resumes the coroutine at once, or later if a `later_completions` object exists on this thread.
@@ -96,8 +96,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Queues the coroutine at its home to end as stopped. Called after `withdraw` has returned `later`.
   void stop_later() noexcept;
 
-  /// Does the same as `complete_later`, but on any thread. The caller must ensure that `withdraw` returns `too_late`
-  /// before this call.
+  /// Does the same as `complete_later`, but may be called on any thread. The caller must ensure that `withdraw` returns
+  /// `too_late` before this call.
   void complete_from_elsewhere() noexcept {
     if (is_traced()) [[unlikely]]
       trace_ready();
@@ -153,7 +153,7 @@ BRAID_API void describe_task(std::string& text, const char* prefix, std::uint64_
 BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
 
 /// The maximum number of successive awaits of available results within one step of a home.
-/// docs/design/constants.md says what this value rests on.
+/// docs/design/constants.md explains how this value was chosen.
 inline constexpr int ready_awaits_in_succession = 128;
 
 }  // namespace braid::detail

@@ -6,8 +6,8 @@
 
 namespace braid::detail {
 
-/// True for types that can have a free operator co_await: classes, unions and enumerations. clang 19 reports an error
-/// if any other type is tried.
+/// True for types that can have a free operator co_await: classes, unions and enumerations. Other types must not be
+/// checked for the operator, because clang 19 then reports an error.
 template <typename A>
 concept may_have_co_await = std::is_class_v<std::remove_cvref_t<A>> || std::is_union_v<std::remove_cvref_t<A>> ||
                             std::is_enum_v<std::remove_cvref_t<A>>;

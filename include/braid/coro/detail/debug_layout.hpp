@@ -65,8 +65,8 @@ struct braid_debug_table {
   // The following members exist from version 2 on.
   std::uint64_t operation_layout;
   std::uint64_t scope_idle, scope_idle_context;
-  // Version 3 replaced the handles of waits, and of the coroutines that await others, by `promise_self`. `info_name`
-  // became the offset of a pointer. The following member is new.
+  // In version 3, `promise_self` replaced two older members, the offset of a wait's handle and the offset of the parent
+  // coroutine's handle. `info_name` is now the offset of a pointer. The following member is new.
   std::uint64_t scope_parent;
 };
 

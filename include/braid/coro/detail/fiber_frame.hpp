@@ -72,7 +72,7 @@ class BRAID_API fiber_frame {
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
 
-  /// The data of a stack switch: both stacks, and the state that sanitizers keep for them.
+  /// The data that a switch between two stacks needs: both stacks, and the state that sanitizers keep for them.
   struct stacks;
 
  private:
@@ -149,8 +149,8 @@ struct fiber_body {
   outcome<value> ended;
 };
 
-/// Begins the wait of a fiber. It is always inlined: its return type `transfer` differs between compilers, but its
-/// symbol would be the same.
+/// Begins the wait of a fiber. The function must always be inlined: its return type `transfer` differs between
+/// compilers, but its symbol would be the same in all of them.
 template <typename Awaiter>
 [[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place place) {
   if constexpr (requires { what.await_suspend(self, place); })
@@ -159,8 +159,8 @@ template <typename Awaiter>
     return what.await_suspend(self);
 }
 
-/// Suspends the driver on behalf of the fiber, which waits at `place`. `await_suspend` may return a handle, false if
-/// there is nothing to wait for, or void.
+/// Suspends the driver on behalf of the fiber, which waits at `place`. The awaiter's `await_suspend` may return void, a
+/// coroutine handle, or a bool, which is false if there is nothing to wait for.
 template <typename Awaiter>
 auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<> {
   auto& what = *static_cast<Awaiter*>(awaiter);

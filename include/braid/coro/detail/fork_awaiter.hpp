@@ -119,7 +119,7 @@ class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
   struct nothing {};
 
   [[no_unique_address]] Stop stop_;
-  // The reason for a stop, if the stop kept children from starting. Written by the thread that runs the continuation.
+  // The reason of the stop, if a stop kept children from starting. Written by the thread that runs the continuation.
   [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
   std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
 };

@@ -79,8 +79,8 @@ class future_root final : public fork_root {
     if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
   }
 
-  /// Passes the result to the future. All objects of the coroutine are destroyed before a reader gets the result. If
-  /// moving the result throws an exception, returns that exception.
+  /// Passes the result to the future. All local objects of the coroutine are destroyed before another thread can read
+  /// the result. If moving the result throws an exception, returns that exception.
   static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
     try {
       if constexpr (std::is_void_v<T>) {

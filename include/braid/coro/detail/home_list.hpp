@@ -18,7 +18,7 @@ class scope;
 
 namespace detail {
 
-/// The result of sending a home a question about its tasks.
+/// The result of asking a home about its tasks.
 enum class asked : std::uint8_t {
   on_its_way,  ///< the home's thread will answer it
   to_be_run,   ///< the home answers once `home::run_asked` is called, and does not end before
@@ -32,8 +32,8 @@ struct home_part;
 /// home is removed before it runs its last job, so that it still answers every question that it has received.
 /// Threads: any. Blocks: for the lock of the list part that contains the home. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
-  /// Adds a home. Dumps show the tasks of the scope `root`, of the scopes inside it, and of the scopes passed to its
-  /// function `show`.
+  /// Adds a home. Dumps show the tasks of the scope `root`, of the scopes inside it, and of the scopes that were passed
+  /// to `root.show`.
   static void add(home& home, scope& root) noexcept;
   /// Removes a home; does nothing if it is not in the list.
   static void remove(home& home) noexcept;

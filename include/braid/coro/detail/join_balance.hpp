@@ -35,8 +35,8 @@ class join_balance {
 
  private:
   std::int32_t taken_ = 0;  // written by the thread that has the continuation; passed on through deques and joins
-  // Each child that ends subtracts 1. The continuation adds `taken_` when it ends; from then on the value is the number
-  // of strands that still run.
+  // Each child that ends subtracts 1. When the continuation ends, it adds `taken_`. From then on, the value is the
+  // number of strands that still run.
   atomic<std::int32_t> missing_{0};
 };
 

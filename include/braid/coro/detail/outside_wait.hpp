@@ -32,7 +32,7 @@ class outside_wait : public awaiter_base {
     return {};
   }
 
-  /// Ends the wait: the coroutine continues, or ends as stopped, on its home. That may happen before this function
+  /// Ends the wait. The coroutine then continues, or ends as stopped, on its home, perhaps before this function
   /// returns.
   /// Threads: any.
   void end(ending how) noexcept {

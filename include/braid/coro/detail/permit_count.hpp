@@ -58,7 +58,7 @@ class permit_count {
     }
   }
 
-  /// Adds the permits that are left after each waiting task has got one.
+  /// Adds the permits that remain after each waiting task has received a permit.
   void add_to_rest(std::size_t count) noexcept {
     if (try_add(count)) return;
     word_.store(std::min(count, max), release);  // edge permit_count.free: publish what this holder did

@@ -18,7 +18,7 @@ class scope;
 
 namespace detail {
 
-/// How a coroutine ended.
+/// The two ways in which a coroutine can end.
 enum class ending : std::uint8_t {
   done,     ///< it ran to its end, with a value or an exception
   stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
@@ -118,7 +118,7 @@ class BRAID_API promise_base : private job {
  private:
   friend class task_walk;
   friend struct debug_layout;
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   static constexpr unsigned max_nested = 64;
 
   static void came_home(job& self, action action);
@@ -127,11 +127,12 @@ class BRAID_API promise_base : private job {
     return end_ == nullptr ? continuation() : end_(*this, ending::done);
   }
 
-  /// Returns the promise of the coroutine that awaits this one, or null for a root that is not queued.
+  /// Returns the promise of the coroutine that awaits this one, or null if this is a root. Requires that this is not a
+  /// queued root, because `next` is then a link of the queue.
   [[nodiscard]] auto parent() const noexcept -> promise_base* { return static_cast<promise_base*>(next); }
 
   std::coroutine_handle<> self_;  // null once the coroutine does not continue
-  // `attach` or `attach_root` sets the following three members before the coroutine begins.
+  // The following three members are set by `attach` or `attach_root` before the coroutine begins.
   end_fn end_;
   void* context_;  // the context of `end_`; without `end_`, the handle that owns this frame, or null
   scope* scope_;

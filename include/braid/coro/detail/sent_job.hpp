@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// A job that waits in the queue of another executor on behalf of a suspended coroutine. A job cannot be removed from
-/// the middle of a queue, so it has its own block of memory. If the sender withdraws the job, the executor frees the
-/// block when it dequeues the job. If the job has begun, the sender frees the block.
+/// A job that waits in the queue of another executor on behalf of a suspended coroutine, the sender. Because a job
+/// cannot be removed from the middle of a queue, each sent job has its own block of memory. If the sender withdraws the
+/// job, the executor frees the block when it dequeues the job. If the job has begun, the sender frees the block.
 /// Protocol: docs/design/cancellation.md
 class sent_job : public job {
  public:

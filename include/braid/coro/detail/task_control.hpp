@@ -52,7 +52,7 @@ class BRAID_API task_control {
   void set_stopped(bool value) noexcept { is_stopped_ = value; }
   [[nodiscard]] auto is_stopped() const noexcept -> bool { return is_stopped_; }
 
-  /// Records whether the future is never used. Called before the task is posted.
+  /// Records whether the task is detached, so that no code uses its future. Called before the task is posted.
   void set_detached(bool value) noexcept { is_detached_ = value; }
   [[nodiscard]] auto is_detached() const noexcept -> bool { return is_detached_; }
 
@@ -62,7 +62,7 @@ class BRAID_API task_control {
   bool is_stopped_ : 1 = false;
   bool is_detached_ : 1 = false;
   small_mutex lock_;  // guards all members below
-  /// How a stop reaches the task.
+  /// The ways in which a stop can reach the task.
   enum class stops : std::uint8_t {
     none,     // not at all: the task has no scope yet, or does not use it any more
     passed,   // through the scope

@@ -21,8 +21,8 @@
 
 namespace braid::detail {
 
-/// The future of a posted task, and whether the executor accepted the task. If the executor refused the task, the
-/// future has failed.
+/// The future of a task that was posted to an executor, and whether the executor accepted the task. If it refused the
+/// task, the future has failed.
 template <typename T>
 struct posted_task {
   future<T> ahead;
@@ -93,7 +93,7 @@ class task_state : public future_state<T> {
     own.when_idle(&children_ended, this);
   }
 
-  /// Settles the future with `failure`, because there was no memory for the home of the task.
+  /// Settles the future with `failure`, because memory for the home of the task could not be allocated.
   void fail_to_begin(executor& executor, std::exception_ptr failure) noexcept {
     take_work() = {};
     failure_ = std::move(failure);

@@ -1,5 +1,5 @@
-// braid/coro/detail/task_value.hpp: traits for functions that may return a task: whether they do, and the type of its
-// value.
+// braid/coro/detail/task_value.hpp: traits for functions that may return a task: whether a function returns a task, and
+// the type of the task's value.
 #pragma once
 
 #include <braid/coro/task.hpp>

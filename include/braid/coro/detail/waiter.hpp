@@ -18,9 +18,10 @@ namespace braid::detail {
 
 struct waiter_hook : list_hook {};
 
-/// The queue node of a suspended coroutine that other threads resume. The lock of the primitive decides whether the
-/// coroutine still waits. A thread that removes the node from the queue has granted its request and wakes the
-/// coroutine. A stop either removes the node itself, or has no effect because the request was granted before.
+/// The queue node of a suspended coroutine that waits for a permit, a value or an event. Other threads may resume it. A
+/// thread that removes the node from the queue, under the lock of the semaphore or channel, grants what the coroutine
+/// waits for and then wakes it. A stop either removes the node itself, or has no effect because another thread has
+/// removed the node before.
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:
@@ -28,8 +29,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> small_mutex& { return *lock_; }
-  /// Returns whether the coroutine still waits. A waiter that is not queued was granted its request and will be
-  /// resumed. Threads: any thread that holds the lock.
+  /// Returns whether the coroutine still waits. A waiter that is not queued has been granted what it waited for, and
+  /// will be resumed. Threads: any thread that holds the lock.
   [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
 
@@ -48,8 +49,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   small_mutex* lock_;
 };
 
-/// A list of waiters whose requests were granted. The destructor wakes them. Declare the list before the lock guard, so
-/// that the waiters are woken after the lock is released.
+/// A list of waiters that were removed from their queues and must be woken. The destructor wakes them. Declare the list
+/// before the lock guard, so that the waiters are woken after the lock is released.
 class BRAID_API wake_list {
  public:
   wake_list() = default;
@@ -100,9 +101,9 @@ class wait_queue {
 /// budget is used up, the awaiter lets the other work of its home run before it takes a permit. If it took the permit
 /// first, it would hold the permit unused while the other tasks wait for it. `Derived` has two functions, which are
 /// called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`.
-/// It also has a string literal `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called
-/// first and without the lock, and `describe(text)`, `needs()` and `layout`, which have the same meaning as in
-/// `awaiter_base::operation`.
+/// `Derived` also has a string literal `waits_for`, which names the wait. It may have a function `try_take_at_once()`,
+/// which is called first and without the lock. It may also have `describe(text)`, `needs()` and `layout`, which have
+/// the same meaning as in `awaiter_base::operation`.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:

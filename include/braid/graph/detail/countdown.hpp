@@ -8,14 +8,14 @@
 namespace braid::detail {
 
 /// A counter that each predecessor of a node decrements once per run. Everything that the predecessors have written is
-/// visible to the last of them. The last one also resets the counter, because no other node reads the counter until the
-/// next run.
-/// Threads: `arrive` from any; the other functions only from a thread that owns the node.
+/// visible to the predecessor that ends last. This predecessor also resets the counter, because no other node reads the
+/// counter until the next run.
+/// Threads: any thread may call `arrive`; only the thread that runs the node may call the other functions.
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
-  /// Records that one of the node's predecessors has ended; `all` is their number. Returns true for the last one. Cost:
-  /// an atomic read-modify-write; usually none for the last predecessor.
+  /// Records that one of the node's predecessors has ended. `all` is the number of predecessors. Returns true if this
+  /// was the last predecessor. Cost: an atomic read-modify-write, except usually for the last predecessor.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
     // If the counter is 1 here, all other predecessors have arrived. edge static_graph.arrival: observe what the other
     // predecessors have written
@@ -28,7 +28,8 @@ class countdown {
     return true;
   }
 
-  /// Does the same as `arrive`, but only works if no other thread runs nodes of the graph.
+  /// Does the same as `arrive`, without an atomic read-modify-write. Requires that no other thread runs nodes of the
+  /// graph.
   [[nodiscard]] auto arrive_alone(std::uint32_t all) noexcept -> bool {
     const std::uint32_t left = left_.load(relaxed);
     left_.store(left == 1 ? all : left - 1, relaxed);

@@ -21,7 +21,8 @@ class flow_node;
 
 namespace braid::detail {
 
-/// Provides the argument for one value: a reference to it, or no argument if the value is void.
+/// Converts one value to the arguments that a node gets for it: a reference to the value, or no argument if the value
+/// is void.
 template <typename T>
 struct flow_argument {
   using types = std::tuple<const T&>;
@@ -55,8 +56,7 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-/// The types that belong to a call of `Fn` with values of the types `Values`: the type of the call, and the type of its
-/// result.
+/// The types that result from a call of `Fn` with values of the types `Values`.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;
@@ -96,7 +96,7 @@ template <typename Fn>
   requires std::is_class_v<Fn> && requires { &Fn::operator(); }
 struct parameters_of<Fn> : parameters_of<decltype(&Fn::operator())> {};
 
-/// True if a value can be stored in a run.
+/// True for types of values that a run can store.
 template <typename T>
 concept flow_object = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                                             std::is_nothrow_destructible_v<T>);

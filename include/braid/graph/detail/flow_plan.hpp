@@ -47,8 +47,8 @@ struct flow_value_slot {
   std::size_t offset = 0;  // the offset in the block of a run
 };
 
-/// The function of a node: either a plain function, or a function that returns a task. The pointer of the other kind is
-/// null.
+/// The function of a node: either a plain function, or a function that returns a task. There is a pointer for each
+/// kind, and one of the two is null.
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;

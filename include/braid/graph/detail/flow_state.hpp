@@ -18,8 +18,8 @@
 
 namespace braid::detail {
 
-/// The state of a run: values, times, and memory for the arrays of the `graph_run`. A node writes its own value and its
-/// own times, on any thread, and reads the values of nodes that have ended.
+/// The state of a run: values, times, and memory for the arrays of the `graph_run`. A node may run on any thread. It
+/// writes its own value and its own times, and reads the values of nodes that have ended.
 /// Protocol: docs/design/flow.md Lifetime: must outlive the run and all its nodes; the values are destroyed together
 /// with the state.
 class BRAID_API flow_state {
@@ -30,7 +30,7 @@ class BRAID_API flow_state {
   auto operator=(const flow_state&) -> flow_state& = delete;
   ~flow_state();
 
-  /// Constructs value number `index` from the result of `make()`. Called once per value.
+  /// Constructs the value with the index `index` from the result of `make()`. Called once per value.
   template <typename T, typename Make>
   void emplace(flow_value_index index, Make&& make) {
     ::new (at(index)) T(std::forward<Make>(make)());

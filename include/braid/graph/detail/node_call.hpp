@@ -12,7 +12,8 @@
 
 namespace braid::detail {
 
-/// The storage for a callable that is too large for the node, or that is not trivially copyable.
+/// The storage for a callable that cannot be stored in a `node_call`, because it is too large or not trivially
+/// copyable.
 using boxed_call = std::unique_ptr<void, void (*)(void*)>;
 
 /// A type-erased callable that is copied as bytes. A small, trivially copyable callable is stored in this object. Any

@@ -14,8 +14,8 @@
 
 namespace braid::detail {
 
-/// The optional part of a run. An array is empty unless an option requires it.
-/// Threads: the thread of the run's home. The thread that runs a node may also call `note_start` and `note_end`.
+/// The data of a run that only some options need. If no option needs an array, the array is empty. Threads: only the
+/// thread of the run's home, but the thread that runs a node may also call `note_start` and `note_end`.
 class BRAID_API run_record {
  public:
   run_record(const graph_shape& shape, const graph_run_options& options);
@@ -62,7 +62,7 @@ class BRAID_API run_record {
   }
 
  private:
-  /// The order of ready nodes. The largest element starts first.
+  /// The order of ready nodes in the heap. The largest element of the heap starts first.
   struct starts_later {
     const run_record* record;
 

@@ -7,9 +7,9 @@
 
 namespace braid::detail {
 
-/// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without interruption. It leaves ready
-/// nodes to other threads, and each thread that takes such a node begins another walk. Only at its end, a walk
-/// determines how many of its nodes were taken. `end` returns true to the last walk of the run. The last walk then sees
+/// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without interruption. It leaves some
+/// ready nodes to other threads, and each thread that takes such a node begins another walk. A walk determines only at
+/// its end how many of its nodes were taken. In the last walk of the run, `end` returns true. This walk then sees
 /// everything that all walks have written.
 /// Threads: any. Cost: two atomic read-modify-writes for each walk, and nothing for each node.
 /// Protocol: docs/design/static_graph.md
@@ -18,9 +18,9 @@ class walk_count {
   /// Begins a walk at a ready node that another walk left to other threads. Not called for the first walk of a run.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
-  /// Ends a walk. `children` is the number of its nodes that other threads have taken. The number is negative if the
-  /// walk ran nodes of another walk that is suspended below this walk on the same worker's stack. Returns true if the
-  /// run has ended.
+  /// Ends a walk. `children` is the number of this walk's nodes that other threads have taken, minus the number of
+  /// other walks' nodes that this walk has run. So `children` is negative if the walk ran nodes of another walk that is
+  /// suspended below it on the same worker's stack. Returns true if the run has ended.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees all writes

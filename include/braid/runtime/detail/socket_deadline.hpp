@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// The time limit of an exchange with an untrusted peer. All calls share it. If each call had its own limit, a peer
-/// could prolong the exchange without end by reading or sending a byte from time to time.
+/// The time limit of an exchange with an untrusted peer. All calls on the socket share this limit. If each call had its
+/// own limit, a peer could prolong the exchange without end by reading or sending a byte from time to time.
 class socket_deadline {
  public:
   explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}

@@ -48,9 +48,9 @@ struct stall_target {
   bool is_reported = false;
 };
 
-/// Checks each target at intervals of half the limit, but at most 20 times a second. It only reads counters that
-/// workers and loops update anyway. Only a thread that has stalled gets a signal, which makes the thread record its
-/// stack.
+/// A stall watchdog. It checks each target at intervals of half the limit, but at most 20 times a second. It only reads
+/// counters that workers and loops update anyway. Only a thread that has stalled gets a signal, which makes the thread
+/// record its stack.
 /// Threads: one thread at a time may call `look`; after `start`, only the watchdog's own thread calls it. Any thread
 /// may call `count`.
 class BRAID_API stall_watch {
@@ -95,8 +95,8 @@ class BRAID_API stall_watch {
 /// Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& target) noexcept -> bool;
 
-/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. If the value is invalid, prints a
-/// warning on stderr and returns nothing.
+/// Returns the limit that the variable BRAID_STALL contains, or nothing if the variable is not set. If the value is
+/// invalid, prints a warning on stderr and returns nothing.
 [[nodiscard]] auto stall_limit_of_environment() -> std::optional<duration>;
 
 }  // namespace detail

@@ -25,9 +25,10 @@ enum class barrier_kind : std::uint8_t {
 ///
 /// The barrier orders loads and stores of atomics; plain data still needs an acquire and release edge.
 /// It has its own cache line, because the frequent side reads the kind of the barrier, and data in the same cache line
-/// could be written often. Only the explorer of the model build uses the argument `where`: it tries what happens if one
-/// use of a barrier is omitted. Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which
-/// `braid-doctor` measures. If the kind is symmetric, both calls are full fences.
+/// could be written often. The argument `where` is used only in the model build. There it identifies the place of the
+/// call, so that the explorer can test what happens if the call is omitted. Threads: any. Cost: `light` is only a
+/// branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind is symmetric, both calls are full
+/// fences.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {

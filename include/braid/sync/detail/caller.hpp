@@ -1,4 +1,4 @@
-// braid/sync/detail/caller.hpp: identifies the calling thread by a number that can be compared.
+// braid/sync/detail/caller.hpp: identifies the calling thread by a number, so that threads can be compared.
 #pragma once
 
 #include <braid/sync/atomic.hpp>

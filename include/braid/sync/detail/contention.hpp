@@ -1,4 +1,5 @@
-// braid/sync/detail/contention.hpp: counts failed accesses to words that other threads also access.
+// braid/sync/detail/contention.hpp: counts, for each worker, its failed compare-exchanges on shared queues and its
+// heavy barriers.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -23,8 +24,8 @@ inline void count_contention(atomic<std::uint64_t> contention_counts::* what) no
     (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
 }
 
-/// Counts a failed compare-exchange. It is not inlined, so that an exchange that succeeds costs nothing more. After a
-/// failed exchange, a call is cheap compared with the cache miss that the exchange has caused.
+/// Counts a failed compare-exchange. The function is not inlined, so that it adds no cost to an exchange that succeeds.
+/// After a failed exchange, the call is cheap compared with the cache miss that the exchange has caused.
 [[gnu::noinline, gnu::cold]] inline void note_lost_exchange() noexcept {
   count_contention(&contention_counts::lost_exchanges);
 }

@@ -63,7 +63,7 @@ class event_count {
  private:
   void notify(int count) noexcept {
     epoch_.fetch_add(1, seq_cst);  // edge event_count.epoch: publish the condition
-    // edge event_count.waiter: observe a waiter that may have read the condition too early
+    // edge event_count.waiter: observe a waiter that may have read the condition before it became true
     if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);
   }
 

@@ -14,8 +14,8 @@ namespace braid::detail {
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
 /// Blocks while `word` has the value `expected`, until the thread is woken or `deadline` passes. The largest time point
-/// means no deadline. It may also return for no reason, so the caller must check its condition again. Threads: any.
-/// Cost: 1.3 µs for the waking thread, and 5 µs until the sleeping thread runs.
+/// means no deadline. It may also return without any reason, so the caller must check its condition again. Threads:
+/// any. Cost: 1.3 µs for the waking thread, and 5 µs until the sleeping thread runs.
 BRAID_API auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           std::optional<time_point> deadline = std::nullopt) noexcept -> futex_wait_status;
 

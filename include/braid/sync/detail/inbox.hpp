@@ -132,8 +132,8 @@ class inbox {
 
   /// Moves half of the callables that one producer has posted to `other`, rounded up and at most 128, to this inbox.
   /// Returns the number of moved callables. They are visible in this inbox before they disappear from `other`. Works
-  /// even if this inbox is closed. Wakes no worker. A thief that moves several callables, or leaves some in `other`,
-  /// must wake another thief. Cost: a heavy barrier.
+  /// even if this inbox is closed. This call wakes no worker. If the thief has moved several callables, or has left
+  /// some in `other`, it must wake another thief itself. Cost: a heavy barrier.
   auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
@@ -151,12 +151,13 @@ class inbox {
   /// Refuses every later post. When this returns, all accepted callables are visible to consumers.
   void close() noexcept;
 
-  /// Returns false if the inbox contains a callable whose post happens before this call. If it returns true because a
-  /// thread has taken a callable, everything that this thread wrote before is visible.
+  /// Returns whether the inbox is empty. Returns false if the inbox contains a callable whose post happens before this
+  /// call. If it returns true because another thread has taken a callable, everything that the other thread wrote
+  /// before is visible to the caller.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Returns the number of callables. It is approximate, because other threads may post and take callables at the same
-  /// time.
+  /// Returns the number of callables. The number is approximate, because other threads may post and take callables at
+  /// the same time.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
  private:

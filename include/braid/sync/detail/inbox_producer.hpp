@@ -87,7 +87,7 @@ class inbox_producer : public inbox_producer_base {
   using segment = inbox_segment<SegmentSize>;
 
   /// The maximum number of callables that a thief moves.
-  /// docs/design/constants.md says what these values rest on.
+  /// docs/design/constants.md explains how these values were chosen.
   static constexpr std::size_t max_moved = 128;
 
   /// The number of empty segments that are kept for the producer.
@@ -128,7 +128,7 @@ class inbox_producer : public inbox_producer_base {
       return end_.count() - port_.seen_taken_ >= capacity;
     }
 
-    /// Returns the address for a record of `size` bytes, or null if there is no memory.
+    /// Returns the address for a record of `size` bytes, or null if memory cannot be allocated.
     [[nodiscard]] auto place(std::size_t size) noexcept -> std::byte* {
       if (end_.offset() + size > room) [[unlikely]] {
         if (!port_.try_extend(end_.offset())) return nullptr;
@@ -166,8 +166,8 @@ class inbox_producer : public inbox_producer_base {
     inbox_position at(taken_.load(relaxed));
     if (at.count() == slice_end_) return {};
     inbox_record& oldest = next(at);
-    // Prefetches the following cache lines, because the producer wrote them last. It does not prefetch lines that the
-    // producer may be writing now.
+    // Prefetches the next cache lines, which are in the producer's cache because the producer wrote them last. Does not
+    // prefetch lines that the producer may be writing now.
     if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
       __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
     // edge inbox_producer.taken: publish that this worker is not idle, before the count of taken callables includes
@@ -205,7 +205,7 @@ class inbox_producer : public inbox_producer_base {
 
   // --- Functions for any thread. ---
 
-  /// Returns false if the queue contains a callable whose post happens before this call.
+  /// Returns whether the queue is empty. Returns false if it contains a callable whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
     // edge inbox_producer.taken: observe that the threads that took callables are not idle, or that their inboxes hold
     // the callables
@@ -221,11 +221,11 @@ class inbox_producer : public inbox_producer_base {
   void free_memory() noexcept;
 
  private:
-  /// The bytes of a segment that are used for records. There is additional room for the end mark.
+  /// The number of bytes of a segment that are used for records. A segment has additional room for the end mark.
   static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
   static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
 
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   static constexpr std::size_t fetched_ahead = 256;
 
   /// Returns the callable at this position. If the segment ends at this position, returns the first callable of the
@@ -282,7 +282,7 @@ auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
 }
 
 /// Advances to the next segment. Claimed callables of the old segment may still be running. So the old segment is kept
-/// until the next one is passed.
+/// until all of them have ended, which each call of this function checks.
 template <std::size_t SegmentSize>
 void inbox_producer<SegmentSize>::pass(std::uint64_t taken) noexcept {
   segment* const before = std::exchange(oldest_, oldest_->next);

@@ -40,7 +40,7 @@ struct inbox_box {
 class inbox_record {
  public:
   static constexpr std::size_t unit = 16;
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md explains how this value was chosen.
   static constexpr std::size_t inline_size = 56;  // with the pointer, it fills a cache line
 
   static constexpr std::size_t largest = sizeof(void*) + inline_size;

@@ -125,7 +125,8 @@ namespace braid::execution {
 template <typename Fn>
 class inplace_stop_callback;
 
-/// A reference to a stop source, which must outlive it. An empty token never stops.
+/// A token that refers to a stop source, which must outlive the token. For a default-constructed token, a stop is never
+/// requested.
 class inplace_stop_token {
  public:
   template <typename Fn>
@@ -183,7 +184,7 @@ class inplace_stop_callback final : braid::detail::stop_node {
   Fn fn_;
 };
 
-/// A token that never stops.
+/// A token of an operation that cannot be stopped: a stop is never requested.
 class never_stop_token {
   struct no_callback {
     template <typename... All>

@@ -20,8 +20,8 @@ struct model_location {
   std::size_t index = 0;
 };
 
-/// A description of an access. `initial` is the first value of the atomic's history, if the run has not used the atomic
-/// before.
+/// The data about an access that the explorer needs. `initial` becomes the first value of the atomic's history if the
+/// run has not used the atomic before.
 struct model_access {
   model_location& place;
   std::uint64_t initial;
@@ -166,8 +166,8 @@ class model_atomic {
     return update(access(order, where), [count](T old) { return old - count; });
   }
 
-  /// Returns the description of an access. For a futex, the explorer also uses the description to find the history of
-  /// this atomic.
+  /// Returns the data about an access that the explorer needs. For a futex, the explorer also finds the history of this
+  /// atomic by it.
   [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
     return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
   }
@@ -187,7 +187,7 @@ class model_atomic {
     return value;
   }
 
-  /// Returns the memory order of the load of a failed compare-exchange for which only one order was given.
+  /// Converts the single memory order of a compare-exchange to the order of its load in the case that it fails.
   static constexpr auto loading_part(memory_order order) noexcept -> std::memory_order {
     if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
     return order == std::memory_order_release ? std::memory_order_relaxed : order;
@@ -216,8 +216,8 @@ class model_atomic {
 
 static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);
 
-/// Waits on the futex of a run. Returns false if the deadline has passed; the explorer may let it pass at any time. A
-/// wake by itself orders nothing: the waiter observes the waker's writes only by its own loads.
+/// Waits on the futex of a run. Returns false if the deadline has passed; the explorer may let the deadline pass at any
+/// time. A wake does not synchronise the two threads: the waiter observes the waker's writes only by its own loads.
 [[nodiscard]] auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                               const std::optional<time_point>& deadline) noexcept -> bool;
 void model_wake(const model_atomic<std::uint32_t>& word, int count) noexcept;

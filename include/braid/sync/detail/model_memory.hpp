@@ -16,8 +16,8 @@ namespace braid::detail {
 /// The maximum number of threads of a run, including its body.
 inline constexpr std::size_t model_thread_limit = 8;
 
-/// A vector clock of a thread or a write. For each thread, it counts the accesses that happen before the current point
-/// of that thread or write.
+/// The vector clock of a thread or of a write. For each thread, it contains the number of that thread's accesses that
+/// happen before the owner of the clock.
 class model_clock {
  public:
   [[nodiscard]] auto operator[](std::size_t thread) const noexcept -> std::uint32_t { return ticks_[thread]; }
@@ -51,9 +51,9 @@ struct model_plain {
   model_clock reads;          // the last read of each thread since that write
 };
 
-/// The histories of all atomics of a run. Writes take effect in the order in which they are executed; a load may return
-/// any write of the history, except writes that coherence, happens-before or the total order of seq_cst forbids. Model:
-/// docs/design/explorer.md
+/// The histories of all atomics of a run. Writes take effect in the order in which they are executed. A load may return
+/// the value of any write of the history, unless coherence, happens-before or the total order of seq_cst forbids it.
+/// Model: docs/design/explorer.md
 class model_memory {
  public:
   explicit model_memory(std::uint64_t run) noexcept : run_(run) {}
@@ -64,8 +64,8 @@ class model_memory {
   /// Returns how many writes a load may choose from. These are the newest write and the writes directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
-  /// Returns the value of the `age`-th write before the newest, without an effect. `load` does the same, but also
-  /// records the load.
+  /// Returns the value of the `age`-th write before the newest write, and records nothing. `load` also returns this
+  /// value, but records the load.
   [[nodiscard]] auto peek(std::size_t atomic, std::size_t age) const -> std::uint64_t;
   auto load(std::size_t atomic, std::size_t age, model_view& view, std::memory_order order) -> std::uint64_t;
 

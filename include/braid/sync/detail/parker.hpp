@@ -13,8 +13,8 @@ namespace braid::detail {
 /// calls of `unpark` before a `park` let only one `park` return. Everything that was written before an `unpark` is
 /// visible after the `park` that the `unpark` has ended. Threads: only the owner may call `park` and `park_until`; any
 /// thread may call `unpark`. Lifetime: may be destroyed once `park` has consumed the permit. An `unpark` that is still
-/// running may then wake the address of the destroyed parker. The kernel ignores the wake if no thread sleeps at that
-/// address.
+/// running may then call the kernel with the address of the destroyed parker. The kernel ignores the call if no thread
+/// sleeps at that address.
 class parker {
  public:
   /// Blocks until a permit is available, and consumes it.

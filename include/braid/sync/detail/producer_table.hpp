@@ -1,4 +1,5 @@
-// braid/sync/detail/producer_table.hpp: a table of each thread, which stores the thread's producer for each inbox.
+// braid/sync/detail/producer_table.hpp: a table that each thread has. It stores the thread's producer for each inbox to
+// which the thread posts.
 #pragma once
 
 #include <braid/base/config.hpp>

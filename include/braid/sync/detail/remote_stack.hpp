@@ -17,8 +17,8 @@ enum class push_result : std::uint8_t {
 };
 
 /// A stack of elements with a member `T* next`. Any thread pushes, and the owner takes all elements at once. The owner
-/// arms the stack before it sleeps. The first push to an armed stack must wake the owner, so that a burst costs one
-/// wake.
+/// arms the stack before it sleeps. The thread that pushes first to an armed stack must wake the owner. So a burst of
+/// pushes costs only one wake.
 /// Threads: any thread may call `try_push`; only the owner may call the other functions. Cost: one compare-exchange for
 /// a push, one exchange for a take. Protocol: docs/design/remote_stack.md
 template <typename T>
@@ -57,9 +57,9 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// Returns how many pushes returned `wake`, among the pushes of elements that `take` has removed. Each thread whose
-  /// push returned `wake` wakes the owner, perhaps later. So the owner must wait for that many wakes before it is
-  /// destroyed.
+  /// Returns how many pushes have returned `wake`. Only pushes of elements that `take` has removed are counted. Each
+  /// thread whose push returned `wake` wakes the owner, perhaps later. So the owner must wait for that many wakes
+  /// before it is destroyed.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
   /// Refuses pushes from now on. Returns all elements that were pushed before, as `take` does.

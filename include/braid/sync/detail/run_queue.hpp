@@ -45,8 +45,8 @@ class run_queue {
   /// Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
 
-  /// Returns whether the queue is empty according to the owner's last information. Thieves may have taken elements
-  /// since then.
+  /// Returns whether the owner's last `pop` has found nothing and nothing was pushed since then. The result may be
+  /// false although thieves have taken the last elements.
   /// Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
@@ -55,7 +55,7 @@ class run_queue {
   /// again.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
-    // edge run_queue.emptied: publish what the owner has written, before the slot looks empty
+    // edge run_queue.emptied: publish what the owner has written, before other threads see the empty slot
     return next_.exchange(nullptr, release);
   }
 

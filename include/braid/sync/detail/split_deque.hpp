@@ -60,9 +60,9 @@ class split_deque {
     return true;
   }
 
-  /// Removes the newest entry. Returns null if the deque is empty; in that case thieves have taken all other entries.
-  /// Threads: the owner. Cost: three loads and a store. An additional compare-exchange if the private part is empty and
-  /// the shared part is not, or if a thief has requested entries.
+  /// Removes the newest entry. Returns null if the deque is empty, which means that thieves have taken all entries that
+  /// the owner has not popped. Threads: the owner. Cost: three loads and a store. An additional compare-exchange if the
+  /// private part is empty and the shared part is not, or if a thief has requested entries.
   [[nodiscard]] auto pop() noexcept -> T* {
     const index head = head_.load(relaxed) - 1;
     head_.store(head, release);                 // edge split_deque.added: publish the entries below
@@ -94,8 +94,8 @@ class split_deque {
   /// must see what was written before the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
-  /// Returns whether a request was set since the owner last shared entries. If barriers are symmetric, it returns true
-  /// whenever a request is possible; `is_asked` is exact.
+  /// Returns whether a request was set since the owner last shared entries. If barriers are symmetric, it may also
+  /// return true without a request; `is_asked` is exact.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
   /// Returns whether there is a request. If barriers are symmetric, this call also orders the owner's last push before
@@ -126,14 +126,14 @@ class split_deque {
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Returns the value of `has_private`'s argument that represents zero entries. If barriers are symmetric, the value
-  /// is not 0, so that `has_private` needs no subtraction in each fork.
+  /// Returns the argument for `has_private` that means zero entries. If barriers are symmetric, the value is not 0, so
+  /// that `has_private` needs no subtraction in each fork.
   [[nodiscard]] static constexpr auto no_entries(barrier_kind kind) noexcept -> std::int64_t {
     return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
   }
 
-  /// Returns true if there is no request and at least N entries are private. `count` is the sum of N and
-  /// `no_entries()`. Threads: the owner.
+  /// Returns true if there is no request and at least N entries are private. Pass the sum of N and `no_entries()` as
+  /// `count`. Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
@@ -197,8 +197,9 @@ class split_deque {
   /// index.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
-  /// A ring of slots. The slot for a position is the position modulo the size. A ring that was replaced by a larger one
-  /// is kept, because thieves may still read it. Entries that were not taken are also still valid there.
+  /// A ring of slots. A position modulo the size is the index of its slot. A ring that was replaced by a larger one is
+  /// kept, because thieves may still read it. The copies of entries in such a ring stay valid until the entries are
+  /// taken.
   struct ring {
     explicit ring(std::size_t size) : mask(size - 1), slots(std::make_unique<atomic<T*>[]>(size)) {}
 
@@ -236,7 +237,7 @@ class split_deque {
   const index guard_;  // 0, or `guarded` if barriers are symmetric, and then every pop takes the careful path
 
   // The owner pops without a check while its head is at or above this limit. Thieves set it to `asked` if nothing is
-  // shared, or by `ask`. The owner sets it to `limit_at(border)` when it shares or takes back entries.
+  // shared, or when they call `ask`. The owner sets it to `limit_at(border)` when it shares or takes back entries.
   alignas(cache_line) atomic<index> limit_;
 
   // The following members are on the cache line of the thieves. The thread that takes the oldest entry increments the
@@ -308,8 +309,8 @@ auto split_deque<T>::take() noexcept -> T* {
   if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;
   T* const oldest = oldest_in(seen);
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
-  // edge split_deque.entry: publish the entries that the owner has published by its head;
-  // edge split_deque.taken: publish the read of the slot, which may then be filled again
+  // edge split_deque.entry: publish to other thieves the entries that the owner has published by its head; edge
+  // split_deque.taken: publish the read of the slot, which may then be filled again
   if (word_.compare_exchange_strong(seen, next, release, relaxed)) return oldest;
   note_lost_exchange();
   return nullptr;

@@ -80,9 +80,9 @@ class steal_ring {
       if (tail <= head) return 0;                      // the tail is below the head if its value is the older one
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
-      // The values that were read are valid if no other thread has moved the head, because a slot is filled again only
-      // after the head has passed it. edge steal_ring.taken: publish the reads of the slots, which may then be filled
-      // again, and what this thread has written before
+      // The values that this thread has read are valid if no other thread has moved the head in the meantime, because a
+      // slot is filled again only after the head has passed it. edge steal_ring.taken: publish the reads of the slots,
+      // which may then be filled again, and what this thread has written before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
       note_lost_exchange();
     }

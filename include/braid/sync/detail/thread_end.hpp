@@ -5,10 +5,10 @@
 
 namespace braid::detail {
 
-/// A function that is called when a thread ends, like the destructor of a thread_local object. If glibc has no memory
-/// to register such a destructor, it ends the process. Therefore, this class uses a POSIX key, which needs no memory or
-/// reports an error. The function runs after the destructors of thread_local objects. It does not run for the thread
-/// that ends the process by `exit` or by returning from `main`.
+/// A function that is called when a thread ends, like the destructor of a thread_local object. If glibc cannot allocate
+/// memory to register such a destructor, glibc ends the process. Therefore, this class uses a POSIX key instead.
+/// Setting a key needs no memory, or reports an error. The function runs after the destructors of thread_local objects.
+/// It does not run for the thread that ends the process by `exit` or by returning from `main`.
 /// Lifetime: static; it is never destroyed, because threads may end after the static objects of the process.
 class thread_end {
  public:

@@ -10,8 +10,8 @@
 namespace braid::detail {
 
 /// The kinds of records of a trace. A record contains one number. If an event has two numbers, a record of the kind
-/// `subject` with the first number precedes the record of the event. Programs and libraries of different versions share
-/// the numbers, so add new kinds at the end.
+/// `subject` with the first number precedes the record of the event. Programs and libraries of different versions
+/// exchange the values of this enumeration, so add new kinds at the end.
 enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
@@ -34,7 +34,7 @@ enum class trace_kind : std::uint8_t {
   wait_end,         ///< the wait that has ended without a slice of its coroutine
 };
 
-/// The groups of records that can be enabled in a trace, one bit each.
+/// The groups of records that can be enabled in a trace. Each group is one bit.
 enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, user = 128 };
 
 /// True in a traced process, from the time at which the library is loaded until the trace is complete. It is written by
@@ -67,8 +67,9 @@ BRAID_API void trace_note_end() noexcept;
 /// Records that a task begins. `name` may be empty.
 BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noexcept;
 
-/// The first number for activities. `trace_activity_begin` begins an activity, which may extend over waits and threads.
-/// It returns the activity's number for the records of tasks, or 0 if the process is not traced.
+/// The smallest number of an activity. `trace_activity_begin` begins an activity, which may extend over waits and
+/// threads. It returns a number for the activity, which you can use in records like the number of a task. It returns 0
+/// if the process is not traced.
 inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
 [[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
 

@@ -1,4 +1,5 @@
-// braid/trace/detail/metric_source.hpp: parts of the process that add their counters to the metrics of an event loop.
+// braid/trace/detail/metric_source.hpp: a base for parts of the process, such as servers, that add their counters to
+// the metrics of an event loop.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -40,9 +41,9 @@ class BRAID_API metric_list {
   std::vector<metric> metrics_;
 };
 
-/// A part of the process that has counters. The object is in a global list while it exists. It must be the last member
-/// of its owner, so that the members that `add` reads exist as long as the object. Threads: any; `add` is called on the
-/// thread that collects the metrics. Blocks: for the lock of the list.
+/// Registers a part of the process that has counters, in a global list, as long as this object exists. Declare it as
+/// the last member of the part, so that the members that `add` reads exist as long as this object. Threads: any; `add`
+/// is called on the thread that collects the metrics. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
   using add_fn = void (*)(const void* part, metric_list& metrics);

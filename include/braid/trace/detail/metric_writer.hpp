@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// Writes metric families one after the other. Each family is begun before its samples. Names consist of letters,
-/// digits and `_`; label values are any text. Threads: one. Errors: std::bad_alloc. Source: Prometheus text format
-/// 0.0.4; OpenMetrics 1.0.
+/// Writes metric families one after the other. Call `family` before you write the samples of a family. Names consist of
+/// letters, digits and `_`; label values are any text. Threads: one. Errors: std::bad_alloc. Source: Prometheus text
+/// format 0.0.4; OpenMetrics 1.0.
 class BRAID_API metric_writer {
  public:
   using kind = metric::type;
@@ -24,10 +24,11 @@ class BRAID_API metric_writer {
 
   explicit metric_writer(metric::format format = metric::format::prometheus) noexcept : format_(format) {}
 
-  /// Begins a family. The name of a counter ends with `_total`. Only OpenMetrics contains the unit.
+  /// Begins a family. The name of a counter ends with `_total`. The unit is written only in the OpenMetrics format.
   void family(std::string_view name, kind type, std::string_view help, std::string_view unit = {});
 
-  /// Writes one sample. `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and empty elsewhere.
+  /// Writes one sample. `suffix` is `_bucket`, `_sum` or `_count` for a sample of a histogram, and empty for other
+  /// samples.
   void sample(std::string_view suffix, std::span<const label> labels, double value);
   void sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
     sample(suffix, std::span(labels.begin(), labels.size()), value);
@@ -40,8 +41,8 @@ class BRAID_API metric_writer {
     histogram(std::span(labels.begin(), labels.size()), buckets, sum);
   }
 
-  /// Writes metrics with their families, in the order of `metrics_text`. Requires that none of these families was
-  /// written before.
+  /// Writes metrics and the headers of their families, in the order in which `metrics_text` writes them. Requires that
+  /// none of these families was written before.
   void add(std::span<const metric> all);
 
   /// Returns the text of all families that have been written so far.

@@ -47,7 +47,7 @@ struct trace_event {
 /// Format: docs/design/trace.md
 class BRAID_API perfetto_writer {
  public:
-  /// The events of one thread, in the order of their times.
+  /// The state of a sequence: the events of one thread, in the order of their times.
   struct sequence {
     std::uint32_t id = 0;  ///< 2 or more, different for each thread
     std::uint64_t last_ns = 0;
@@ -57,10 +57,10 @@ class BRAID_API perfetto_writer {
   /// Begins a process. Tracks and threads that are added later belong to this process.
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
-  /// Begins a sequence that does not belong to a thread. Its events are on the track with this number, unless they name
-  /// another track.
+  /// Begins a sequence that does not belong to a thread. Its events are on the track with the number `track`, unless an
+  /// event specifies another track.
   void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
-  /// Adds a track of the process with this number.
+  /// Adds a track with the number `number` to the process that was begun last.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
 

@@ -12,10 +12,10 @@
 namespace braid::detail {
 
 /// A bounded SPSC ring (Lamport's queue). The traced thread adds records, and the writer thread reads them. Records
-/// that do not fit are counted and dropped. An accepted slice reserves room for the record of its end. So only whole
-/// slices are lost, never just one of their ends.
-/// Threads: the producer and the consumer may each call the functions in the group with their name. Blocks: never.
-/// Protocol: docs/design/trace.md
+/// that do not fit are counted and dropped. An accepted slice reserves room for the record of its end. So if records of
+/// a slice are lost, its begin and its end are both lost. Threads: one thread, the producer, may call the functions for
+/// the producer, and one thread, the consumer, may call the functions for the consumer. Blocks: never. Protocol:
+/// docs/design/trace.md
 template <typename Record, std::size_t Capacity>
 class record_ring {
   static_assert((Capacity & (Capacity - 1)) == 0, "the capacity must be a power of two");
@@ -24,7 +24,7 @@ class record_ring {
   // --- Functions for the producer. ---
 
   /// Adds one or two records. If there is not room for all of them, no record is added. `opens` is the number of end
-  /// records that will follow. Returns false if there is no room.
+  /// records that will be added for them later. Returns false if there is no room.
   template <std::size_t Count>
   [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
     const std::uint64_t head = head_.load(relaxed);
@@ -45,7 +45,8 @@ class record_ring {
 
   // --- Functions for the consumer. ---
 
-  /// Calls `fn(record)` for each added record, in order. Returns the number of these records.
+  /// Calls `fn(record)` for each record that was added since the last call, in order. Returns the number of these
+  /// records.
   template <typename Fn>
   auto drain(Fn&& fn) -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
@@ -84,8 +85,8 @@ class record_ring {
     return head + count - known_tail_ <= Capacity;
   }
 
-  /// Writes records for which there is room. The room was computed from `known_tail_`. If that value is outdated, the
-  /// actual room is larger than the computed room.
+  /// Writes records, after the caller has checked that there is room. The check may use an old value of the consumer's
+  /// position, `known_tail_`. In this case, the actual room is larger than the computed room.
   template <std::size_t Count>
   void put(std::uint64_t head, const std::array<Record, Count>& records) noexcept {
     for (std::size_t i = 0; i < Count; ++i) records_[(head + i) % Capacity] = records[i];

@@ -33,8 +33,8 @@ class BRAID_API left_rings {
   auto operator=(left_rings&&) -> left_rings& = delete;
   ~left_rings();
 
-  /// Returns the number of bytes at the start of the trace that are no longer in the rings. The rings contain
-  /// everything after these bytes.
+  /// Returns how many bytes at the start of the trace file are complete and needed. The rings contain all records that
+  /// belong after these bytes.
   [[nodiscard]] auto trace_bytes() const noexcept -> std::uint64_t;
 
   /// Returns the first packet of the trace.
@@ -44,7 +44,8 @@ class BRAID_API left_rings {
   using text_fn = std::string (*)(std::string_view bytes);
 
   /// Returns the missing end of the trace. `open_states` contains the task states that have begun and not ended in the
-  /// trace so far. These states end at the time of the last record. The function `text` converts names.
+  /// existing part of the trace. The returned part ends these states at the time of the last record. Names are
+  /// converted by the function `text`.
   /// Errors: std::bad_alloc.
   [[nodiscard]] auto rest(const std::unordered_map<std::uint64_t, std::int64_t>& open_states, text_fn text) const
       -> recovered_part;

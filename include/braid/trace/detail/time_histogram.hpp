@@ -22,7 +22,8 @@ class BRAID_API time_histogram {
   static constexpr std::array<duration, 14> bounds{1us, 3us,  10us, 30us,  100us, 300us, 1ms,
                                                    3ms, 10ms, 30ms, 100ms, 300ms, 1s,    10s};
 
-  /// Adds a time that was measured once and represents `weight` times. A negative time counts as zero.
+  /// Adds a measured time `weight` times. Use a weight above 1 if only one of several times was measured. A negative
+  /// time counts as zero.
   void add(duration span, std::uint64_t weight = 1) noexcept;
 
   /// Returns the sum of all times.
