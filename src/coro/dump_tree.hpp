@@ -14,7 +14,7 @@ namespace braid::detail {
 
 /// A builder of task trees. It keeps the function names that it has looked up, so that they need not be read again for
 /// the next home executor.
-/// Threads: one. Blocks: for files. Errors: std::bad_alloc.
+/// Threads: one at a time. Blocks: while it reads files. Errors: std::bad_alloc.
 class dump_tree {
  public:
   [[nodiscard]] auto of(const seen_home& seen) -> std::vector<task_dump::entry>;

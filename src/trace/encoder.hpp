@@ -67,7 +67,7 @@ struct trace_output {
 };
 
 /// Encodes records as Perfetto events. Replaces the addresses in records by names, and ticks by nanoseconds.
-/// Threads: one. Errors: std::bad_alloc; std::system_error if the file accepts no more data.
+/// Threads: one at a time. Errors: std::bad_alloc; std::system_error if the file accepts no more data.
 class trace_encoder {
  public:
   /// The state of the encoder for one thread.

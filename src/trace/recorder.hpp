@@ -19,7 +19,7 @@ namespace braid::detail {
 /// The flight recorder. The writer thread uses it if only the last seconds of the trace are stored. Records stay
 /// unchanged in memory until a file is requested. When records are dropped, the recorder remembers which slices they
 /// have left open, and the states of tasks. So a file also contains the start of everything that was in progress.
-/// Threads: one. Errors: std::bad_alloc.
+/// Threads: one at a time. Errors: std::bad_alloc.
 class flight_recorder {
  public:
   explicit flight_recorder(trace_session& session);

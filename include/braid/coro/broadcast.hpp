@@ -27,8 +27,8 @@ struct broadcast_value {
 };
 
 /// A channel with many senders and many receivers. Each receiver gets a copy of every value that is sent after it has
-/// subscribed. A send never waits. The channel keeps only the newest values; a receiver that falls further behind
-/// learns how many values it has missed. Values arrive in the order in which they were sent.
+/// subscribed. A send never waits. The channel keeps only the newest values. If a receiver is so slow that it misses
+/// values, it learns how many it has missed. Values arrive in the order in which they were sent.
 /// Threads: any; one thread at a time may use a receiver. Values are copied and destroyed under a lock, so their copy
 /// constructors and destructors must not call the channel. Lifetime: must outlive its receivers. Cost: a send posts a
 /// job to the home of each waiting receiver, the serial executor that its task is bound to.
@@ -131,10 +131,10 @@ auto broadcast<T>::send(T value) -> result<void> {
   return {};
 }
 
-/// A value that any thread may read and set. Observers wait until it changes; an observer may miss intermediate values.
-/// Threads: any; one thread at a time may use an observer. Values are copied and assigned under a lock, so their copy
-/// operations must not call this object. Lifetime: must outlive its observers. Cost: a change posts to the home of each
-/// waiting observer.
+/// A value that any thread may read and set. Observers wait until the value changes. If it changes several times during
+/// a wait or between two waits, the observer sees only the newest value. Threads: any; one thread at a time may use an
+/// observer. Values are copied and assigned under a lock, so their copy operations must not call this object. Lifetime:
+/// must outlive its observers. Cost: a change posts to the home of each waiting observer.
 template <std::copyable T>
 class watch {
  public:
@@ -154,8 +154,8 @@ class watch {
     update([&](T& held) { held = std::move(value); });
   }
 
-  /// Changes the value in place by calling `fn(value)`. Errors: an exception that `fn` throws; no observer is notified
-  /// then.
+  /// Changes the value in place by calling `fn(value)`. Errors: rethrows an exception of `fn`. After such an exception,
+  /// no observer is notified.
   template <std::invocable<T&> Fn>
   void update(Fn&& fn) {
     detail::wake_list woken;

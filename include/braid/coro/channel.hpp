@@ -19,9 +19,9 @@ namespace braid {
 /// A bounded MPMC channel. A sender waits while the channel is full, and a receiver waits while it is empty. Senders
 /// and receivers are served first come, first served, and values arrive in the order in which they were sent. In a
 /// channel with a capacity of 0, each sender waits until a receiver has taken its value (a rendezvous). After `close`
-/// nothing can be sent; values that are in the channel are still received. A stop loses no value. A value that was
-/// passed to a receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while
-/// it waits keeps its value, which is destroyed with the sender.
+/// nothing can be sent; values that are in the channel are still received. No value is lost by a stop. If a value was
+/// passed to a waiting receiver, the receiver returns it, even if it is stopped before it resumes. A sender that is
+/// stopped while it waits keeps its value, which is destroyed with the sender.
 /// Threads: any. Lifetime: must outlive the waiting tasks. Cost: all memory is allocated at construction; a lock for
 /// each call; a post to the home of each task that waited (the serial executor that the task is bound to). Protocol:
 /// docs/design/coroutine_sync.md

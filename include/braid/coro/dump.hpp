@@ -60,10 +60,10 @@ struct task_dump {
 /// `serial_executor` on which a task has ever waited. Each of these executors, the homes of the tasks, collects its
 /// report on its own thread, between two steps of its tasks; the homes of the calling thread report at once. A home
 /// that has not reported within `limit` is listed as late.
-/// Threads: any. Blocks: until all homes have reported, for at most `limit`. After that it reads names of functions
-/// from files. While a worker blocks in this call, the serial executors that need the worker cannot report. Errors:
-/// std::bad_alloc. Cost: while a home collects its report, it runs no task. The time grows with the number of tasks of
-/// the home. Without a call of `dump` there is no cost.
+/// Threads: any. Blocks: until all homes have reported, for at most `limit`. After this wait, it reads the names of
+/// functions from files. While a worker blocks in this call, the serial executors that need the worker cannot report.
+/// Errors: std::bad_alloc. Cost: while a home collects its report, it runs no task. The time grows with the number of
+/// tasks of the home. Without a call of `dump` there is no cost.
 [[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
 
 namespace detail {

@@ -350,10 +350,11 @@ concept tagged_sender = requires { typename std::remove_cvref_t<S>::sender_conce
 }  // namespace detail
 
 /// `co_await await_sender(sender)` starts the sender and resumes the task on its home executor. The result is the
-/// sender's value: nothing, a T, or a tuple if there are several. The receiver's environment has a stop token and the
-/// scheduler of the task's home. If the task is stopped, that token is stopped. If the sender then completes as
-/// stopped, the task ends. If it completes in another way, the task continues to its next wait. A sender that completes
-/// as stopped on its own also ends the task as stopped.
+/// sender's value; if the sender completes without a value, the result is void, and if it completes with several
+/// values, a tuple. The receiver's environment has a stop token and the scheduler of the task's home. If the task is
+/// stopped, a stop of that token is requested. If the sender then completes as stopped, the task ends. If the sender
+/// completes in another way, the task continues to its next wait. A sender that completes as stopped on its own also
+/// ends the task as stopped.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
 /// Errors: rethrows the sender's error; a std::error_code is thrown as a std::system_error. Cost: the operation is kept
 /// in the frame of the task.

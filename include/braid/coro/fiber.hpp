@@ -42,7 +42,7 @@ namespace detail {
 /// A stop takes effect while the fiber waits: the wait throws an exception that is not a std::exception, so that the
 /// locals are destroyed. A `catch (...)` that catches this exception must rethrow it. If it does not, the next wait
 /// throws again.
-/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. Errors: an
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. Errors: rethrows an
 /// exception of `fn`; std::bad_alloc; std::system_error with std::errc::function_not_supported if the build has no
 /// fibers, and with std::errc::operation_not_supported on a home that changes its thread (a `serial_executor`). Cost:
 /// unused stacks are kept in a list, up to 256 of each size. If the list is empty, creating a stack takes three system
@@ -66,9 +66,9 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
 /// Lets the calling fiber wait for anything that a task can `co_await`, and returns the result. The thread runs other
 /// work of the home during the wait. Requires that the caller runs on a fiber, and that no exception is being handled.
 /// Destructors and `noexcept` functions must not call this, because a stop throws an exception from this call. Threads:
-/// the thread of the fiber. Blocks: no thread. Errors: the exceptions of the awaited operation; the exception of a
-/// stop, see `fiber`. Cost: two stack switches if the fiber must wait. An async_mutex always costs two switches,
-/// because the lock records its owner when the owner suspends.
+/// the thread of the fiber. Blocks: no thread. Errors: rethrows exceptions of the awaited operation; if the fiber is
+/// stopped, throws the exception that `fiber` describes. Cost: two stack switches if the fiber must wait. An
+/// async_mutex always costs two switches, because the lock records its owner when the owner suspends.
 template <typename Awaitable>
 auto fiber_await(Awaitable&& what, detail::await_place place = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();

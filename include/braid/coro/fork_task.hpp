@@ -173,9 +173,9 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> f
 }
 
 /// Runs `work`, and everything that it forks, on workers of `executor`, and returns its result. If the result is a
-/// reference, this function returns a reference, too. Threads: any. Blocks: until the work has ended. A worker of the
-/// same pool runs the beginning of the work itself, and runs other forks while it waits. With an executor without
-/// threads, all of the work runs on the calling thread. Errors: exceptions of the work; std::system_error with
+/// reference, this function returns a reference, too. Threads: any. Blocks: until the work has ended. If the caller is
+/// a worker of the same pool, it begins the work itself, and runs other forks while it waits. If `executor` has no
+/// threads, all of the work runs on the calling thread. Errors: rethrows exceptions of the work; std::system_error with
 /// errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops the work.
 template <typename T>
 auto run_in(executor& executor, fork_task<T> work) -> T {

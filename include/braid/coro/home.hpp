@@ -1,4 +1,5 @@
-// braid/coro/home.hpp: the serial executor that resumes a task (its home), with a timer service.
+// braid/coro/home.hpp: the home of a task: the serial executor that always resumes the task, and that also has a timer
+// service.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -105,8 +105,8 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 /// ends as stopped at once. If the function has begun, the task waits for its end; a long function should poll
 /// `scope::stop()`.
 /// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread of the home.
-/// Errors: exceptions of `fn`; std::system_error with errc::closed if `executor` refuses the function, errc::dropped if
-/// a shutdown drops it; std::bad_alloc.
+/// Errors: rethrows exceptions of `fn`; std::system_error with errc::closed if `executor` refuses the function,
+/// errc::dropped if a shutdown drops it; std::bad_alloc.
 /// Cost: a post to `executor` and a post back, and a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)

@@ -1,4 +1,4 @@
-// braid/coro/scope.hpp: scopes of tasks: wait for their end, stop them, set deadlines; query the running task.
+// braid/coro/scope.hpp: scopes that wait for tasks, stop tasks and set deadlines; and queries about the running task.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -49,7 +49,7 @@ class stop_callback : public list_hook {
 namespace detail {
 
 /// A wait for the tasks of a scope. A stop does not end this wait. It is registered with a scope only so that dumps
-/// show it. Threads: the home's thread; any thread before `begins` is called.
+/// show it. Threads: any thread until `begins` is called, then only the home's thread.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
@@ -90,11 +90,12 @@ struct refused_in_scope<Fn> {
 
 }  // namespace detail
 
-/// An async scope (P3149), or nursery: structured concurrency for tasks, which cannot outlive the object. The first
-/// task that fails stops the other tasks; their errors are only counted. A scope inside another scope is stopped with
-/// it and has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: after `request_stop`
-/// of a scope, the code that waits for this scope continues (`with_scope`). Inside a coroutine prefer `with_scope`. A
-/// coroutine that owns a scope directly may await nothing except `join` of that scope while tasks run in it.
+/// An async scope (P3149), also called a nursery. It provides structured concurrency: tasks that are spawned into the
+/// scope cannot outlive it. The first task that fails stops the other tasks; errors of the other tasks are only
+/// counted. A scope inside another scope is stopped with it and has the earlier of both deadlines. A stop is passed
+/// down to inner scopes, and never up: after `request_stop` of a scope, the code that waits for this scope continues
+/// (`with_scope`). Inside a coroutine prefer `with_scope`. A coroutine that owns a scope directly may await nothing
+/// except `join` of that scope while tasks run in it.
 /// Threads: the home's thread, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:
@@ -108,9 +109,9 @@ class BRAID_API scope : private job, private stop_callback {
   ~scope();
 
   /// Runs `child` until it suspends for the first time. From then on the child belongs to this scope. If the scope is
-  /// already stopped, the child does not start. First steps may be nested up to 64 deep, when each task spawns the next
-  /// one. After that, the next first step is queued at the home instead, so that chains of tasks cannot overflow the
-  /// stack.
+  /// already stopped, the child does not start. If each task spawns the next task in its first step, up to 64 first
+  /// steps are nested on the stack. After that, the first step of the next task is queued at the home instead, so that
+  /// chains of tasks cannot overflow the stack.
   void spawn(task<void> child);
   /// Spawns the task that a callable returns. The callable is kept until the task has ended, so the task may use its
   /// captures.

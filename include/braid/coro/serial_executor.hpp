@@ -47,10 +47,9 @@ struct drain_step : job {
 /// remaining code of the tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses all
 /// jobs. The same happens if memory for the first timer cannot be allocated, because the sleeping task could not be
 /// woken.
-/// Threads: the functions are for tasks of this home. Other threads may call only `try_post`, `post_resumption` and
-/// `is_current`, and may create the executor. Cost: 296 bytes; a compare-exchange for each job and step; a post to the
-/// executor when it was idle.
-/// Lifetime: timers that are passed to the executor must outlive it.
+/// Threads: any thread may create the executor and call `try_post`, `post_resumption` and `is_current`; only tasks of
+/// this home may call the other functions. Cost: 296 bytes; a compare-exchange for each job and step; a post to the
+/// underlying executor if this executor was idle. Lifetime: timers that are passed to this executor must outlive it.
 /// Protocol: docs/design/serial_executor.md
 class BRAID_API serial_executor final : public home, private detail::drain_step {
  public:

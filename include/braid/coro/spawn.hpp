@@ -143,7 +143,7 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// time. If a worker waits for such a task that has not begun, the worker itself runs the beginning of the task. In a
 /// scope of the calling thread, the task begins at once, and the scope does not end before the task.
 ///
-/// Threads: any; for a scope, the thread of its home.
+/// Threads: any; but if `home` is a scope, only the thread of the scope's home.
 /// Blocks: never. Errors: std::bad_alloc. The future gets what `work` throws, errc::closed if the executor accepts no
 /// more work, or errc::stopped if the task ended as stopped or did not begin because of a stop.
 /// Cost: one block of memory for jobs, and a second block if the task gets its own home.
@@ -244,10 +244,10 @@ inline constexpr const char* instead_of_sync_wait =
 
 /// Runs `work` on `home` and blocks until the work has ended. A worker runs other work of its pool during the wait. If
 /// `home` is a loop that is not running yet, this call also waits until another thread runs the loop.
-/// Threads: any that may block. Errors: exceptions of the work; std::system_error with one of three codes. The code is
-/// errc::closed if the home has stopped, and errc::stopped if the task ended as stopped. It is errc::would_deadlock on
-/// the home's own thread (await the task there instead), in an iteration of any event loop, and on workers that have an
-/// event loop.
+/// Threads: any that may block. Errors: rethrows exceptions of the work; std::system_error with one of three codes. The
+/// code is errc::closed if the home has stopped, and errc::stopped if the task ended as stopped. It is
+/// errc::would_deadlock on the home's own thread (await the task there instead), in an iteration of any event loop, and
+/// on workers that have an event loop.
 template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
   if (home.is_current())
@@ -261,8 +261,8 @@ auto sync_wait(home& home, task<T> work) -> T {
 }
 
 /// Runs `work` on the calling thread and blocks until it has ended. `work` must not wait for anything that needs a
-/// home. Threads: any that may block. Errors: exceptions of the work; std::system_error with errc::would_deadlock in an
-/// iteration of an event loop and on workers that have an event loop.
+/// home. Threads: any that may block. Errors: rethrows exceptions of the work; std::system_error with
+/// errc::would_deadlock in an iteration of an event loop and on workers that have an event loop.
 template <typename T>
 auto sync_wait(task<T> work) -> T {
   detail::expect_to_block(detail::instead_of_sync_wait);

@@ -96,13 +96,14 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 
 }  // namespace detail
 
-/// Runs all tasks in a scope of their own and returns their values as a tuple: std::monostate for void,
-/// std::reference_wrapper for a reference. The first task that throws, or ends as stopped, stops the others. All tasks
-/// have ended when `when_all` ends. Each task runs on the caller's home (the serial executor that the caller is bound
-/// to) until its first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead,
-/// see `scope::spawn`.) Threads: any; the tasks run on the home of the caller. Errors: rethrows the first exception;
-/// std::system_error with errc::stopped if a task has stopped the common scope. If nothing stopped the common scope,
-/// and a task ends as stopped nevertheless, `when_all` ends as stopped too.
+/// Runs all tasks in a scope of their own and returns their values as a tuple. In the tuple, a std::monostate stands
+/// for void, and a std::reference_wrapper for a reference. The first task that throws, or ends as stopped, stops the
+/// others. All tasks have ended when `when_all` ends. The tasks start one after the other, on the caller's home (the
+/// serial executor that the caller is bound to). Each task runs until its first wait before the next task starts. (If
+/// calls are deeply nested, first steps are queued instead, see `scope::spawn`.) Threads: any; the tasks run on the
+/// home of the caller. Errors: rethrows the first exception; std::system_error with errc::stopped if a task has stopped
+/// the common scope. If nothing stopped the common scope, and a task ends as stopped nevertheless, `when_all` ends as
+/// stopped too.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
@@ -209,11 +210,12 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 
 /// Runs all tasks in a scope of their own until the first task returns a value. The result is a std::variant with one
 /// alternative for each task; its index is the index of the task that won. The other tasks are stopped, and have ended
-/// when `when_any` ends; values that they still return are dropped. Each task runs on the home of the caller until its
-/// first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead, see
-/// `scope::spawn`.) Once a task has returned a value, the tasks after it do not start. Threads: any; the tasks run on
-/// the home of the caller. Errors: if no task returns a value, rethrows the first failure, or std::system_error with
-/// errc::stopped if a task has stopped the common scope. If there is no failure either, `when_any` ends as stopped.
+/// when `when_any` ends; values that they still return are dropped. The tasks start one after the other, on the home of
+/// the caller. Each task runs until its first wait before the next task starts. (If calls are deeply nested, first
+/// steps are queued instead, see `scope::spawn`.) Once a task has returned a value, the tasks after it do not start.
+/// Threads: any; the tasks run on the home of the caller. Errors: if no task returns a value, rethrows the first
+/// failure, or std::system_error with errc::stopped if a task has stopped the common scope. If there is no failure
+/// either, `when_any` ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {

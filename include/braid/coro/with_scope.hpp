@@ -89,13 +89,13 @@ using limited_t = typename limited_value<T>::type;
 /// Calls `body(scope&)`, which returns a task. Ends when that task and everything it spawned into the scope has ended.
 /// A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of this scope
 /// itself ends here, whichever task requested it: the caller continues. If the body then has no value, the outcome
-/// depends on its type. A task<void> simply ends. A task of a result returns the reason of the stop (usually
-/// errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the caller ends as
-/// stopped, even if this scope was stopped as well.
-/// Threads: any; the body runs on the home of the caller, the serial executor that the caller is bound to. Errors: the
-/// failure of the body or of a spawned task; std::system_error with the reason of the stop, as described above.
-/// `with_scope` ends as stopped in two cases: the body has ended as stopped by itself (`stop_here`), or a stop from
-/// outside has ended the body or a spawned task early.
+/// depends on its type. A task<void> simply ends. A task that returns a result<T> returns the reason of the stop as its
+/// error (usually errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the
+/// caller ends as stopped, even if this scope was stopped as well.
+/// Threads: any; the body runs on the home of the caller, the serial executor that the caller is bound to. Errors:
+/// rethrows the failure of the body or of a spawned task; std::system_error with the reason of the stop, as described
+/// above. `with_scope` ends as stopped in two cases: the body has ended as stopped by itself (`stop_here`), or a stop
+/// from outside has ended the body or a spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -115,8 +115,8 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 /// If the work still returns a value after the stop, that value is the result. However, if the stop has ended tasks
 /// that the work spawned into its own scope, the result is errc::deadline_exceeded. Tasks of that scope are joined, as
 /// in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
-/// Threads: any; `work` runs on the home of the caller. Errors: errc::deadline_exceeded, errc::stopped; exceptions of
-/// `work`.
+/// Threads: any; `work` runs on the home of the caller. Errors: errc::deadline_exceeded, errc::stopped; rethrows
+/// exceptions of `work`.
 template <typename T>
 auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();

@@ -33,10 +33,10 @@ namespace braid {
 /// timing. When a node fails, nodes after it in that order are stopped or never start. Nodes before it continue,
 /// because one of them may fail too. When no node before it can still fail (`detail::certain_nodes`), the run is
 /// settled, and the remaining nodes are stopped. With `after_failure::keep_going`, only the nodes that depend on a
-/// failed node are skipped, and the run is settled when all others have ended. A node that is stopped while it waits
-/// for a worker does not begin. A run is settled when its result is known, and joined when none of its nodes runs any
-/// more. Between these two times, nodes that cannot be interrupted end late, and are counted. Threads: the thread of
-/// the scope's home (the serial executor of its tasks). Lifetime: await `join` before you destroy the run.
+/// failed node are skipped, and the run is settled when all other nodes have ended. A node that is stopped while it
+/// waits for a worker does not begin. A run is settled when its result is known, and joined when none of its nodes runs
+/// any more. Between these two times, nodes that cannot be interrupted end late, and are counted. Threads: the thread
+/// of the scope's home (the serial executor of its tasks). Lifetime: await `join` before you destroy the run.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:

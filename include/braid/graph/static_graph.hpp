@@ -26,8 +26,8 @@ namespace detail {
 class static_block;
 }  // namespace detail
 
-/// A graph of functions that only compute. It runs on the workers of a pool. It is created by a `graph_builder`. For
-/// nodes that wait, may fail or have deadlines, use `graph_run`.
+/// A graph of functions that only compute, created by a `graph_builder`. It runs on the workers of a pool. For nodes
+/// that wait, may fail or have deadlines, use `graph_run`.
 /// Threads: any, but only one run at a time. A node may run other graphs, fork, and wait for its forks.
 class BRAID_API static_graph {
  public:

@@ -30,10 +30,10 @@ namespace braid {
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
-/// before. All code of the process shares it, including shared objects, if braid is a shared library. If the program
-/// does not finalize the runtime, it is drained and ended when the static objects of the process are destroyed. It ends
-/// before objects that were constructed earlier than the runtime. After a fork, the child process has none of the
-/// runtime's threads; the first call there creates a separate runtime.
+/// before. If braid is a shared library, all code of the process shares this runtime, including shared objects. If the
+/// program does not finalize the runtime, it is drained and ended when the static objects of the process are destroyed.
+/// The runtime ends before static objects that were constructed earlier are destroyed. After a fork, the child process
+/// has none of the runtime's threads; the first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call blocks until the threads of the runtime run. After `finalize` it returns the
 /// ended runtime, whose parts refuse work, until `initialize` creates another one. Errors: std::system_error with
 /// errc::closed if `finalize` was called before a runtime existed; errc::would_deadlock in a hook `on_worker_start`
@@ -42,9 +42,9 @@ namespace braid {
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. After that, only `initialize` can
-/// create another runtime. Work that is posted or spawned later, even after main, is refused with errc::closed.
-/// Parallel algorithms, `fork_join`, task groups and graphs are also refused on threads that are not workers: they
-/// throw std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
+/// create another runtime. Work that is posted or spawned later, even after main, is refused with errc::closed. On
+/// threads that are not workers, parallel algorithms, `fork_join`, task groups and graphs are also refused: they throw
+/// std::system_error with errc::closed and run none of the work. Calls that have already begun end as usual.
 /// Threads: any, except those of the runtime. Lifetime: you can still call the runtime's parts, which refuse all work,
 /// until `initialize` creates another runtime. After the static objects of the process are destroyed, only the workers
 /// of the runtime may still be called. Errors: would_deadlock on a thread of the runtime.
@@ -151,9 +151,10 @@ auto post(Fn&& /*fn*/) {
   return result<void>();
 }
 
-/// Reports what the suspended tasks of `runtime` wait for. These are the tasks on its loops, and the tasks with their
-/// own homes on its workers and blocking threads. `dump()` without a runtime reports the homes of all runtimes and
-/// other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: the same as for `dump()`.
+/// Reports what the suspended tasks of `runtime` wait for. The tasks of a runtime are the tasks on its loops, and the
+/// tasks with their own homes on its workers and blocking threads. `dump()` without a runtime reports the homes of all
+/// runtimes and other homes of the program. Threads: any, while the runtime exists. Blocks, errors, cost: the same as
+/// for `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());
@@ -164,9 +165,9 @@ auto post(Fn&& /*fn*/) {
 /// their HTTP servers and Redis connections. The metrics also include the memory of jobs, which all runtimes of the
 /// process share. The member `help` of a metric describes it; the names are in docs/metrics.md. The values are read one
 /// after the other while the counters continue to change.
-/// Threads: any, while the runtime exists. Blocks: for short locks, for instance that of the blocking pool. Errors:
-/// std::bad_alloc. Cost: about a microsecond for each worker and loop. The metrics are counted in any case, even if
-/// this function is never called.
+/// Threads: any, while the runtime exists. Blocks: for short critical sections of other threads, for instance in the
+/// blocking pool. Errors: std::bad_alloc. Cost: about a microsecond for each worker and loop. The metrics are counted
+/// in any case, even if this function is never called.
 [[nodiscard]] BRAID_API auto metrics(runtime& runtime) -> std::vector<metric>;
 
 }  // namespace braid

@@ -45,7 +45,7 @@ enum class runtime_shape : std::uint8_t {
 };
 
 /// A runtime: loops that wait for I/O and workers that compute, on separate threads or on the same threads. Threads:
-/// must be created and destroyed on a thread that does not belong to the runtime; any thread may call the members.
+/// create and destroy a runtime on a thread that does not belong to it; any thread may call the member functions.
 class BRAID_API runtime {
  public:
   /// A report of a stall: a loop or a worker has run the same job for longer than the limit.
@@ -130,9 +130,9 @@ class BRAID_API runtime {
   /// given up (see `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
-  /// Stops the tasks of the loops, runs or drops accepted jobs according to `mode`, and joins the threads. Later work
-  /// is refused with errc::closed. You may call it several times and from several threads: every call returns after the
-  /// threads have ended.
+  /// Stops the tasks of the loops, runs or drops the accepted jobs (`mode` selects this), and joins the threads. Later
+  /// work is refused with errc::closed. You may call it several times and from several threads: every call returns
+  /// after the threads have ended.
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 

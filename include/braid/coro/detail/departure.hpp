@@ -9,9 +9,9 @@ namespace braid::detail {
 
 class schedule_awaiter;
 
-/// The job that continues a task on another executor. A stop of the task's scope withdraws the job if it has not begun.
-/// The scope frees this object later, on the home's thread, because the object is linked into the scope's list of
-/// callbacks.
+/// The job that continues a task on another executor. If the task's scope is stopped before the job begins, the job is
+/// withdrawn. The job is linked into the scope's list of callbacks, which only the home's thread may change. Therefore,
+/// the scope frees the job later, on that thread.
 class departure final : public sent_job, public stop_callback {
  public:
   explicit departure(schedule_awaiter& hop) noexcept : sent_job(&arrived), stop_callback(&stopped), hop_(&hop) {}

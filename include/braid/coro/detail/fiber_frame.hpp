@@ -95,7 +95,8 @@ class BRAID_API fiber_frame {
 /// Runs the fiber to its end, on its home.
 BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
 
-/// Awaits the driver. A stop first unwinds the fiber, then ends the task that awaits this object.
+/// An awaiter for the driver of a fiber. If the awaiting task is stopped, the fiber is unwound first, and then the task
+/// ends as stopped.
 class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  public:
   explicit fiber_awaiter(fiber_frame& of) : frame_(&of), driver_(drive_fiber(of).release()) {}

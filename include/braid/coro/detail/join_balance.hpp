@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// The join counter for continuation stealing (the strands of Cilk). At first, a fork has only one strand, its
+/// The join counter for continuation stealing. It counts strands, as in Cilk. At first, a fork has only one strand, its
 /// continuation. If a thief takes the continuation from the eager child, the child becomes a strand of its own. Each
 /// strand ends once, and exactly one of them learns that it was the last. The last strand observes everything that the
 /// others wrote before they ended. A fork whose continuation was never stolen needs no atomic operation. Threads: only
@@ -19,15 +19,15 @@ class join_balance {
   /// Counts one more strand, because the continuation was stolen from a child.
   void took() noexcept { ++taken_; }
 
-  /// Returns whether the continuation has always been the only strand.
+  /// Returns whether the continuation is the only strand, because it was never stolen.
   [[nodiscard]] auto is_one() const noexcept -> bool { return taken_ == 0; }
 
-  /// Ends a child whose continuation was stolen. Returns whether it was the last strand.
+  /// Records the end of a child from which the continuation was stolen. Returns whether the child was the last strand.
   [[nodiscard]] auto child_ended() noexcept -> bool {
     return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand must see all results
   }
 
-  /// Ends the continuation. Returns whether it was the last strand.
+  /// Records the end of the continuation. Returns whether the continuation was the last strand.
   [[nodiscard]] auto continuation_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
     return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, for the same reason

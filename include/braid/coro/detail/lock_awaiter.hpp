@@ -48,7 +48,7 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
-  /// Returns the task that holds the lock. Returns an empty value if the lock was already passed to this task, which
+  /// Returns the task that holds the lock. Returns an empty value if the waiting task has already received the lock but
   /// has not resumed yet.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(awaited_->lock_);

@@ -33,11 +33,11 @@ enum class ending : std::uint8_t {
 using await_place = std::source_location;
 
 /// Connects a coroutine to the coroutine that awaits it. The parent passes its scope to the child when the child is
-/// awaited. The child passes its ending to the parent. A coroutine that is simply awaited has no `end` function. When
-/// it is done, its parent resumes. When it is stopped, its parent is stopped as well. Roots, and awaits that observe a
-/// stop, have an `end` function, which returns the coroutine to resume. The promise is also a job. The home runs this
-/// job to end a root that ended on another executor, or to run a first step that was queued. Only roots are queued, so
-/// the link of the job points to the parent of all other coroutines.
+/// awaited. The child passes its ending to the parent. Most coroutines are simply awaited and have no `end` function:
+/// when such a coroutine is done, its parent resumes, and when it is stopped, its parent is stopped as well. Roots, and
+/// children whose await observes a stop, have an `end` function, which returns the coroutine to resume. The promise is
+/// also a job. The home runs this job to end a root that ended on another executor, or to run a first step that was
+/// queued. Only roots are queued, so the link of the job points to the parent of all other coroutines.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending ending) noexcept;

@@ -99,11 +99,11 @@ class wait_queue {
 
 /// An awaiter that takes something, such as a permit, if it is available, and otherwise waits in a queue. If the poll
 /// budget is used up, the awaiter lets the other work of its home run before it takes a permit. If it took the permit
-/// first, it would hold the permit unused while the other tasks wait for it. `Derived` has two functions, which are
-/// called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`.
-/// `Derived` also has a string literal `waits_for`, which names the wait. It may have a function `try_take_at_once()`,
-/// which is called first and without the lock. It may also have `describe(text)`, `needs()` and `layout`, which have
-/// the same meaning as in `awaiter_base::operation`.
+/// first, it would hold the permit unused while the other tasks wait for it. `Derived` must have two functions, which
+/// are called under the lock: `try_take(wake_list&)` and `queue()`. `try_take` may be called again after it has
+/// returned false. `Derived` must also have a string literal `waits_for`, which names the wait. It may have a function
+/// `try_take_at_once()`, which is called first and without the lock. It may also have `describe(text)`, `needs()` and
+/// `layout`, which have the same meaning as in `awaiter_base::operation`.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:

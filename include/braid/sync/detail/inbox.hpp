@@ -116,7 +116,7 @@ class inbox {
   }
 
   /// Runs the next callable. Returns false if the inbox is empty.
-  /// Errors: exceptions of the callable, whose captures are destroyed in any case.
+  /// Errors: rethrows exceptions of the callable. The captures of the callable are destroyed in any case.
   auto run_one() -> bool {
     work next = claim();
     if (!next) return false;
@@ -217,8 +217,8 @@ class inbox<Lock, Producers, SegmentSize>::work {
   /// Returns whether this object holds a callable that has not run.
   [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
 
-  /// Runs the callable. Requires that this object holds a callable. Errors: exceptions of the callable, whose captures
-  /// are destroyed in any case.
+  /// Runs the callable. Requires that this object holds a callable. Errors: rethrows exceptions of the callable. The
+  /// captures of the callable are destroyed in any case.
   void run() {
     BRAID_ASSERT(claimed_.record != nullptr, "work is run once");
     std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run);
@@ -332,7 +332,7 @@ auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<pro
   return count < Producers ? add_producer() : nullptr;  // the last entry is for the shared producer
 }
 
-/// Adds a producer to the table. Called under the lock of the registry. Requires that the table has a free entry.
+/// Adds a producer to the table. Called while the lock `registry_` is held. Requires that the table has a free entry.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<producer> {
   const std::size_t count = count_.load(relaxed);

@@ -12,8 +12,8 @@
 namespace braid::detail {
 
 /// Writes metric families one after the other. Call `family` before you write the samples of a family. Names consist of
-/// letters, digits and `_`; label values are any text. Threads: one. Errors: std::bad_alloc. Source: Prometheus text
-/// format 0.0.4; OpenMetrics 1.0.
+/// letters, digits and `_`; label values are any text. Threads: one at a time. Errors: std::bad_alloc. Source:
+/// Prometheus text format 0.0.4; OpenMetrics 1.0.
 class BRAID_API metric_writer {
  public:
   using kind = metric::type;

@@ -43,7 +43,7 @@ struct trace_event {
 
 /// Writes Perfetto's TracePackets. Each thread has a sequence, in which times are stored as differences and each name
 /// is written once.
-/// Threads: one. Errors: std::bad_alloc.
+/// Threads: one at a time. Errors: std::bad_alloc.
 /// Format: docs/design/trace.md
 class BRAID_API perfetto_writer {
  public:

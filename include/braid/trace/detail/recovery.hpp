@@ -24,7 +24,7 @@ struct recovered_part {
 
 /// The content of FILE.rings as a process has left it. The bytes may be damaged: they are then either refused with a
 /// message or converted to a trace.
-/// Threads: one. Protocol: docs/design/trace.md
+/// Threads: one at a time. Protocol: docs/design/trace.md
 class BRAID_API left_rings {
  public:
   /// Reads the file. Errors: returns a message.
