@@ -138,12 +138,12 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// dropped before, the exception goes to the error callback of the home, the serial executor that the task is bound to.
 /// An exception does not stop other tasks of the surrounding scope.
 ///
-/// `home` is a home, another executor or a scope. On a home (a loop, a serial_executor), the task belongs to the root
-/// scope of that home. On another executor, such as a pool, each task gets its own home, so that tasks run at the same
-/// time. If a worker waits for such a task that has not begun, the worker itself runs the beginning of the task. In a
-/// scope of the calling thread, the task begins at once, and the scope does not end before the task.
+/// The first argument is a home, another executor or a scope. On a home (a loop, a serial_executor), the task belongs
+/// to the root scope of that home. On another executor, such as a pool, each task gets its own home, so that tasks run
+/// at the same time. If a worker waits for such a task that has not begun, the worker itself runs the beginning of the
+/// task. In a scope of the calling thread, the task begins at once, and the scope does not end before the task.
 ///
-/// Threads: any; but if `home` is a scope, only the thread of the scope's home.
+/// Threads: any; but if the first argument is a scope, only the thread of the scope's home.
 /// Blocks: never. Errors: std::bad_alloc. The future gets what `work` throws, errc::closed if the executor accepts no
 /// more work, or errc::stopped if the task ended as stopped or did not begin because of a stop.
 /// Cost: one block of memory for jobs, and a second block if the task gets its own home.
