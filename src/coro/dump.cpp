@@ -47,10 +47,10 @@ class dump_question final : public job {
       : job(&act), about_(&about), answers_(std::move(to)), number_(number) {}
 
  private:
-  static void act(job& self, action what) {
+  static void act(job& self, action requested) {
     const std::unique_ptr<dump_question> mine(&static_cast<dump_question&>(self));
     std::optional<seen_home> seen;
-    if (what == action::run) seen = task_walk::through(*mine->about_);
+    if (requested == action::run) seen = task_walk::through(*mine->about_);
     bool is_last = false;
     {
       const std::lock_guard guard(mine->answers_->lock);
@@ -79,8 +79,8 @@ auto name_of_thread(::pid_t number) -> std::string {
 /// One round of queries to the home executors. Protocol: docs/design/dump.md
 class dump_round {
  public:
-  /// Queries all home executors of the process if `where` is empty.
-  explicit dump_round(std::span<const executor_id> where) : executors_(where) {}
+  /// Queries all home executors of the process if `executors` is empty.
+  explicit dump_round(std::span<const executor_id> executors) : executors_(executors) {}
 
   [[nodiscard]] auto run(time_point end) -> task_dump {
     ask_all(end);
@@ -153,9 +153,9 @@ class dump_round {
   [[nodiscard]] auto is_wanted(const home& each) const noexcept -> bool {
     return executors_.empty() || std::ranges::any_of(executors_, [&](executor_id one) { return each.runs_on(one); });
   }
-  void change_missing(int by) {
+  void change_missing(int amount) {
     const std::lock_guard guard(answers_->lock);
-    answers_->missing += static_cast<std::size_t>(by);
+    answers_->missing += static_cast<std::size_t>(amount);
   }
   [[nodiscard]] auto are_missing() -> bool {
     const std::lock_guard guard(answers_->lock);
@@ -215,10 +215,10 @@ namespace {
 /// Returns descriptions of the cycles of waits that really exist. Home executors are queried one after the other, so a
 /// cycle across several of them may combine waits of different moments. A real cycle appears again in a second query,
 /// with the same holders of its locks.
-auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
+auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> executors, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;
-  if (std::ranges::any_of(cycles, &seen_deadlock::is_across_homes)) again = dump_round(where).cycles(end);
+  if (std::ranges::any_of(cycles, &seen_deadlock::is_across_homes)) again = dump_round(executors).cycles(end);
   std::vector<std::string> texts;
   for (const seen_deadlock& each : cycles)
     if (!each.is_across_homes || std::ranges::find(again, each) != again.end()) texts.push_back(each.text);
@@ -227,11 +227,11 @@ auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executo
 
 }  // namespace
 
-auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump {
+auto dump_of(std::span<const executor_id> executors, duration limit) -> task_dump {
   const time_point end = after(steady_time().now(), limit);
-  dump_round round(where);
+  dump_round round(executors);
   task_dump made = round.run(end);
-  made.deadlocks = confirmed(round.cycles(), where, end);
+  made.deadlocks = confirmed(round.cycles(), executors, end);
   return made;
 }
 

@@ -127,15 +127,15 @@ class wait_graph {
   void free_all(const std::vector<std::size_t>& waits) {
     for (const std::size_t each : waits) free_wait(each);
   }
-  void free_scope(std::size_t at) {
-    for (; at != seen_scope::none && !scopes_[at].may_go_on; at = scopes_[at].around) {
-      scopes_[at].may_go_on = true;
-      free_all(scopes_[at].joined_by);
+  void free_scope(std::size_t index) {
+    for (; index != seen_scope::none && !scopes_[index].may_go_on; index = scopes_[index].around) {
+      scopes_[index].may_go_on = true;
+      free_all(scopes_[index].joined_by);
     }
   }
-  void free_owner(std::size_t at) {
-    if (std::exchange(scopes_[at].may_release, true)) return;
-    free_all(scopes_[at].wanted_by);
+  void free_owner(std::size_t index) {
+    if (std::exchange(scopes_[index].may_release, true)) return;
+    free_all(scopes_[index].wanted_by);
   }
 
   /// Returns one of the waits that this wait depends on, all of which are stuck as well. If this is a wait for a lock,
@@ -179,11 +179,11 @@ class wait_graph {
     const std::string name = info.name.empty() ? "" : " \"" + shown_name(info.name) + "\"";
     return "task " + std::to_string(info.id.number) + name;
   }
-  [[nodiscard]] auto object(std::size_t at, std::size_t to) const -> std::string {
-    const wait_node& wait = waits_[at];
+  [[nodiscard]] auto object(std::size_t index, std::size_t to) const -> std::string {
+    const wait_node& wait = waits_[index];
     if (wait.is_lock) return "the lock of " + subject(to);
     if (wait.seen->joins != nullptr)
-      return number_of(at) == number_of(to) ? "a task of its own" : "the end of " + subject(to);
+      return number_of(index) == number_of(to) ? "a task of its own" : "the end of " + subject(to);
     return "the future of " + subject(to);
   }
 

@@ -211,15 +211,15 @@ void fiber_frame::call_body() noexcept {
   }
 }
 
-auto drive_fiber(fiber_frame& of) -> task<void> {
+auto drive_fiber(fiber_frame& frame) -> task<void> {
   for (;;) {
-    if (!of.where().is_current()) co_await resume_home();  // the awaited work has ended on another executor
-    of.resume();
-    if (of.has_ended()) co_return;
+    if (!frame.where().is_current()) co_await resume_home();  // the awaited work has ended on another executor
+    frame.resume();
+    if (frame.has_ended()) co_return;
     try {
-      co_await parking{&of};
+      co_await parking{&frame};
     } catch (...) {
-      of.fail_wait(std::current_exception());
+      frame.fail_wait(std::current_exception());
     }
   }
 }

@@ -45,9 +45,9 @@ void fork_root::run_here() noexcept {
   if (!ended.is_set()) self->exchange->wait_for(*self, *this);
 }
 
-void fork_root::act(job& self, action what) {
+void fork_root::act(job& self, action requested) {
   auto& root = static_cast<fork_root&>(self);
-  if (what == action::run) return resume(root.frame_);
+  if (requested == action::run) return resume(root.frame_);
   root.promise_.fail(failure_of(errc::dropped));
   root.end_(root);
 }

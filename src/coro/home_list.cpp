@@ -53,10 +53,10 @@ auto find_part(const home& home) -> home_part& {
 
 /// Empties the list in the child of a fork. No thread of the child runs the parent's home executors. A post to such an
 /// executor would write to a descriptor that may now be another file.
-void home_list::forget_parent(home_part& in) noexcept {
+void home_list::forget_parent(home_part& part) noexcept {
   const std::uint64_t now = forks_seen_by_homes.load(relaxed);
-  if (std::exchange(in.forks, now) == now) return;
-  while (home* const gone = in.homes.pop_front()) gone->is_listed_.store(false, relaxed);
+  if (std::exchange(part.forks, now) == now) return;
+  while (home* const gone = part.homes.pop_front()) gone->is_listed_.store(false, relaxed);
 }
 
 void home_list::add(home& home, scope& root) noexcept {

@@ -25,7 +25,7 @@ void schedule_awaiter::came_home(job& self, action /*what*/) {
   }
 }
 
-void departure::arrived(job& self, action what) {
+void departure::arrived(job& self, action requested) {
   auto& way = static_cast<departure&>(self);
   if (!way.try_begin()) {
     delete &way;
@@ -37,7 +37,7 @@ void departure::arrived(job& self, action what) {
     in->has_sent(way);
   else
     delete &way;
-  if (what == action::run) return resume(hop.promise_->self());
+  if (requested == action::run) return resume(hop.promise_->self());
   hop.why_not_ = errc::dropped;
   if (in == nullptr) return resume(hop.promise_->self());
   hop.come_home_for(schedule_awaiter::step::go_on);

@@ -19,7 +19,7 @@ namespace {
 /// A list of the serial executors that this thread currently runs, innermost first. Such runs are nested if a worker
 /// helps with other jobs while it waits, or if an executor has refused a job.
 struct home_run {
-  explicit home_run(const serial_executor& of) noexcept;
+  explicit home_run(const serial_executor& running) noexcept;
   home_run(const home_run&) = delete;
   auto operator=(const home_run&) -> home_run& = delete;
   ~home_run();
@@ -30,7 +30,8 @@ struct home_run {
 
 constinit thread_local home_run* innermost_run __attribute__((tls_model("initial-exec"))) = nullptr;
 
-home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost_run, this)) {}
+home_run::home_run(const serial_executor& running) noexcept
+    : where(&running), outer(std::exchange(innermost_run, this)) {}
 home_run::~home_run() { innermost_run = outer; }
 
 // docs/design/constants.md explains how this value was chosen.

@@ -47,7 +47,7 @@ void task_walk::enter(scope& found, std::size_t around) {
 /// Visits the waits and nested scopes of a scope. Waits and scopes are registered as stop callbacks, and the function
 /// of a callback shows whether it is a wait or a scope. Callbacks with other functions belong to the program. A scope
 /// without a parent is shown here, but not inside this scope.
-void task_walk::visit(scope& at, std::size_t place) {
+void task_walk::visit(scope& visited, std::size_t place) {
   const auto look = [&](stop_callback& each) {
     if (each.code() == &scope::parent_stopped) {
       scope& found = static_cast<scope&>(each);
@@ -56,8 +56,8 @@ void task_walk::visit(scope& at, std::size_t place) {
     if (each.code() == &awaiter_base::stopped) return add(static_cast<const awaiter_base&>(each));
     if (each.code() == &deaf_wait::no_stop) return add(static_cast<const deaf_wait&>(each));
   };
-  at.callbacks_.for_each(look);
-  at.deaf_.for_each(look);
+  visited.callbacks_.for_each(look);
+  visited.deaf_.for_each(look);
 }
 
 void task_walk::add(const awaiter_base& waiting) {

@@ -27,8 +27,8 @@ struct block_layout {
 };
 
 template <typename T>
-auto array_at(std::byte* where, std::size_t count) -> std::span<T> {
-  T* const first = reinterpret_cast<T*>(where);
+auto array_at(std::byte* address, std::size_t count) -> std::span<T> {
+  T* const first = reinterpret_cast<T*>(address);
   std::uninitialized_value_construct_n(first, count);
   return {first, count};
 }

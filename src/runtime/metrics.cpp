@@ -19,21 +19,21 @@
 namespace braid {
 namespace detail {
 
-void metrics_reader::add(const worker& of, metric_list& metrics) {
+void metrics_reader::add(const worker& worker, metric_list& metrics) {
   const auto now = [](const atomic<std::uint64_t>& count) { return static_cast<double>(count.load(relaxed)); };
-  const worker_counters& counts = of.counters;
+  const worker_counters& counts = worker.counters;
   metrics.counter("braid_worker_jobs", "Jobs that a worker began.", now(counts.jobs));
   metrics.counter("braid_worker_steals", "How often a worker stole jobs from another worker.", now(counts.steals));
   metrics.counter("braid_worker_parks", "How often a worker went to sleep.", now(counts.sleeps));
   metrics.counter("braid_worker_wakes", "How often a worker woke another worker.", now(counts.wakes_of_own));
   metrics.counter("braid_worker_stolen_forks", "Forks of other workers that a worker ran.", now(counts.forks_stolen));
   metrics.gauge("braid_worker_local_queue_jobs", "Jobs in the local queue of a worker.",
-                static_cast<double>(of.queue.approximate_size()));
+                static_cast<double>(worker.queue.approximate_size()));
   metrics.gauge("braid_worker_inbox_jobs", "Jobs that other threads posted to a worker and that have not started.",
-                static_cast<double>(of.box.size()));
-  metrics.gauge("braid_worker_busy", "1 while a worker has work to run.", of.pace.is_running() ? 1 : 0);
+                static_cast<double>(worker.box.size()));
+  metrics.gauge("braid_worker_busy", "1 while a worker has work to run.", worker.pace.is_running() ? 1 : 0);
   metrics.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
-                std::chrono::duration<double>(of.pace.average()).count());
+                std::chrono::duration<double>(worker.pace.average()).count());
 }
 
 void metrics_reader::add(const pool& pool, metric_list& metrics) {
@@ -62,18 +62,18 @@ void metrics_reader::add(const pool& pool, metric_list& metrics) {
                   static_cast<double>(spares));
 }
 
-void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
-  std::unique_lock lock(of.mutex_);
-  const std::size_t threads = of.running_.size();
-  const std::size_t idle = of.idle_;
-  const std::size_t queued = of.queued_;
-  const std::size_t started = of.started_;
-  const std::uint64_t begun = of.begun_;
+void metrics_reader::add(const blocking_pool& pool, metric_list& metrics) {
+  std::unique_lock lock(pool.mutex_);
+  const std::size_t threads = pool.running_.size();
+  const std::size_t idle = pool.idle_;
+  const std::size_t queued = pool.queued_;
+  const std::size_t started = pool.started_;
+  const std::uint64_t begun = pool.begun_;
   lock.unlock();
-  metrics.label({{"pool", of.options_.name}});
+  metrics.label({{"pool", pool.options_.name}});
   metrics.gauge("braid_blocking_threads", "Threads of a blocking pool.", static_cast<double>(threads));
   metrics.gauge("braid_blocking_threads_max", "The maximum number of threads of a blocking pool.",
-                static_cast<double>(of.options_.max_threads));
+                static_cast<double>(pool.options_.max_threads));
   metrics.gauge("braid_blocking_idle_threads", "Threads of a blocking pool that wait for a job.",
                 static_cast<double>(idle));
   metrics.gauge("braid_blocking_queue_jobs", "Jobs that wait for a thread of a blocking pool.",
@@ -83,38 +83,38 @@ void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
                   static_cast<double>(started));
   metrics.counter("braid_blocking_late_jobs",
                   "Functions on a blocking pool that ended after their caller had stopped waiting.",
-                  static_cast<double>(of.late()));
+                  static_cast<double>(pool.late()));
   metrics.histogram("braid_blocking_queue_seconds", "Time from the post of a blocking job to the start of the job.",
-                    of.job_times_.queued());
+                    pool.job_times_.queued());
   metrics.histogram("braid_blocking_run_seconds", "Time from the start of a blocking job to the end of the job.",
-                    of.job_times_.ran());
+                    pool.job_times_.ran());
 }
 
-void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics) {
+void metrics_reader::add(loop& loop, const std::string& name, metric_list& metrics) {
   const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
   metrics.label({{"loop", name}});
-  metrics.gauge("braid_loop_running", "1 while a loop accepts posts.", of.status() == loop::state::running ? 1 : 0);
-  metrics.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
-  metrics.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
-  metrics.counter("braid_loop_waits", "How often a loop waited for events of the system.", now(of.waits_));
+  metrics.gauge("braid_loop_running", "1 while a loop accepts posts.", loop.status() == loop::state::running ? 1 : 0);
+  metrics.counter("braid_loop_iterations", "Iterations of a loop.", now(loop.iterations_));
+  metrics.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(loop.jobs_));
+  metrics.counter("braid_loop_waits", "How often a loop waited for events of the system.", now(loop.waits_));
   metrics.counter("braid_loop_wakes", "How often another thread woke a loop.",
-                  static_cast<double>(of.woken_.load(relaxed)));
+                  static_cast<double>(loop.woken_.load(relaxed)));
   metrics.counter("braid_loop_io_events",
                   "I/O operations that a loop completed: waits for descriptors, and transfers on them.",
-                  now(of.backend_->answers_));
-  metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
-  metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
+                  now(loop.backend_->answers_));
+  metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(loop.fired_));
+  metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(loop.armed_));
   metrics.gauge("braid_loop_spawned_tasks", "Tasks that were started on a loop and have not ended.",
-                static_cast<double>(of.spawned()));
+                static_cast<double>(loop.spawned()));
   metrics.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
-                static_cast<double>(of.open_descriptors_.load(relaxed)));
+                static_cast<double>(loop.open_descriptors_.load(relaxed)));
   metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to its start on a loop.",
-                    of.job_times_.queued());
+                    loop.job_times_.queued());
   metrics.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.",
-                    of.job_times_.ran());
+                    loop.job_times_.ran());
   metrics.histogram("braid_loop_iteration_seconds", "Time of an iteration of a loop, without its wait for events.",
-                    of.iteration_times_);
-  metric_source::add_those_on(&of, metrics);
+                    loop.iteration_times_);
+  metric_source::add_those_on(&loop, metrics);
 }
 
 void metrics_reader::add(runtime& runtime, metric_list& metrics) {

@@ -25,11 +25,11 @@ struct metrics_reader {
   [[nodiscard]] static auto thread(const stall_target& target) noexcept -> ::pid_t;
 
  private:
-  static void add(const worker& of, metric_list& metrics);
+  static void add(const worker& worker, metric_list& metrics);
   static void add(const pool& pool, metric_list& metrics);
   static void add_stalls(const pool& pool, const stall_watch* stalls, metric_list& metrics);
-  static void add(const blocking_pool& of, metric_list& metrics);
-  static void add(loop& of, const std::string& name, metric_list& metrics);
+  static void add(const blocking_pool& pool, metric_list& metrics);
+  static void add(loop& loop, const std::string& name, metric_list& metrics);
 };
 
 }  // namespace braid::detail

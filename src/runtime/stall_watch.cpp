@@ -27,12 +27,12 @@ constexpr duration answer_limit = 100ms;
 
 constexpr std::size_t max_functions = 24;
 
-void print(const runtime::stall& what) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count();
+void print(const runtime::stall& report) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(report.at_least).count();
   std::string text = "braid: ";
-  text += what.where == runtime::stall::place::loop ? "loop " : "worker ";
-  text += what.thread + " has run the same job for " + std::to_string(ms) + " ms\n";
-  for (const std::string& each : what.functions) text += "    " + each + "\n";
+  text += report.where == runtime::stall::place::loop ? "loop " : "worker ";
+  text += report.thread + " has run the same job for " + std::to_string(ms) + " ms\n";
+  for (const std::string& each : report.functions) text += "    " + each + "\n";
   std::fputs(text.c_str(), stderr);
 }
 

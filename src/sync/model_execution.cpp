@@ -200,8 +200,8 @@ void model_execution::yield() {
   leave_to_another();
 }
 
-void model_execution::fail(std::string what) {
-  failure_ = std::move(what);
+void model_execution::fail(std::string message) {
+  failure_ = std::move(message);
   ::swapcontext(&running().context, &explorer_);
   std::terminate();  // control never returns here
 }
@@ -376,8 +376,8 @@ void model_execution::on_write(model_plain& plain) {
 
 // --- the trace of an execution ---------------------------------------------------------------------------------------
 
-void model_execution::note(const char* what, const model_access& access, std::uint64_t value, std::size_t age) {
-  events_.push_back({running_, what, access.place.index, value, age, access.order, access.where});
+void model_execution::note(const char* operation, const model_access& access, std::uint64_t value, std::size_t age) {
+  events_.push_back({running_, operation, access.place.index, value, age, access.order, access.where});
 }
 
 auto model_execution::format_line(const event& done) const -> std::string {

@@ -137,7 +137,7 @@ void trace_encoder::mark(thread& thread, std::uint64_t ns, std::string text) {
 
 /// Writes the change of a task's state. A new state ends the previous one. Records of different threads are not written
 /// in the order of their times. So the event for a record must not depend on earlier records of the task.
-void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number,
+void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t time, std::uint64_t number,
                          std::uint32_t state) {
   if (is_full()) {
     ++thread.lost_here;
@@ -147,32 +147,32 @@ void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, st
   std::int64_t& open = tasks_[number];
   if (kind != trace_kind::task_begin) {
     --open;
-    emit(thread, when, {.what = trace_event::kind::end, .track = track});
+    emit(thread, time, {.what = trace_event::kind::end, .track = track});
   }
   if (kind != trace_kind::task_end) {
     ++open;
-    emit(thread, when, {.what = trace_event::kind::begin, .name = state, .track = track});
+    emit(thread, time, {.what = trace_event::kind::begin, .name = state, .track = track});
   }
 }
 
 /// Writes one event. Once the file has reached its maximum size, only the ends of open slices are written.
-void trace_encoder::emit(thread& thread, std::uint64_t when, const trace_event& what) {
-  using event = trace_event::kind;
-  const bool is_end = what.what == event::end;
-  if (what.track == 0 && is_end && thread.hidden != 0) {
+void trace_encoder::emit(thread& thread, std::uint64_t time, const trace_event& event) {
+  using kind = trace_event::kind;
+  const bool is_end = event.what == kind::end;
+  if (event.track == 0 && is_end && thread.hidden != 0) {
     --thread.hidden;
     ++thread.lost_here;
     return;
   }
-  if (what.track == 0 && is_end && thread.open == 0) return;  // its begin was lost with the process
+  if (event.track == 0 && is_end && thread.open == 0) return;  // its begin was lost with the process
   if (is_full() && !is_end) {
-    if (what.what == event::begin && what.track == 0) ++thread.hidden;
+    if (event.what == kind::begin && event.track == 0) ++thread.hidden;
     ++thread.lost_here;
     return;
   }
-  if (what.track == 0 && what.what == event::begin) ++thread.open;
-  if (what.track == 0 && is_end) --thread.open;
-  out_.event(thread.sequence, when, what);
+  if (event.track == 0 && event.what == kind::begin) ++thread.open;
+  if (event.track == 0 && is_end) --thread.open;
+  out_.event(thread.sequence, time, event);
   // docs/design/constants.md explains how this value was chosen.
   constexpr std::size_t chunk = 1U << 18U;
   if (out_.bytes().size() >= chunk) flush();

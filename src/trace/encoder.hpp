@@ -103,8 +103,8 @@ class trace_encoder {
   [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= output_.max_bytes; }
 
  private:
-  void task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state);
-  void emit(thread& thread, std::uint64_t when, const trace_event& event);
+  void task(thread& thread, trace_kind kind, std::uint64_t time, std::uint64_t number, std::uint32_t state);
+  void emit(thread& thread, std::uint64_t time, const trace_event& event);
   auto find_state(trace_kind kind, std::uint64_t wait) -> std::uint32_t;
   auto name_of_code(std::uint64_t address) -> std::uint32_t;
   auto name_of_text(std::uint64_t address) -> std::uint32_t;

@@ -32,8 +32,8 @@ void add_to(metric& sum, const metric& other) {
 
 }  // namespace
 
-void metric_list::histogram(std::string_view name, std::string_view help, const time_histogram& of) {
-  add(metric::type::histogram, name, help, of.seconds(), of.buckets());
+void metric_list::histogram(std::string_view name, std::string_view help, const time_histogram& times) {
+  add(metric::type::histogram, name, help, times.seconds(), times.buckets());
 }
 
 void metric_list::add(metric::type kind, std::string_view name, std::string_view help, double value,

@@ -76,25 +76,25 @@ void perfetto_writer::process(std::uint64_t pid, std::string_view name) {
   packet();
 }
 
-void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name,
+void perfetto_writer::thread(sequence& target, std::uint64_t pid, std::uint64_t tid, std::string_view name,
                              std::uint64_t begin_ns) {
   protobuf_message thread;
   thread.number(1, pid);
   thread.number(2, tid);
   thread.bytes(5, name);
   protobuf_message descriptor;
-  descriptor.number(descriptor_field::uuid, thread_track(of.id));
+  descriptor.number(descriptor_field::uuid, thread_track(target.id));
   descriptor.number(descriptor_field::parent, process_track());
   descriptor.message(descriptor_field::thread, thread);
   packet_.number(packet_field::sequence, descriptor_sequence);
   packet_.message(packet_field::descriptor, descriptor);
   packet();
-  begin(of, thread_track(of.id), begin_ns);
+  begin(target, thread_track(target.id), begin_ns);
 }
 
 /// Begins a sequence of packets. Its clock starts at `begin_ns`. The time of each packet is stored as the difference
 /// from the time of the previous packet.
-void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t begin_ns) {
+void perfetto_writer::begin(sequence& target, std::uint64_t number, std::uint64_t begin_ns) {
   protobuf_message boot;
   boot.number(1, boot_time);
   boot.number(2, begin_ns);
@@ -110,12 +110,12 @@ void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t be
   protobuf_message defaults;
   defaults.number(58, own_clock);
   defaults.message(packet_field::track_event, track);
-  packet_.number(packet_field::sequence, of.id);
+  packet_.number(packet_field::sequence, target.id);
   packet_.message(packet_field::clock_snapshot, clocks);
   packet_.message(packet_field::defaults, defaults);
   packet_.number(packet_field::sequence_flags, state_cleared);
   packet();
-  of.last_ns = begin_ns;
+  target.last_ns = begin_ns;
 }
 
 void perfetto_writer::describe(std::uint64_t number, std::string_view name, protobuf_message* counter) {
@@ -148,7 +148,7 @@ void perfetto_writer::annotate(std::string_view name, std::uint64_t value) {
   event_.message(event_field::annotation, part_);
 }
 
-void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_event& event) {
+void perfetto_writer::event(sequence& target, std::uint64_t when_ns, const trace_event& event) {
   event_.clear();
   event_.number(event_field::type, static_cast<std::uint64_t>(event.what));
   if (event.name != 0) event_.number(event_field::name, event.name);
@@ -160,13 +160,13 @@ void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_eve
   if (event.lost != 0) annotate("records", event.lost);
   if (event.due != 0) annotate("ns", event.due);
 
-  const std::uint64_t now = std::max(when_ns, on.last_ns);
-  packet_.number(packet_field::timestamp, now - std::exchange(on.last_ns, now));
-  packet_.number(packet_field::sequence, on.id);
+  const std::uint64_t now = std::max(when_ns, target.last_ns);
+  packet_.number(packet_field::timestamp, now - std::exchange(target.last_ns, now));
+  packet_.number(packet_field::sequence, target.id);
   if (event.name != 0) {
-    if (on.known_names.size() <= event.name) on.known_names.resize(std::size_t{event.name} + 1);
-    if (!on.known_names[event.name]) {
-      on.known_names[event.name] = true;
+    if (target.known_names.size() <= event.name) target.known_names.resize(std::size_t{event.name} + 1);
+    if (!target.known_names[event.name]) {
+      target.known_names[event.name] = true;
       part_.clear();
       part_.number(1, event.name);
       part_.bytes(2, names_[event.name - 1]);

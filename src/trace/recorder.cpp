@@ -132,17 +132,17 @@ void flight_recorder::drop_first(thread_state& state, std::vector<task_state>& t
   state.chunks.pop_front();
 }
 
-void flight_recorder::pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks) {
+void flight_recorder::pass(std::span<const trace_record> records, past& state, std::vector<task_state>& tasks) {
   using enum trace_kind;
   for (const trace_record& record : records) {
     const trace_kind kind = kind_of(record);
-    const std::uint64_t subject = std::exchange(of.subject, kind == trace_kind::subject ? record.what : 0);
+    const std::uint64_t subject = std::exchange(state.subject, kind == trace_kind::subject ? record.what : 0);
     switch (kind) {
       case job_begin:
       case slice_begin:
-      case coroutine_begin: of.open.push_back({subject, record}); break;
+      case coroutine_begin: state.open.push_back({subject, record}); break;
       case slice_end:
-        if (!of.open.empty()) of.open.pop_back();
+        if (!state.open.empty()) state.open.pop_back();
         break;
       case task_waits: tasks.push_back({record_ticks(record), subject, kind, record.what}); break;
       case task_begin:

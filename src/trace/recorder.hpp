@@ -74,7 +74,7 @@ class flight_recorder {
   auto drain(thread_state& state) -> bool;
   void drop_old(std::uint64_t now);
   void drop_first(thread_state& state, std::vector<task_state>& tasks);
-  static void pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks);
+  static void pass(std::span<const trace_record> records, past& state, std::vector<task_state>& tasks);
   static void merge(std::vector<task_state> tasks, task_states& into);
   void keep_states(std::vector<task_state> tasks, std::uint64_t now);
   auto write_file(const std::string& path, std::string_view reason) -> std::uint64_t;

@@ -28,10 +28,10 @@ void copy(std::string_view text, std::array<char, Size>& to) noexcept {
 }
 
 template <std::size_t Size>
-void keep(std::uint64_t key, std::string_view text, kept_name<Size>& at) noexcept {
-  at.key.store(0, relaxed);
-  copy(text, at.text);
-  at.key.store(key, release);  // edge ring_file.name: publish, a name that has its key is whole
+void keep(std::uint64_t key, std::string_view text, kept_name<Size>& entry) noexcept {
+  entry.key.store(0, relaxed);
+  copy(text, entry.text);
+  entry.key.store(key, release);  // edge ring_file.name: publish, a name that has its key is whole
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ auto own_ring() noexcept -> thread_ring* {
   return ring_of_thread = owner.ring;
 }
 
-auto make_record(trace_kind kind, std::uint64_t what) noexcept -> trace_record {
-  return {.when_kind = session->clock().ticks() << 8U | static_cast<std::uint64_t>(kind), .what = what};
+auto make_record(trace_kind kind, std::uint64_t number) noexcept -> trace_record {
+  return {.when_kind = session->clock().ticks() << 8U | static_cast<std::uint64_t>(kind), .what = number};
 }
 
 constexpr auto ends_to_come(trace_kind kind) noexcept -> std::uint64_t {
@@ -85,8 +85,8 @@ constexpr auto ends_to_come(trace_kind kind) noexcept -> std::uint64_t {
   }
 }
 
-void refuse(const std::string& why) noexcept {
-  std::fprintf(stderr, "braid: BRAID_TRACE is ignored: %s\n", why.c_str());
+void refuse(const std::string& reason) noexcept {
+  std::fprintf(stderr, "braid: BRAID_TRACE is ignored: %s\n", reason.c_str());
 }
 
 /// Opens, locks and empties the file. The lock is needed because child processes inherit BRAID_TRACE. If this fails,
@@ -173,17 +173,17 @@ void start_from_environment() {
 
 }  // namespace
 
-auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool {
+auto trace_note(trace_group group, trace_kind kind, std::uint64_t number) noexcept -> bool {
   if (!is_traced() || !session->settings().wants(group)) return false;
   thread_ring* const ring = own_ring();
-  return ring != nullptr && ring->records.try_add(std::array{make_record(kind, what)}, ends_to_come(kind));
+  return ring != nullptr && ring->records.try_add(std::array{make_record(kind, number)}, ends_to_come(kind));
 }
 
-auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept -> bool {
+auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t number) noexcept -> bool {
   if (!is_traced() || !session->settings().wants(group)) return false;
   thread_ring* const ring = own_ring();
   if (ring == nullptr) return false;
-  const trace_record second = make_record(kind, what);
+  const trace_record second = make_record(kind, number);
   const trace_record first{.when_kind = (second.when_kind & ~std::uint64_t{0xff}) | std::uint64_t{1}, .what = subject};
   static_assert(static_cast<int>(trace_kind::subject) == 1);
   return ring->records.try_add(std::array{first, second}, ends_to_come(kind));

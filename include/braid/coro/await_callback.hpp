@@ -136,10 +136,10 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
 
  public:
   callback_awaiter(Initiate initiate, Cancel cancel)
-      : wait(how), initiate_(std::move(initiate)), cancel_(std::move(cancel)) {}
+      : wait(functions), initiate_(std::move(initiate)), cancel_(std::move(cancel)) {}
   /// Requires that `other` has not been awaited.
   callback_awaiter(callback_awaiter&& other)
-      : wait(how), initiate_(std::move(other.initiate_)), cancel_(std::move(other.cancel_)) {}
+      : wait(functions), initiate_(std::move(other.initiate_)), cancel_(std::move(other.cancel_)) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
@@ -170,7 +170,7 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
       return withdrawal::later;
     }
   }
-  static constexpr awaiter_base::operation how{&start, &withdraw, "callback"};
+  static constexpr awaiter_base::operation functions{&start, &withdraw, "callback"};
 
   Initiate initiate_;
   [[no_unique_address]] Cancel cancel_;

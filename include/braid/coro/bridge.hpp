@@ -104,9 +104,9 @@ class awaited_future final : public continuation {
     resume_foreign();
   }
 
-  static void act(job& self, action what) {
+  static void act(job& self, action requested) {
     auto& node = static_cast<awaited_future&>(self);
-    if (what == action::drop) node.refused_ = errc::dropped;
+    if (requested == action::drop) node.refused_ = errc::dropped;
     node.resume_foreign();
   }
 
@@ -136,7 +136,8 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
   static constexpr const char* waits_for = "future";
   static constexpr const wait_layout* layout = &future_wait_layout;
 
-  explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), awaited_(&of) {}
+  explicit future_awaiter(awaited_future<T>& awaited) noexcept
+      : queue_awaiter<future_awaiter>(awaited.lock), awaited_(&awaited) {}
   ~future_awaiter() { awaited_->leave(); }
 
   using queue_awaiter<future_awaiter>::await_suspend;

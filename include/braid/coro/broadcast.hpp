@@ -88,7 +88,7 @@ class broadcast<T>::receiver {
 
  private:
   friend class broadcast;
-  receiver(broadcast& of, std::uint64_t next) noexcept : source_(&of), next_(next) {}
+  receiver(broadcast& source, std::uint64_t next) noexcept : source_(&source), next_(next) {}
 
   broadcast* source_;
   std::uint64_t next_;
@@ -99,7 +99,8 @@ class [[nodiscard, gnu::warn_unused]] broadcast<T>::receiver::awaiter final : pu
  public:
   static constexpr const char* waits_for = "broadcast";
 
-  explicit awaiter(receiver& by) noexcept : detail::queue_awaiter<awaiter>(by.source_->lock_), reader_(&by) {}
+  explicit awaiter(receiver& reader) noexcept
+      : detail::queue_awaiter<awaiter>(reader.source_->lock_), reader_(&reader) {}
 
   [[nodiscard]] auto await_resume() const -> result<broadcast_value<T>> {
     const broadcast& from = *reader_->source_;
@@ -199,7 +200,7 @@ class watch<T>::observer {
 
  private:
   friend class watch;
-  observer(watch& of, std::uint64_t seen) noexcept : source_(&of), seen_(seen) {}
+  observer(watch& source, std::uint64_t seen) noexcept : source_(&source), seen_(seen) {}
 
   watch* source_;
   std::uint64_t seen_;
@@ -210,7 +211,8 @@ class [[nodiscard, gnu::warn_unused]] watch<T>::observer::awaiter final : public
  public:
   static constexpr const char* waits_for = "watch";
 
-  explicit awaiter(observer& by) noexcept : detail::queue_awaiter<awaiter>(by.source_->lock_), reader_(&by) {}
+  explicit awaiter(observer& reader) noexcept
+      : detail::queue_awaiter<awaiter>(reader.source_->lock_), reader_(&reader) {}
 
   [[nodiscard]] auto await_resume() const -> result<T> {
     const watch& from = *reader_->source_;

@@ -320,7 +320,8 @@ class [[nodiscard, gnu::warn_unused]] oneshot_receiver<T>::awaiter final : publi
  public:
   static constexpr const char* waits_for = "oneshot";
 
-  explicit awaiter(detail::oneshot_state<T>& of) noexcept : detail::queue_awaiter<awaiter>(of.lock), state_(&of) {}
+  explicit awaiter(detail::oneshot_state<T>& state) noexcept
+      : detail::queue_awaiter<awaiter>(state.lock), state_(&state) {}
 
   [[nodiscard]] auto await_resume() const noexcept -> result<T> {
     const std::lock_guard guard(state_->lock);

@@ -69,7 +69,7 @@ struct task_dump {
 namespace detail {
 
 /// Reports as `dump` does, but only for homes that run on one of the given executors or are among the given executors.
-[[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
+[[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> executors, duration limit) -> task_dump;
 
 /// Counts the tasks of the process by what they wait for. The result begins with the largest number. Tasks that are
 /// ready, or run on another executor, are counted as `none of these`. Works like `dump`, but does not look up names of

@@ -76,9 +76,9 @@ class schedule_operation final : job {
     return execution::get_stop_token(execution::get_env(to_)).stop_requested();
   }
 
-  static void act(job& self, action what) {
+  static void act(job& self, action requested) {
     auto& work = static_cast<schedule_operation&>(self);
-    if (what == action::drop) return execution::set_error(std::move(work.to_), make_error_code(errc::dropped));
+    if (requested == action::drop) return execution::set_error(std::move(work.to_), make_error_code(errc::dropped));
     if (work.is_stopped()) return execution::set_stopped(std::move(work.to_));
     execution::set_value(std::move(work.to_));
   }
@@ -91,12 +91,12 @@ class schedule_operation final : job {
 struct schedule_attributes {
   template <typename Completion>
     requires std::same_as<Completion, execution::set_value_t> || std::same_as<Completion, execution::set_stopped_t>
-  [[nodiscard]] auto query(execution::get_completion_scheduler_t<Completion> /*which*/) const noexcept
+  [[nodiscard]] auto query(execution::get_completion_scheduler_t<Completion> /*query*/) const noexcept
       -> executor_scheduler {
-    return on;
+    return scheduler;
   }
 
-  executor_scheduler on;
+  executor_scheduler scheduler;
 };
 
 }  // namespace detail
@@ -112,20 +112,20 @@ class [[nodiscard]] schedule_sender {
       execution::completion_signatures<execution::set_value_t(), execution::set_error_t(std::error_code),
                                        execution::set_stopped_t()>;
 
-  explicit schedule_sender(executor_scheduler on) noexcept : on_(on) {}
+  explicit schedule_sender(executor_scheduler scheduler) noexcept : scheduler_(scheduler) {}
 
   template <typename Self, typename... Env>
   static consteval auto get_completion_signatures() noexcept -> completion_signatures {
     return {};
   }
-  [[nodiscard]] auto get_env() const noexcept -> detail::schedule_attributes { return {on_}; }
+  [[nodiscard]] auto get_env() const noexcept -> detail::schedule_attributes { return {scheduler_}; }
   template <execution::receiver Receiver>
   [[nodiscard]] auto connect(Receiver to) const -> detail::schedule_operation<Receiver> {
-    return {on_.where(), std::move(to)};
+    return {scheduler_.where(), std::move(to)};
   }
 
  private:
-  executor_scheduler on_;
+  executor_scheduler scheduler_;
 };
 
 inline auto executor_scheduler::schedule() const noexcept -> schedule_sender { return schedule_sender(*this); }
@@ -135,12 +135,12 @@ inline auto executor_scheduler::schedule() const noexcept -> schedule_sender { r
 [[nodiscard]] inline auto scheduler_of(executor& executor) noexcept { return executor_scheduler(executor); }
 [[nodiscard]] inline auto scheduler_of(home& home) noexcept { return executor_scheduler(home); }
 template <typename Runtime>
-  requires requires(Runtime& of) {
-    { of.workers() } -> std::convertible_to<executor&>;
-    { of.io() } -> std::convertible_to<home&>;
+  requires requires(Runtime& runtime) {
+    { runtime.workers() } -> std::convertible_to<executor&>;
+    { runtime.io() } -> std::convertible_to<home&>;
   }
-[[nodiscard]] auto scheduler_of(Runtime& of) noexcept {
-  return executor_scheduler(of.workers());
+[[nodiscard]] auto scheduler_of(Runtime& runtime) noexcept {
+  return executor_scheduler(runtime.workers());
 }
 
 namespace detail {
@@ -171,11 +171,11 @@ template <typename T>
 struct task_for_receiver {
   template <typename Receiver>
   auto operator()(const Receiver& to) -> future<T> {
-    const auto on = execution::get_scheduler(execution::get_env(to));
-    static_assert(std::is_same_v<std::remove_cvref_t<decltype(on)>, executor_scheduler>,
+    const auto scheduler = execution::get_scheduler(execution::get_env(to));
+    static_assert(std::is_same_v<std::remove_cvref_t<decltype(scheduler)>, executor_scheduler>,
                   "the receiver has no scheduler of braid: pass an executor, as_sender(executor, task)");
-    if (on.as_home() != nullptr) return spawn(*on.as_home(), std::move(work));
-    return spawn(on.where(), std::move(work));
+    if (scheduler.as_home() != nullptr) return spawn(*scheduler.as_home(), std::move(work));
+    return spawn(scheduler.where(), std::move(work));
   }
   task<T> work;
 };
@@ -216,16 +216,16 @@ template <typename T>
   return future_sender<T, detail::begun_future<T>>(detail::begun_future<T>{std::move(from)});
 }
 
-/// Returns a sender that spawns the task when it is started. With the argument `where`, which is a home or an executor,
-/// the sender spawns the task as `spawn` does. Without `where`, it spawns the task on the scheduler of the receiver,
+/// Returns a sender that spawns the task when it is started. With the argument `place`, which is a home or an executor,
+/// the sender spawns the task as `spawn` does. Without `place`, it spawns the task on the scheduler of the receiver,
 /// which must be a scheduler of braid. It completes as the sender of a future does. If the task has already ended on
 /// another thread when `start` waits for it, the sender completes in `start`.
 /// Errors: those of a future's sender; also std::bad_alloc, by set_error. Cost: the same as for `spawn`; memory comes
 /// from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
-[[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
+[[nodiscard]] auto as_sender(Where& place, task<T> work) noexcept {
   using begin = detail::task_for_place<T, Where>;
-  return future_sender<T, begin>(begin{std::move(work), &where});
+  return future_sender<T, begin>(begin{std::move(work), &place});
 }
 template <typename T>
 [[nodiscard]] auto as_sender(task<T> work) noexcept {
@@ -240,10 +240,10 @@ class task_environment {
  public:
   task_environment(execution::inplace_stop_source& stop, home& home) noexcept : stop_(&stop), executor_(&home) {}
 
-  [[nodiscard]] auto query(execution::get_stop_token_t /*which*/) const noexcept -> execution::inplace_stop_token {
+  [[nodiscard]] auto query(execution::get_stop_token_t /*query*/) const noexcept -> execution::inplace_stop_token {
     return stop_->get_token();
   }
-  [[nodiscard]] auto query(execution::get_scheduler_t /*which*/) const noexcept -> executor_scheduler {
+  [[nodiscard]] auto query(execution::get_scheduler_t /*query*/) const noexcept -> executor_scheduler {
     return executor_scheduler(*executor_);
   }
 
@@ -298,10 +298,10 @@ class [[nodiscard, gnu::warn_unused]] sender_awaiter final : outside_wait {
   using operation_state = execution::connect_result_t<Sender, receiver>;
 
  public:
-  explicit sender_awaiter(Sender&& from) : outside_wait(how), from_(std::forward<Sender>(from)) {}
+  explicit sender_awaiter(Sender&& from) : outside_wait(functions), from_(std::forward<Sender>(from)) {}
   /// Requires that `other` has not been awaited.
   sender_awaiter(sender_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Sender>)
-      : outside_wait(how), from_(std::forward<Sender>(other.from_)) {}
+      : outside_wait(functions), from_(std::forward<Sender>(other.from_)) {}
   ~sender_awaiter() {
     if (is_connected_) std::destroy_at(&work_);
   }
@@ -333,7 +333,7 @@ class [[nodiscard, gnu::warn_unused]] sender_awaiter final : outside_wait {
     static_cast<sender_awaiter&>(self).stop_.request_stop();
     return withdrawal::later;
   }
-  static constexpr operation how{&start, &withdraw, "sender"};
+  static constexpr operation functions{&start, &withdraw, "sender"};
 
   Sender from_;
   execution::inplace_stop_source stop_;

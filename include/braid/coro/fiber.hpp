@@ -49,11 +49,11 @@ namespace detail {
 /// calls.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
-auto run_fiber(fiber_options how, Fn fn) -> task<std::invoke_result_t<Fn&>> {
+auto run_fiber(fiber_options options, Fn fn) -> task<std::invoke_result_t<Fn&>> {
   co_await resume_home();
   scope& in = co_await this_scope();
   detail::fiber_body<Fn> body{.fn = &fn, .ended = {}};
-  detail::fiber_frame frame(in.where(), how.stack_bytes, &detail::fiber_body<Fn>::call, &body);
+  detail::fiber_frame frame(in.where(), options.stack_bytes, &detail::fiber_body<Fn>::call, &body);
   co_await detail::fiber_awaiter(frame);
   co_return body.ended.take();
 }
@@ -70,9 +70,9 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
 /// stopped, throws the exception that `fiber` describes. Cost: two stack switches if the fiber must wait. An
 /// async_mutex always costs two switches, because the lock records its owner when the owner suspends.
 template <typename Awaitable>
-auto fiber_await(Awaitable&& what, detail::await_place place = detail::await_place::current()) -> decltype(auto) {
+auto fiber_await(Awaitable&& awaited, detail::await_place place = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();
-  auto&& awaiter = detail::awaiter_of(std::forward<Awaitable>(what));
+  auto&& awaiter = detail::awaiter_of(std::forward<Awaitable>(awaited));
   using type = std::remove_reference_t<decltype(awaiter)>;
   if (!awaiter.await_ready())
     self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter, .at = place});

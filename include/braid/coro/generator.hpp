@@ -88,8 +88,8 @@ class generator_promise {
     requires std::convertible_to<std::ranges::range_reference_t<R>, Yielded>
   auto yield_value(elements_of<R> inner) {
     using nested = generator<Yielded, std::ranges::range_value_t<R>>;
-    auto each = [](std::ranges::iterator_t<R> at, std::ranges::sentinel_t<R> end) -> nested {
-      for (; at != end; ++at) co_yield static_cast<Yielded>(*at);
+    auto each = [](std::ranges::iterator_t<R> next, std::ranges::sentinel_t<R> end) -> nested {
+      for (; next != end; ++next) co_yield static_cast<Yielded>(*next);
     };
     return nested_awaiter<nested>(*this, each(std::ranges::begin(inner.range), std::ranges::end(inner.range)));
   }
@@ -237,8 +237,8 @@ class generator<Ref, Value>::iterator {
   }
   void operator++(int) { ++*this; }
 
-  [[nodiscard]] friend auto operator==(const iterator& at, std::default_sentinel_t /*end*/) noexcept -> bool {
-    return std::coroutine_handle<promise_type>::from_promise(*at.promise_).done();
+  [[nodiscard]] friend auto operator==(const iterator& position, std::default_sentinel_t /*end*/) noexcept -> bool {
+    return std::coroutine_handle<promise_type>::from_promise(*position.promise_).done();
   }
 
  private:
@@ -355,7 +355,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
 
   class [[nodiscard, gnu::warn_unused]] awaiter {
    public:
-    explicit awaiter(std::coroutine_handle<promise_type> of) noexcept : frame_(of) {
+    explicit awaiter(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {
       BRAID_EXPECTS(frame_, "this generator was moved from");
     }
 

@@ -44,10 +44,10 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
   };
 
  public:
-  offload_awaiter(executor& executor, Fn fn) : awaiter_base(how), executor_(&executor), fn_(std::move(fn)) {}
+  offload_awaiter(executor& executor, Fn fn) : awaiter_base(functions), executor_(&executor), fn_(std::move(fn)) {}
   /// Requires that `other` has not been awaited.
   offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
-      : awaiter_base(how), executor_(other.executor_), fn_(std::move(other.fn_)) {}
+      : awaiter_base(functions), executor_(other.executor_), fn_(std::move(other.fn_)) {}
   ~offload_awaiter() { delete call_; }
 
   [[nodiscard]] auto await_ready() -> bool {
@@ -74,7 +74,7 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
     waiting.call_ = nullptr;
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw, "offload"};
+  static constexpr operation functions{&start, &withdraw, "offload"};
 
   void run(job::action todo) noexcept {
     try {
@@ -140,8 +140,8 @@ struct offload_options {
 /// time. Lifetime: `fn` may outlive the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
-[[nodiscard]] auto offload(executor& executor, offload_options how, Fn fn) {
-  return detail::timed_offload_awaiter<Fn>(executor, how.timeout, std::move(fn));
+[[nodiscard]] auto offload(executor& executor, offload_options options, Fn fn) {
+  return detail::timed_offload_awaiter<Fn>(executor, options.timeout, std::move(fn));
 }
 
 namespace detail {
@@ -166,14 +166,14 @@ inline constexpr bool can_offload_timed = sizeof...(All) == 1 && can_offload<All
 /// Does not compile; its error message describes what is wrong with the callable or its arguments.
 template <typename... All>
   requires(!detail::can_offload<All...>)
-BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {
+BRAID_COROUTINE_WRAPPER auto offload(executor& /*executor*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_call<All...>());
   return task<void>();
 }
 /// Does not compile; its error message describes what is wrong with the callable or its arguments.
 template <typename... All>
   requires(!detail::can_offload_timed<All...>)
-BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, offload_options /*how*/, All&&... /*all*/) {
+BRAID_COROUTINE_WRAPPER auto offload(executor& /*executor*/, offload_options /*options*/, All&&... /*all*/) {
   static_assert(sizeof...(All) < 2,
                 "offload with a timeout accepts no arguments for the callable: capture them in a lambda");
   if constexpr (sizeof...(All) < 2) static_cast<void>(detail::refused_call<All...>());

@@ -304,7 +304,7 @@ auto scope::ended(detail::promise_base& root, detail::ending ending) noexcept ->
 
 class [[nodiscard, gnu::warn_unused]] scope::join_awaiter : detail::deaf_wait {
  public:
-  explicit join_awaiter(scope& of) noexcept : deaf_wait(of), scope_(&of) {}
+  explicit join_awaiter(scope& target) noexcept : deaf_wait(target), scope_(&target) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool {
     BRAID_ASSERT(scope_->home_->is_current(), "a scope must be joined on its home");

@@ -29,7 +29,7 @@ extern BRAID_API const wait_layout sleep_wait_layout;
 
 struct at_time {
   time_point when;
-  [[nodiscard]] auto due(const home& /*where*/) const noexcept -> time_point { return when; }
+  [[nodiscard]] auto due(const home& /*home*/) const noexcept -> time_point { return when; }
 };
 
 class after_span {
@@ -50,7 +50,7 @@ class after_span {
 template <typename When>
 class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer {
  public:
-  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), timer(&fired), until_(when) {}
+  explicit sleep_awaiter(When until) noexcept : awaiter_base(functions), timer(&fired), until_(until) {}
   /// Requires that `other` has not been awaited.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.until_) {}
 
@@ -86,7 +86,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base, timer 
     const auto& sleeping = static_cast<const sleep_awaiter&>(self);
     describe_time_left(text, sleeping.until_.when, sleeping.where().now());
   }
-  static constexpr operation how{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
+  static constexpr operation functions{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
 
   When until_;  // at the same offset for each `When`, so that debuggers find it
 };
@@ -176,7 +176,7 @@ namespace detail {
 
 class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
  public:
-  yield_awaiter() noexcept : awaiter_base(how) {}
+  yield_awaiter() noexcept : awaiter_base(functions) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
@@ -193,7 +193,7 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
     return {};
   }
   static auto withdraw(awaiter_base& /*self*/) noexcept -> withdrawal { return withdrawal::done; }
-  static constexpr operation how{&start, &withdraw, "yield"};
+  static constexpr operation functions{&start, &withdraw, "yield"};
 };
 
 }  // namespace detail

@@ -160,29 +160,29 @@ auto spawn(scope& scope, spawn_options options, task<T> work) -> future<T> {
   return detail::inner_task<T>::spawn(scope, std::move(options), std::move(work));
 }
 template <detail::task_place Where, typename T>
-auto spawn(Where& where, task<T> work) -> future<T> {
-  return spawn(where, spawn_options(), std::move(work));
+auto spawn(Where& place, task<T> work) -> future<T> {
+  return spawn(place, spawn_options(), std::move(work));
 }
 
-/// Spawns the task that a callable returns: `spawn(where, [text]() -> task<int> { … })`. The callable and its arguments
+/// Spawns the task that a callable returns: `spawn(place, [text]() -> task<int> { … })`. The callable and its arguments
 /// are moved into the frame and kept until the task has ended, so the task may use its captures.
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(Where& where, Fn&& fn, Args&&... args) {
-  return spawn(where, spawn_options(), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(Where& place, Fn&& fn, Args&&... args) {
+  return spawn(place, spawn_options(), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
-  return spawn(where, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(Where& place, spawn_options options, Fn&& fn, Args&&... args) {
+  return spawn(place, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 /// Works like `spawn`, but returns an error at once if the executor refuses the task.
 /// Threads: any. Errors: errc::closed; `work` has then been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
-[[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
-  auto tried = detail::posted_state<Where, T>::post(where, spawn_options(), std::move(work));
-  if (!tried.accepted) return fail(where.why_refused());
+[[nodiscard]] auto try_spawn(Where& place, task<T> work) -> result<future<T>> {
+  auto tried = detail::posted_state<Where, T>::post(place, spawn_options(), std::move(work));
+  if (!tried.accepted) return fail(place.why_refused());
   return std::move(tried.ahead);
 }
 
@@ -191,9 +191,9 @@ template <std::derived_from<executor> Where, typename T>
 /// Threads, cost: the same as for `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; `work` has then
 /// been destroyed without having begun.
 template <std::derived_from<executor> Where>
-[[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
-  const auto posted = detail::posted_state<Where, void>::post(where, spawn_options(), std::move(work), true);
-  if (!posted.accepted) return fail(where.why_refused());
+[[nodiscard]] auto post(Where& place, task<void> work) -> result<void> {
+  const auto posted = detail::posted_state<Where, void>::post(place, spawn_options(), std::move(work), true);
+  if (!posted.accepted) return fail(place.why_refused());
   return {};
 }
 [[nodiscard]] inline auto post(scope& scope, task<void> work) -> result<void> {
@@ -202,8 +202,8 @@ template <std::derived_from<executor> Where>
   return {};
 }
 template <detail::task_place Where, detail::task_function Fn>
-[[nodiscard]] auto post(Where& where, Fn&& fn) -> result<void> {
-  return post(where, detail::make_task(std::forward<Fn>(fn)));
+[[nodiscard]] auto post(Where& place, Fn&& fn) -> result<void> {
+  return post(place, detail::make_task(std::forward<Fn>(fn)));
 }
 
 namespace detail {
@@ -214,9 +214,9 @@ template <typename T>
 struct sync_waiter : job {
   sync_waiter(home& h, task<T> w) : job(&act), where(h), work(std::move(w)), delivery(deliver(*this)) {}
 
-  static void act(job& self, action what) {
+  static void act(job& self, action requested) {
     auto& waiter = static_cast<sync_waiter&>(self);
-    if (what == action::run && !waiter.where.root().stop().requested()) {
+    if (requested == action::run && !waiter.where.root().stop().requested()) {
       waiter.where.root().spawn(std::move(waiter.delivery));
     } else {
       waiter.work = {};  // dropped, or too late: it counts as stopped

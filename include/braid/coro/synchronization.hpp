@@ -96,7 +96,7 @@ class [[nodiscard]] async_semaphore::permit {
  private:
   friend class async_semaphore;
   friend class detail::lock_awaiter<async_semaphore>;
-  explicit permit(async_semaphore& of) noexcept : owner_(&of) {}
+  explicit permit(async_semaphore& owner) noexcept : owner_(&owner) {}
 
   async_semaphore* owner_;
 };
@@ -105,7 +105,7 @@ class [[nodiscard, gnu::warn_unused]] async_semaphore::awaiter final : public de
  public:
   static constexpr const char* waits_for = "semaphore";
 
-  explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
+  explicit awaiter(async_semaphore& owner) noexcept : queue_awaiter(owner.lock_), owner_(&owner) {}
   [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*owner_); }
 
   [[nodiscard]] auto try_take_at_once() const noexcept -> bool { return owner_->permits_.try_take(); }
@@ -185,7 +185,7 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
  public:
   static constexpr const char* waits_for = "event";
 
-  explicit awaiter(async_event& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
+  explicit awaiter(async_event& owner) noexcept : queue_awaiter(owner.lock_), owner_(&owner) {}
   void await_resume() const noexcept {}
 
   [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->set_; }
@@ -207,12 +207,12 @@ class async_latch {
   async_latch(const async_latch&) = delete;
   auto operator=(const async_latch&) -> async_latch& = delete;
 
-  /// Subtracts `by` from the count. Requires that the count is at least `by`.
-  void count_down(std::size_t by = 1) noexcept {
+  /// Subtracts `amount` from the count. Requires that the count is at least `amount`.
+  void count_down(std::size_t amount = 1) noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
-    BRAID_EXPECTS(by <= left_, "a latch must not be counted down below zero");
-    left_ -= by;
+    BRAID_EXPECTS(amount <= left_, "a latch must not be counted down below zero");
+    left_ -= amount;
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
@@ -238,7 +238,7 @@ class [[nodiscard, gnu::warn_unused]] async_latch::awaiter final : public detail
  public:
   static constexpr const char* waits_for = "latch";
 
-  explicit awaiter(async_latch& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
+  explicit awaiter(async_latch& owner) noexcept : queue_awaiter(owner.lock_), owner_(&owner) {}
   void await_resume() const noexcept {}
 
   [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->left_ == 0; }
@@ -300,7 +300,7 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
  public:
   static constexpr const char* waits_for = "barrier";
 
-  explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
+  explicit awaiter(async_barrier& owner) noexcept : queue_awaiter(owner.lock_), owner_(&owner) {}
   void await_resume() const noexcept {}
 
   /// Arrives even if the poll budget of this thread is used up, because the other tasks wait for this arrival.
@@ -351,7 +351,7 @@ class event {
 
   class waiter final : private waiter_hook, private detail::awaiter_base {
    public:
-    explicit waiter(event& of) noexcept : awaiter_base(how), event_(&of) {}
+    explicit waiter(event& awaited) noexcept : awaiter_base(functions), event_(&awaited) {}
     /// Requires that `other` has not been awaited.
     waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
@@ -381,7 +381,7 @@ class event {
       static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
       return detail::withdrawal::done;
     }
-    static constexpr operation how{&start, &withdraw, "event"};
+    static constexpr operation functions{&start, &withdraw, "event"};
 
     event* event_;
   };

@@ -234,7 +234,7 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
   auto await_resume() noexcept -> outcome<T> { return std::move(child_.promise().result()); }
 
  private:
-  static auto ended(promise_base& child, ending /*how*/) noexcept -> std::coroutine_handle<> {
+  static auto ended(promise_base& child, ending /*outcome*/) noexcept -> std::coroutine_handle<> {
     return child.continuation();
   }
 

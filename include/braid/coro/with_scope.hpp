@@ -204,7 +204,7 @@ class task_local {
 template <typename T>
 class task_local<T>::look {
  public:
-  explicit look(const task_local& of) noexcept : local_(&of) {}
+  explicit look(const task_local& variable) noexcept : local_(&variable) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<detail::promise_base> Promise>

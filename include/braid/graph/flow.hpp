@@ -349,7 +349,7 @@ class flow_builder {
   /// Does not compile; its error message describes what is wrong with the callable or its values.
   template <typename Fn, typename... Takes>
     requires(!detail::can_add_to_flow<Fn, Takes...>)
-  auto add(const flow_node_options& /*how*/, Fn&& /*fn*/, Takes&&... /*takes*/) {
+  auto add(const flow_node_options& /*options*/, Fn&& /*fn*/, Takes&&... /*takes*/) {
     static_cast<void>(detail::refused_flow_node<Fn, Takes...>());
     return flow_node<void>();
   }

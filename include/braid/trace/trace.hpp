@@ -44,7 +44,7 @@ class name {
 /// end.
 class [[nodiscard]] span {
  public:
-  explicit span(name of) noexcept : slice_(detail::trace_group::user, of.text()) {}
+  explicit span(name label) noexcept : slice_(detail::trace_group::user, label.text()) {}
 
  private:
   detail::trace_slice slice_;
@@ -74,10 +74,10 @@ class [[nodiscard]] activity {
   }
 
   /// Ends the current slice and begins a slice with this name.
-  void is_now(name of) const noexcept {
+  void is_now(name label) const noexcept {
     if (number_ != 0) [[unlikely]]
       detail::trace_note(detail::trace_group::user, detail::trace_kind::task_waits, number_,
-                         detail::trace_number(of.text()));
+                         detail::trace_number(label.text()));
   }
 
  private:
@@ -85,7 +85,7 @@ class [[nodiscard]] activity {
 };
 
 /// Records a mark at the current time on the calling thread. Threads: any. Cost: half that of a span.
-inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
+inline void mark(name label) noexcept { detail::trace_mark(detail::trace_group::user, label.text()); }
 
 /// Requests a file with the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them. The files are FILE.1, FILE.2, up to
 /// FILE.10. The calling thread does not wait for the file. The first file shows how a problem began. Therefore, further
@@ -102,9 +102,9 @@ inline auto save(std::string_view reason) noexcept -> bool { return is_on() && d
 [[nodiscard]] BRAID_API auto last(duration span) -> result<std::string>;
 
 /// Sets the value of a counter from now on. The counter has its own track. Threads: any. Cost: half that of a span.
-inline void counter(name of, std::int64_t value) noexcept {
+inline void counter(name label, std::int64_t value) noexcept {
   if (is_on()) [[unlikely]]
-    detail::trace_note(detail::trace_group::user, detail::trace_kind::counter, detail::trace_number(of.text()),
+    detail::trace_note(detail::trace_group::user, detail::trace_kind::counter, detail::trace_number(label.text()),
                        static_cast<std::uint64_t>(value));
 }
 

@@ -88,7 +88,7 @@ class left_rings::image {
   std::size_t size_;
 };
 
-left_rings::left_rings(std::unique_ptr<const image> of) noexcept : image_(std::move(of)) {}
+left_rings::left_rings(std::unique_ptr<const image> content) noexcept : image_(std::move(content)) {}
 left_rings::left_rings(left_rings&& other) noexcept = default;
 left_rings::~left_rings() = default;
 

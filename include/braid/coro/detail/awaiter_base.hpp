@@ -62,7 +62,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   auto operator=(const awaiter_base&) -> awaiter_base& = delete;
 
  protected:
-  explicit awaiter_base(const operation& how) noexcept : job(&resumed), stop_callback(&stopped), operation_(&how) {}
+  explicit awaiter_base(const operation& functions) noexcept
+      : job(&resumed), stop_callback(&stopped), operation_(&functions) {}
   ~awaiter_base() {
     if (is_linked()) unlink();
   }

@@ -93,13 +93,13 @@ class BRAID_API fiber_frame {
 };
 
 /// Runs the fiber to its end, on its home.
-BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
+BRAID_API auto drive_fiber(fiber_frame& frame) -> task<void>;
 
 /// An awaiter for the driver of a fiber. If the awaiting task is stopped, the fiber is unwound first, and then the task
 /// ends as stopped.
 class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  public:
-  explicit fiber_awaiter(fiber_frame& of) : frame_(&of), driver_(drive_fiber(of).release()) {}
+  explicit fiber_awaiter(fiber_frame& frame) : frame_(&frame), driver_(drive_fiber(frame).release()) {}
   fiber_awaiter(const fiber_awaiter&) = delete;
   auto operator=(const fiber_awaiter&) -> fiber_awaiter& = delete;
   ~fiber_awaiter() { driver_.destroy(); }
@@ -116,9 +116,9 @@ class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
   void await_resume() const noexcept {}
 
  private:
-  static auto ended(promise_base& driver, ending how) noexcept -> std::coroutine_handle<> {
+  static auto ended(promise_base& driver, ending outcome) noexcept -> std::coroutine_handle<> {
     const auto& self = *static_cast<fiber_awaiter*>(driver.context());
-    if (how == ending::stopped && self.frame_->unwind()) return self.parent_->stop();
+    if (outcome == ending::stopped && self.frame_->unwind()) return self.parent_->stop();
     return driver.continuation();
   }
 
@@ -153,11 +153,11 @@ struct fiber_body {
 /// Begins the wait of a fiber. The function must always be inlined: its return type `transfer` differs between
 /// compilers, but its symbol would be the same in all of them.
 template <typename Awaiter>
-[[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place place) {
-  if constexpr (requires { what.await_suspend(self, place); })
-    return what.await_suspend(self, place);
+[[gnu::always_inline]] inline auto suspend_at(Awaiter& awaiter, fiber_handle self, [[maybe_unused]] await_place place) {
+  if constexpr (requires { awaiter.await_suspend(self, place); })
+    return awaiter.await_suspend(self, place);
   else
-    return what.await_suspend(self);
+    return awaiter.await_suspend(self);
 }
 
 /// Suspends the driver on behalf of the fiber, which waits at `place`. The awaiter's `await_suspend` may return void, a

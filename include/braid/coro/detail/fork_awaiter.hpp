@@ -28,7 +28,7 @@ namespace braid::detail {
 template <typename Fork>
 class fork_awaiter {
  public:
-  explicit fork_awaiter(Fork& of) noexcept : fork_(&of) {}
+  explicit fork_awaiter(Fork& fork) noexcept : fork_(&fork) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return fork_->is_empty(); }
   template <std::derived_from<fork_promise_base> Promise>

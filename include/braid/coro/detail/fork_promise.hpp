@@ -49,11 +49,11 @@ class fork_promise_base {
   void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
 
   template <typename A>
-  auto await_transform(A&& what) const noexcept -> A&& {
+  auto await_transform(A&& awaited) const noexcept -> A&& {
     static_assert(computed<std::remove_cvref_t<A>>,
                   "a fork_task only computes: it can await fork_tasks and forks of them; use a task to wait for time, "
                   "locks or sockets");
-    return static_cast<A&&>(what);
+    return static_cast<A&&>(awaited);
   }
 
   /// Resumes `parent` when the coroutine has ended.
@@ -69,7 +69,7 @@ class fork_promise_base {
 
   /// Returns the exception that left the coroutine, or null.
   [[nodiscard]] auto thrown() const noexcept -> const std::exception_ptr& { return thrown_; }
-  void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
+  void fail(std::exception_ptr thrown) noexcept { thrown_ = std::move(thrown); }
 
  protected:
   std::exception_ptr thrown_;

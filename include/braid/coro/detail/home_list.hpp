@@ -47,7 +47,7 @@ struct BRAID_API home_list {
 
  private:
   static void each(void (*ask)(home&, void*), void* context);
-  static void forget_parent(home_part& in) noexcept;
+  static void forget_parent(home_part& part) noexcept;
 };
 
 }  // namespace detail

@@ -26,7 +26,7 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   static constexpr const char* waits_for = "lock";
   static constexpr const wait_layout* layout = &lock_wait_layout;
 
-  explicit lock_awaiter(Semaphore& of) noexcept : base(of.lock_), awaited_(&of) {}
+  explicit lock_awaiter(Semaphore& semaphore) noexcept : base(semaphore.lock_), awaited_(&semaphore) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>

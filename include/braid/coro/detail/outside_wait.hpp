@@ -35,10 +35,10 @@ class outside_wait : public awaiter_base {
   /// Ends the wait. The coroutine then continues, or ends as stopped, on its home, perhaps before this function
   /// returns.
   /// Threads: any.
-  void end(ending how) noexcept {
+  void end(ending outcome) noexcept {
     if (where().is_current() && phase_ == phase::starts)
-      phase_ = how == ending::done ? phase::completed : phase::stopped;
-    else if (how == ending::done)
+      phase_ = outcome == ending::done ? phase::completed : phase::stopped;
+    else if (outcome == ending::done)
       complete_from_elsewhere();
     else
       stop_from_elsewhere();

@@ -73,9 +73,9 @@ class timed_call final : public job {
     delete &call;
   }
 
-  void run(action what) noexcept {
+  void run(action requested) noexcept {
     try {
-      if (what == action::drop)
+      if (requested == action::drop)
         was_dropped = true;
       else if constexpr (std::is_void_v<value>)
         (std::invoke(fn_), ended.set_value());
@@ -100,10 +100,10 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
 
  public:
   timed_offload_awaiter(executor& executor, duration span, Fn fn)
-      : awaiter_base(how), span_(span), call_(new call_type(executor, std::move(fn))) {}
+      : awaiter_base(functions), span_(span), call_(new call_type(executor, std::move(fn))) {}
   /// Requires that `other` has not been awaited.
   timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
-      : awaiter_base(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
+      : awaiter_base(functions), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
   ~timed_offload_awaiter() { delete call_; }
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -161,7 +161,7 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
     if (waiting.timer_.is_armed()) waiting.where().disarm(waiting.timer_);
     return waiting.try_leave() ? withdrawal::done : withdrawal::too_late;
   }
-  static constexpr operation how{&start, &withdraw, "offload"};
+  static constexpr operation functions{&start, &withdraw, "offload"};
 
   duration span_;
   call_type* call_;  // owned while it waits or has been notified

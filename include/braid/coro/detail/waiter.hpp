@@ -25,7 +25,7 @@ struct waiter_hook : list_hook {};
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:
-  waiter(const operation& how, small_mutex& lock) noexcept : awaiter_base(how), lock_(&lock) {}
+  waiter(const operation& functions, small_mutex& lock) noexcept : awaiter_base(functions), lock_(&lock) {}
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> small_mutex& { return *lock_; }
@@ -126,7 +126,7 @@ class queue_awaiter : public waiter {
   }
 
  protected:
-  explicit queue_awaiter(small_mutex& lock) noexcept : waiter(how, lock) {}
+  explicit queue_awaiter(small_mutex& lock) noexcept : waiter(functions, lock) {}
   /// Requires that `other` has not been awaited.
   queue_awaiter(queue_awaiter&& other) noexcept : queue_awaiter(other.lock()) {}
 
@@ -161,7 +161,7 @@ class queue_awaiter : public waiter {
     if constexpr (requires { Derived::layout; }) made.layout = Derived::layout;
     return made;
   }
-  static constexpr operation how = operation_of_derived();
+  static constexpr operation functions = operation_of_derived();
 };
 
 }  // namespace braid::detail

@@ -37,8 +37,8 @@ template <typename T>
   else if constexpr (std::is_trivially_destructible_v<T>)
     return {.size = sizeof(T), .alignment = alignof(T), .destroy = nullptr};
   else
-    return {.size = sizeof(T), .alignment = alignof(T), .destroy = [](void* at) noexcept {
-              std::destroy_at(static_cast<T*>(at));
+    return {.size = sizeof(T), .alignment = alignof(T), .destroy = [](void* address) noexcept {
+              std::destroy_at(static_cast<T*>(address));
             }};
 }
 

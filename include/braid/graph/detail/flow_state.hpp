@@ -94,7 +94,7 @@ class BRAID_API flow_state {
 /// A guard that records when a node begins and when it ends, even if it ends with an exception.
 class flow_stamp {
  public:
-  flow_stamp(flow_state& of, node_index node) noexcept : state_(&of), node_(node) { of.note_start(node); }
+  flow_stamp(flow_state& state, node_index node) noexcept : state_(&state), node_(node) { state.note_start(node); }
   flow_stamp(const flow_stamp&) = delete;
   auto operator=(const flow_stamp&) -> flow_stamp& = delete;
   ~flow_stamp() { state_->note_end(node_); }

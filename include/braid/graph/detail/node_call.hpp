@@ -34,7 +34,7 @@ inline constexpr bool fits_in_node =
 template <typename Fn>
 [[nodiscard]] auto call_inside(Fn&& fn) -> node_call {
   using callable = std::decay_t<Fn>;
-  node_call made{.call = [](void* at) { static_cast<void>(std::invoke(*static_cast<callable*>(at))); }};
+  node_call made{.call = [](void* address) { static_cast<void>(std::invoke(*static_cast<callable*>(address))); }};
   std::construct_at(reinterpret_cast<callable*>(made.storage.data()), std::forward<Fn>(fn));
   return made;
 }
@@ -42,13 +42,13 @@ template <typename Fn>
 template <typename Fn>
 [[nodiscard]] auto make_box(Fn&& fn) -> boxed_call {
   using callable = std::decay_t<Fn>;
-  return {new callable(std::forward<Fn>(fn)), [](void* at) { delete static_cast<callable*>(at); }};
+  return {new callable(std::forward<Fn>(fn)), [](void* address) { delete static_cast<callable*>(address); }};
 }
 
 /// Calls the callable in the box, whose type is `Fn`.
 template <typename Fn>
 [[nodiscard]] auto call_of_box(const boxed_call& box) -> node_call {
-  node_call made{.call = [](void* at) { static_cast<void>(std::invoke(**static_cast<Fn**>(at))); }};
+  node_call made{.call = [](void* address) { static_cast<void>(std::invoke(**static_cast<Fn**>(address))); }};
   std::construct_at(reinterpret_cast<Fn**>(made.storage.data()), static_cast<Fn*>(box.get()));
   return made;
 }

@@ -25,8 +25,8 @@ enum class barrier_kind : std::uint8_t {
 ///
 /// The barrier orders loads and stores of atomics; plain data still needs an acquire and release edge.
 /// It has its own cache line, because the frequent side reads the kind of the barrier, and data in the same cache line
-/// could be written often. The argument `where` is used only in the model build. There it identifies the place of the
-/// call, so that the explorer can test what happens if the call is omitted. Threads: any. Cost: `light` is only a
+/// could be written often. The argument `location` is used only in the model build. There it identifies the place of
+/// the call, so that the explorer can test what happens if the call is omitted. Threads: any. Cost: `light` is only a
 /// branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind is symmetric, both calls are full
 /// fences.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
@@ -51,26 +51,26 @@ class alignas(cache_line) asymmetric_barrier {
 
   [[nodiscard]] auto kind() const noexcept -> barrier_kind { return kind_; }
 
-  void light([[maybe_unused]] source where = source::current()) noexcept {
+  void light([[maybe_unused]] source location = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
       return fence();
-    light_if_asymmetric(where);
+    light_if_asymmetric(location);
   }
 
   /// Does what `light` does if the kind is asymmetric. Use it if the kind is known to be asymmetric, or if another
   /// operation provides the order for the symmetric kind.
-  static void light_if_asymmetric([[maybe_unused]] source where = source::current()) noexcept {
+  static void light_if_asymmetric([[maybe_unused]] source location = source::current()) noexcept {
 #if defined(BRAID_MODEL)
-    if (detail::model_active()) return detail::model_light_barrier(where);
+    if (detail::model_active()) return detail::model_light_barrier(location);
 #endif
     asm volatile("" ::: "memory");
   }
 
-  void heavy([[maybe_unused]] source where = source::current()) noexcept {
+  void heavy([[maybe_unused]] source location = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
       return fence();
 #if defined(BRAID_MODEL)
-    if (detail::model_active()) return detail::model_heavy_barrier(where);
+    if (detail::model_active()) return detail::model_heavy_barrier(location);
 #endif
     interrupt_processors();
   }

@@ -19,9 +19,9 @@ struct contention_counts {
 extern BRAID_API constinit thread_local contention_counts* contention_of_thread
     __attribute__((tls_model("initial-exec")));
 
-inline void count_contention(atomic<std::uint64_t> contention_counts::* what) noexcept {
+inline void count_contention(atomic<std::uint64_t> contention_counts::* counter) noexcept {
   if (contention_counts* const counts = contention_of_thread; counts != nullptr)
-    (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
+    (counts->*counter).store((counts->*counter).load(relaxed) + 1, relaxed);
 }
 
 /// Counts a failed compare-exchange. The function is not inlined, so that it adds no cost to an exchange that succeeds.

@@ -109,7 +109,7 @@ class inbox_producer : public inbox_producer_base {
   /// A guard that marks the producer as busy. Its destructor makes the posted callables visible to consumers.
   class posting {
    public:
-    explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
+    explicit posting(inbox_producer& port) noexcept : port_(port), end_(port.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox must not post to the same inbox");
       // A release store is needed although nothing new is published. A thread that reads this value must observe the
       // same records as a thread that reads the previous value.
@@ -191,9 +191,9 @@ class inbox_producer : public inbox_producer_base {
   }
 
   /// Counts one more destroyed callable of the segment. Called by the owner of the inbox.
-  static void done(segment& of) noexcept {
+  static void done(segment& holder) noexcept {
     // edge inbox_producer.done: publish the end of the callable, before its memory is reused
-    of.done.store(of.done.load(relaxed) + 1, release);
+    holder.done.store(holder.done.load(relaxed) + 1, release);
   }
 
   /// Moves half of the callables, rounded up, to the queue of the guard `there`. Returns the number of moved callables.
@@ -230,12 +230,12 @@ class inbox_producer : public inbox_producer_base {
 
   /// Returns the callable at this position. If the segment ends at this position, returns the first callable of the
   /// next segment. Requires that the callable exists.
-  auto next(inbox_position& at) noexcept -> inbox_record& {
-    inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
+  auto next(inbox_position& position) noexcept -> inbox_record& {
+    inbox_record& here = inbox_record::of(oldest_->memory.data() + position.offset());
     if (!here.is_end()) [[likely]]
       return here;
-    pass(at.count());
-    at = at.in_next_segment();
+    pass(position.count());
+    position = position.in_next_segment();
     return inbox_record::of(oldest_->memory.data());
   }
 

@@ -57,17 +57,17 @@ class inbox_record {
   template <typename Fn>
   static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
 
-  /// Constructs a record at the address `at`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and
+  /// Constructs a record at `address`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and
   /// exceptions from copying or moving `fn`.
   template <typename Fn>
-  static void make(std::byte* at, Fn&& fn);
+  static void make(std::byte* address, Fn&& fn);
 
   /// Writes the mark after the last record of a segment.
-  static void make_end(std::byte* at) noexcept { ::new (at) inbox_record; }
+  static void make_end(std::byte* address) noexcept { ::new (address) inbox_record; }
 
-  /// Returns the record that was constructed at the address `at`.
-  [[nodiscard]] static auto of(std::byte* at) noexcept -> inbox_record& {
-    return *std::launder(reinterpret_cast<inbox_record*>(at));
+  /// Returns the record that was constructed at `address`.
+  [[nodiscard]] static auto of(std::byte* address) noexcept -> inbox_record& {
+    return *std::launder(reinterpret_cast<inbox_record*>(address));
   }
 
   [[nodiscard]] auto is_end() const noexcept -> bool { return word_ == 0; }
@@ -115,16 +115,16 @@ class inbox_record {
 };
 
 template <typename Fn>
-void inbox_record::make(std::byte* at, Fn&& fn) {
+void inbox_record::make(std::byte* address, Fn&& fn) {
   using stored = std::decay_t<Fn>;
   if constexpr (wants_drop<stored>)
     static_assert(noexcept(std::declval<stored&>().drop()),
                   "drop() of a callable must be noexcept, because an error could not be reported");
   if constexpr (fits<stored>) {
-    ::new (at + sizeof(inbox_record)) stored(std::forward<Fn>(fn));
-    ::new (at) inbox_record(kind_of<stored>, size_of<stored>);
+    ::new (address + sizeof(inbox_record)) stored(std::forward<Fn>(fn));
+    ::new (address) inbox_record(kind_of<stored>, size_of<stored>);
   } else {
-    make(at, inbox_box<stored>{std::make_unique<stored>(std::forward<Fn>(fn))});
+    make(address, inbox_box<stored>{std::make_unique<stored>(std::forward<Fn>(fn))});
   }
 }
 

@@ -87,89 +87,91 @@ class model_atomic {
 
   [[nodiscard]] auto is_lock_free() const noexcept -> bool { return value_.is_lock_free(); }
 
-  auto load(memory_order order = seq_cst, source where = source::current()) const noexcept -> T {
+  auto load(memory_order order = seq_cst, source location = source::current()) const noexcept -> T {
     if (!model_active()) return value_.load(order);
-    return value_of(model_load(access(order, where)));
+    return value_of(model_load(access(order, location)));
   }
 
-  void store(T value, memory_order order = seq_cst, source where = source::current()) noexcept {
+  void store(T value, memory_order order = seq_cst, source location = source::current()) noexcept {
     if (!model_active()) return value_.store(value, order);
-    model_store(access(order, where), bits_of(value));
+    model_store(access(order, location), bits_of(value));
   }
 
-  auto exchange(T value, memory_order order = seq_cst, source where = source::current()) noexcept -> T {
+  auto exchange(T value, memory_order order = seq_cst, source location = source::current()) noexcept -> T {
     if (!model_active()) return value_.exchange(value, order);
-    return update(access(order, where), [value](T) { return value; });
+    return update(access(order, location), [value](T) { return value; });
   }
 
   auto compare_exchange_weak(T& expected, T desired, memory_order success, memory_order failure,
-                             source where = source::current()) noexcept -> bool {
+                             source location = source::current()) noexcept -> bool {
     if (!model_active()) return value_.compare_exchange_weak(expected, desired, success, failure);
-    return compare_exchange(access(success, where), failure, expected, desired, model_strength::weak);
+    return compare_exchange(access(success, location), failure, expected, desired, model_strength::weak);
   }
 
   auto compare_exchange_weak(T& expected, T desired, memory_order order = seq_cst,
-                             source where = source::current()) noexcept -> bool {
-    return compare_exchange_weak(expected, desired, order, loading_part(order), where);
+                             source location = source::current()) noexcept -> bool {
+    return compare_exchange_weak(expected, desired, order, loading_part(order), location);
   }
 
   auto compare_exchange_strong(T& expected, T desired, memory_order success, memory_order failure,
-                               source where = source::current()) noexcept -> bool {
+                               source location = source::current()) noexcept -> bool {
     if (!model_active()) return value_.compare_exchange_strong(expected, desired, success, failure);
-    return compare_exchange(access(success, where), failure, expected, desired, model_strength::strong);
+    return compare_exchange(access(success, location), failure, expected, desired, model_strength::strong);
   }
 
   auto compare_exchange_strong(T& expected, T desired, memory_order order = seq_cst,
-                               source where = source::current()) noexcept -> bool {
-    return compare_exchange_strong(expected, desired, order, loading_part(order), where);
+                               source location = source::current()) noexcept -> bool {
+    return compare_exchange_strong(expected, desired, order, loading_part(order), location);
   }
 
-  auto fetch_add(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_add(T operand, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires is_counter
   {
     if (!model_active()) return value_.fetch_add(operand, order);
-    return update(access(order, where), [operand](T old) { return static_cast<T>(bits_of(old) + bits_of(operand)); });
+    return update(access(order, location),
+                  [operand](T old) { return static_cast<T>(bits_of(old) + bits_of(operand)); });
   }
 
-  auto fetch_sub(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_sub(T operand, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires is_counter
   {
     if (!model_active()) return value_.fetch_sub(operand, order);
-    return update(access(order, where), [operand](T old) { return static_cast<T>(bits_of(old) - bits_of(operand)); });
+    return update(access(order, location),
+                  [operand](T old) { return static_cast<T>(bits_of(old) - bits_of(operand)); });
   }
 
-  auto fetch_or(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_or(T operand, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires is_counter
   {
     if (!model_active()) return value_.fetch_or(operand, order);
-    return update(access(order, where), [operand](T old) { return static_cast<T>(old | operand); });
+    return update(access(order, location), [operand](T old) { return static_cast<T>(old | operand); });
   }
 
-  auto fetch_and(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_and(T operand, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires is_counter
   {
     if (!model_active()) return value_.fetch_and(operand, order);
-    return update(access(order, where), [operand](T old) { return static_cast<T>(old & operand); });
+    return update(access(order, location), [operand](T old) { return static_cast<T>(old & operand); });
   }
 
-  auto fetch_add(std::ptrdiff_t count, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_add(std::ptrdiff_t count, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires std::is_pointer_v<T>
   {
     if (!model_active()) return value_.fetch_add(count, order);
-    return update(access(order, where), [count](T old) { return old + count; });
+    return update(access(order, location), [count](T old) { return old + count; });
   }
 
-  auto fetch_sub(std::ptrdiff_t count, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+  auto fetch_sub(std::ptrdiff_t count, memory_order order = seq_cst, source location = source::current()) noexcept -> T
     requires std::is_pointer_v<T>
   {
     if (!model_active()) return value_.fetch_sub(count, order);
-    return update(access(order, where), [count](T old) { return old - count; });
+    return update(access(order, location), [count](T old) { return old - count; });
   }
 
   /// Returns the data about an access that the explorer needs. For a futex, the explorer also finds the history of this
   /// atomic by it.
-  [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
-    return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
+  [[nodiscard]] auto access(memory_order order, source location) const noexcept -> model_access {
+    return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, location};
   }
 
  private:

@@ -99,7 +99,7 @@ class model_execution {
   void join();
   void yield();
   [[nodiscard]] auto thread() const noexcept -> std::size_t { return running_; }
-  [[noreturn]] void fail(std::string what);
+  [[noreturn]] void fail(std::string message);
   void on_read(model_plain& plain);
   void on_write(model_plain& plain);
 
@@ -138,7 +138,7 @@ class model_execution {
   auto find_order(const model_access& access) -> std::memory_order;
   auto decide(model_question question, std::size_t count) -> std::size_t;
   auto decide_surprise(std::size_t count) -> std::size_t;
-  void note(const char* what, const model_access& access, std::uint64_t value, std::size_t age = 0);
+  void note(const char* operation, const model_access& access, std::uint64_t value, std::size_t age = 0);
   auto format_line(const event& done) const -> std::string;
   void leave_to_another();
   void switch_to(std::size_t thread);

@@ -57,8 +57,8 @@ extern BRAID_API constinit std::atomic<bool> trace_is_on;
 /// ring is full, if the group is disabled, or if the process is not traced. In these cases the trace does not contain
 /// the record. Once a slice has begun, there is always room for the record of its end.
 /// Threads: any. Blocks: never, after the first record of the thread.
-BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
-BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept
+BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t number) noexcept -> bool;
+BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t number) noexcept
     -> bool;
 
 /// Records the end of a slice that has begun on this thread.
@@ -93,13 +93,13 @@ class trace_slice {
     if (is_traced()) [[unlikely]]
       begun_ = trace_note(group, trace_kind::slice_begin, trace_number(literal));
   }
-  trace_slice(trace_group group, trace_kind kind, std::uint64_t what) noexcept {
+  trace_slice(trace_group group, trace_kind kind, std::uint64_t number) noexcept {
     if (is_traced()) [[unlikely]]
-      begun_ = trace_note(group, kind, what);
+      begun_ = trace_note(group, kind, number);
   }
-  trace_slice(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept {
+  trace_slice(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t number) noexcept {
     if (is_traced()) [[unlikely]]
-      begun_ = trace_note(group, kind, subject, what);
+      begun_ = trace_note(group, kind, subject, number);
   }
   trace_slice(const trace_slice&) = delete;
   auto operator=(const trace_slice&) -> trace_slice& = delete;

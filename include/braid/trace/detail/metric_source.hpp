@@ -27,7 +27,7 @@ class BRAID_API metric_list {
   void gauge(std::string_view name, std::string_view help, double value) {
     add(metric::type::gauge, name, help, value);
   }
-  void histogram(std::string_view name, std::string_view help, const time_histogram& of);
+  void histogram(std::string_view name, std::string_view help, const time_histogram& times);
 
   /// Returns all samples. Samples with the same name and labels, for example from two servers on one loop, are added
   /// up.

@@ -11,9 +11,9 @@ namespace braid::detail {
 /// Adds to a counter without an atomic read-modify-write. Only one thread at a time may write the counter; any thread
 /// may read it with `read_count`.
 template <std::unsigned_integral Count>
-void add_to_count(Count& count, Count by = 1) noexcept {
+void add_to_count(Count& count, Count amount = 1) noexcept {
   const std::atomic_ref<Count> shared(count);
-  shared.store(shared.load(relaxed) + by, relaxed);
+  shared.store(shared.load(relaxed) + amount, relaxed);
 }
 template <std::unsigned_integral Count>
 void take_from_count(Count& count) noexcept {

@@ -56,10 +56,10 @@ class BRAID_API perfetto_writer {
 
   /// Begins a process. Tracks and threads that are added later belong to this process.
   void process(std::uint64_t pid, std::string_view name);
-  void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
+  void thread(sequence& target, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
   /// Begins a sequence that does not belong to a thread. Its events are on the track with the number `track`, unless an
   /// event specifies another track.
-  void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
+  void begin(sequence& target, std::uint64_t track, std::uint64_t begin_ns);
   /// Adds a track with the number `number` to the process that was begun last.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
@@ -67,7 +67,7 @@ class BRAID_API perfetto_writer {
   /// Returns the number of a name. The name itself is written when a sequence uses it for the first time.
   [[nodiscard]] auto name(std::string text) -> std::uint32_t;
 
-  void event(sequence& on, std::uint64_t when_ns, const trace_event& event);
+  void event(sequence& target, std::uint64_t when_ns, const trace_event& event);
 
   [[nodiscard]] auto bytes() const noexcept -> const std::string& { return trace_.encoded(); }
   void clear() noexcept { trace_.clear(); }

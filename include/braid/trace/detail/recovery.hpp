@@ -52,7 +52,7 @@ class BRAID_API left_rings {
 
  private:
   class image;
-  explicit left_rings(std::unique_ptr<const image> of) noexcept;
+  explicit left_rings(std::unique_ptr<const image> content) noexcept;
 
   std::unique_ptr<const image> image_;
 };
