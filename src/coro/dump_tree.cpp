@@ -1,5 +1,4 @@
-// src/coro/dump_tree.cpp: finds the parent of each task, by the scopes that tasks hold and the scopes that tasks are
-// in.
+// src/coro/dump_tree.cpp: finds the parent of each task: the task that holds or owns the scope in which the child runs.
 #include "dump_tree.hpp"
 
 #include <algorithm>

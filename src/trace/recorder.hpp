@@ -31,7 +31,8 @@ class flight_recorder {
   auto take_new(std::uint64_t now) -> bool;
   /// Writes the next of the files FILE.1 to FILE.10; after FILE.10, the next file is FILE.1 again. Reports the file on
   /// stderr. Ignores a request during the time that the last file covers, unless `by_hand`. `asked_ns` is the time of
-  /// the request, measured like `boot_nanoseconds`. It is passed because the writer may process the request late.
+  /// the request, in the nanoseconds of `boot_nanoseconds`. The caller passes this time because the writer may process
+  /// the request late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
   /// Returns the contents of a trace file that covers the `span_ns` nanoseconds before the time `asked`, which is in
   /// ticks.

@@ -46,7 +46,7 @@ struct callback_value<std::error_code> {
   using type = result<void>;
 };
 
-/// A wait that ends when a callback is called. The derived class starts the operation that calls it.
+/// A wait that ends when a callback is called. The derived class starts the operation that calls the callback.
 template <typename... Args>
 class callback_wait : public outside_wait {
  public:

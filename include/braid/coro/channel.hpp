@@ -38,7 +38,7 @@ class channel {
   auto operator=(const channel&) -> channel& = delete;
 
   /// `co_await send(value)` waits for room. Returns a result<void>.
-  /// Errors: errc::closed; the value is destroyed then.
+  /// Errors: errc::closed; in this case, the value is destroyed.
   [[nodiscard]] auto send(T value) noexcept { return send_awaiter(*this, std::move(value)); }
 
   /// `co_await emplace(arguments...)` waits for room for a value that is constructed from the arguments. Use this form
@@ -257,8 +257,8 @@ class [[nodiscard]] oneshot_sender {
     if (state_ != nullptr) leave(std::nullopt);
   }
 
-  /// Sends the value. Requires that nothing was sent before. Errors: errc::closed if the receiver was destroyed; the
-  /// value is destroyed then, too.
+  /// Sends the value. Requires that nothing was sent before. Errors: errc::closed if the receiver was destroyed; in
+  /// this case, the value is destroyed, too.
   [[nodiscard]] auto send(T value) noexcept -> result<void> {
     BRAID_EXPECTS(state_ != nullptr, "a oneshot can send only one value");
     if (!leave(std::move(value))) return fail(errc::closed);

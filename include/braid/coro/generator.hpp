@@ -347,7 +347,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
 
   /// Returns the next element, which may be moved from and lives until the next call. At the end it returns null, also
   /// in later calls.
-  /// Errors: rethrows exceptions of the coroutine; the generator has ended then.
+  /// Errors: rethrows exceptions of the coroutine. After an exception, the generator has ended.
   [[nodiscard]] auto next() noexcept { return awaiter(frame_); }
 
  private:

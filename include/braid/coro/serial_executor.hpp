@@ -90,13 +90,13 @@ class BRAID_API serial_executor final : public home, private detail::drain_step 
   /// Runs the task `first` in the root scope of a new home on `executor`. The home is destroyed when no task is left in
   /// it. Returns false if `executor` refuses; `first` was then destroyed without having started. `first` is also
   /// destroyed if `executor` drops it later.
-  /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports the error.
+  /// Errors: std::bad_alloc; if memory for the home itself cannot be allocated, `executor` reports the error.
   [[nodiscard]] static auto run_alone(executor& executor, task<void> first) -> bool;
 
   /// Calls `begin(own, context)` on a new home, within a job that `executor` runs on this thread, and runs the first
   /// drain of the home before it returns. `own` is the scope of the task that `begin` begins, and not the root scope of
   /// the home. When the task ends and does not use the scope any more, it calls `task_has_left`. Errors:
-  /// std::bad_alloc; `begin` was not called then.
+  /// std::bad_alloc; in this case, `begin` was not called.
   using begin_fn = void (*)(scope& own, void* context) noexcept;
   static void run_task_here(executor& executor, begin_fn begin, void* context);
   void task_has_left() noexcept;

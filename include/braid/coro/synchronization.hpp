@@ -21,7 +21,7 @@
 namespace braid {
 
 /// A fair (FIFO) counting semaphore for tasks: a permit that is released goes to the task that has waited longest, and
-/// no task overtakes another. A task that is stopped leaves the queue. A task that got its permit before the stop
+/// no task overtakes another. A task that is stopped leaves the queue. A task that received its permit before the stop
 /// continues to its next wait, and releases the permit when its locals are destroyed.
 /// Threads: any. Lifetime: must outlive its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
 /// otherwise a lock; a post to the home of each task that had to wait (the serial executor that the task is bound to).

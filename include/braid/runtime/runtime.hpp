@@ -207,8 +207,8 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
 /// Threads: any. Errors: the future fails with errc::closed if the runtime accepts no more work. It fails with
-/// errc::stopped if the runtime ended before the task began, or if there was not enough memory to start the task. The
-/// error callback also gets the std::bad_alloc.
+/// errc::stopped if the runtime ended before the task began, or if there was not enough memory to start the task; in
+/// the case of missing memory, the error callback also gets the std::bad_alloc.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state = detail::make_state<detail::inner_task<T>>(&detail::inner_task<T>::continue_end, runtime.entrance().id(),

@@ -97,8 +97,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Queues the coroutine at its home to end as stopped. Called after `withdraw` has returned `later`.
   void stop_later() noexcept;
 
-  /// Does the same as `complete_later`, but may be called on any thread. The caller must ensure that `withdraw` returns
-  /// `too_late` before this call.
+  /// Does the same as `complete_later`, but may be called on any thread. Before the call, the caller must make sure
+  /// that `withdraw` will return `too_late`.
   void complete_from_elsewhere() noexcept {
     if (is_traced()) [[unlikely]]
       trace_ready();

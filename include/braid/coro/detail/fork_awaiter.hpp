@@ -143,7 +143,8 @@ struct fork_range {
 };
 
 /// A loop that runs one child for each element of a part of a range. The thread that runs the continuation creates each
-/// child just before it starts and frees it after its end. So at any time there are about as many children as threads.
+/// child just before the child starts. It frees the child after the child has ended. So at any time there are about as
+/// many children as threads.
 template <typename Range>
 class fork_loop final : public fork_point {
  public:

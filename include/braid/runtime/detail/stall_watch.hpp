@@ -89,7 +89,7 @@ class BRAID_API stall_watch {
   std::thread thread_;
 };
 
-/// Returns the loops and the workers of a runtime. The targets are valid as long as the runtime.
+/// Returns the loops and the workers of a runtime. The targets are valid as long as the runtime exists.
 [[nodiscard]] BRAID_API auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target>;
 /// Returns whether the target is running a job.
 /// Threads: any.

@@ -65,7 +65,7 @@ class BRAID_API user_code_section {
 /// A part of a section in which the thread runs no code of the program, because it waits for work.
 class user_code_pause {
  public:
-  /// Begins the pause. If the marker is null, it does nothing.
+  /// Begins the pause, or does nothing if the marker is null.
   explicit user_code_pause(code_marker* marker) noexcept : marker_(marker) {
     if (marker_ != nullptr) marker_->leave();
   }

@@ -41,9 +41,9 @@ class BRAID_API metric_list {
   std::vector<metric> metrics_;
 };
 
-/// Registers a part of the process that has counters, in a global list, as long as this object exists. Declare it as
-/// the last member of the part, so that the members that `add` reads exist as long as this object. Threads: any; `add`
-/// is called on the thread that collects the metrics. Blocks: for the lock of the list.
+/// Keeps a part of the process that has counters in a global list, as long as this object exists. Declare it as the
+/// last member of the part, so that the members that `add` reads exist as long as this object. Threads: any; `add` is
+/// called on the thread that collects the metrics. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
   using add_fn = void (*)(const void* part, metric_list& metrics);

@@ -23,8 +23,8 @@ class record_ring {
  public:
   // --- Functions for the producer. ---
 
-  /// Adds one or two records. If there is not room for all of them, no record is added. `opens` is the number of end
-  /// records that will be added for them later. Returns false if there is no room.
+  /// Adds one or two records. If there is no room for all of them, adds none of them and returns false. `opens` is the
+  /// number of end records that will be added for them later.
   template <std::size_t Count>
   [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
     const std::uint64_t head = head_.load(relaxed);
