@@ -43,8 +43,8 @@ void departure::arrived(job& self, action requested) {
   hop.come_home_for(schedule_awaiter::step::go_on);
 }
 
-/// Withdraws the move to another executor if it has not begun. A job resumes the task later, not this call, because a
-/// running task of the same scope may have requested the stop.
+/// Withdraws the move to another executor if it has not begun. The task is resumed later by a job, and not by this
+/// call, because a running task of the same scope may have requested the stop.
 void departure::stopped(stop_callback& self) noexcept {
   auto& way = static_cast<departure&>(self);
   schedule_awaiter* const hop = way.hop_;

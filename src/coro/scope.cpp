@@ -35,7 +35,7 @@ void scope::sends(detail::departure& way) noexcept {
   link(way);
 }
 
-/// Marks a job that has moved a task to another executor as used up. The calling thread must not change the list of
+/// Marks a job as used up after it has moved a task to another executor. The calling thread must not change the list of
 /// callbacks, so the object stays in the list until `free_sent`.
 void scope::has_sent(detail::departure& way) noexcept {
   detail::departure* seen = sent_.load(relaxed);

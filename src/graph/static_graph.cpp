@@ -275,8 +275,8 @@ void walk::leave_out() noexcept {
   while (pop() != nullptr) {}
 }
 
-/// Waits for the walks of other threads. The worker's deque is empty then: thieves steal the oldest entries first, so
-/// they have also taken all entries that are older than this run.
+/// Waits for the walks of other threads. At this point the worker's deque is empty: thieves steal the oldest entries
+/// first, so they have also taken all entries that are older than this run.
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {

@@ -121,7 +121,7 @@ class trace_session {
   /// Requests a file with the last seconds, which the writer thread writes soon. Blocks: for a lock. Errors:
   /// std::bad_alloc.
   void save(std::string_view reason);
-  /// Returns the contents of a trace file with the last `span_ns`.
+  /// Returns the contents of a trace file that covers the last `span_ns` nanoseconds.
   /// Blocks: until the writer has created the contents. Errors: errc::closed if the writer has ended; std::bad_alloc.
   [[nodiscard]] auto read_last(std::uint64_t span_ns) -> result<std::string>;
   /// Does the same as `save`, but may be called by a signal handler.

@@ -58,7 +58,7 @@ class async_semaphore {
   friend class detail::lock_awaiter<async_semaphore>;
   friend struct detail::debug_layout;
 
-  /// Records, for dumps of tasks that wait for a lock, that the task number `task` now holds the only permit.
+  /// Records, for dumps of tasks that wait for a lock, that the task with the number `task` now holds the only permit.
   void record(std::uint64_t task) noexcept {
     grants_.store(grants_.load(relaxed) + 1, relaxed);
     taken_by_.store(task, relaxed);

@@ -197,7 +197,8 @@ class task_local {
   }
 
   /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null if no value is bound.
-  /// The pointer is valid until the bound task ends. The tasks of its home may change the value through the pointer.
+  /// The pointer is valid until the task that `bind` runs has ended. Tasks of the same home may change the value
+  /// through the pointer.
   [[nodiscard]] auto get() const noexcept { return look(*this); }
 };
 

@@ -87,18 +87,19 @@ class [[nodiscard]] activity {
 /// Records a mark at the current time on the calling thread. Threads: any. Cost: half that of a span.
 inline void mark(name label) noexcept { detail::trace_mark(detail::trace_group::user, label.text()); }
 
-/// Requests a file with the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them. The files are FILE.1, FILE.2, up to
-/// FILE.10. The calling thread does not wait for the file. The first file shows how a problem began. Therefore, further
-/// requests are ignored until the time that a file covers has passed since this request. Returns false if no records
-/// are kept, so any program may call this function.
+/// Requests a file with the last seconds of the trace, if `BRAID_TRACE=FILE,last=8s` keeps them in memory. The files
+/// are FILE.1, FILE.2, up to FILE.10. The calling thread does not wait for the file. The first file shows how a problem
+/// began. Therefore, further requests are ignored until the time that a file covers has passed since this request.
+/// Returns false if no records are kept, so any program may call this function.
 /// Threads: any. Blocks: for a lock. Cost: a load if the process is not traced.
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
 
-/// Returns the last seconds as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them. The content
-/// covers the time `span` before the call, or a shorter time if the records do not reach back so far. Slices that began
-/// earlier are also included, with their true beginning. Threads: any except the thread of a loop, because the call
-/// would block the loop. Blocks: until the writer has created the content, up to a second for a hundred megabytes.
-/// Errors: std::errc::not_supported if no records are kept; errc::closed at the end of the process; std::bad_alloc.
+/// Returns the last seconds of the trace as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them in
+/// memory. The content covers the time `span` before the call, or a shorter time if the records do not reach back so
+/// far. Slices that began earlier are also included, with their true beginning. Threads: any except the thread of a
+/// loop, because the call would block the loop. Blocks: until the writer has created the content, up to a second for a
+/// hundred megabytes. Errors: std::errc::not_supported if no records are kept; errc::closed at the end of the process;
+/// std::bad_alloc.
 [[nodiscard]] BRAID_API auto last(duration span) -> result<std::string>;
 
 /// Sets the value of a counter from now on. The counter has its own track. Threads: any. Cost: half that of a span.

@@ -19,7 +19,7 @@
 
 namespace braid::detail {
 
-/// Thrown through the functions of a fiber that is stopped, so that their locals are destroyed.
+/// The exception that is thrown through the functions of a stopped fiber, so that their locals are destroyed.
 struct BRAID_API fiber_unwind{};
 
 /// The type of coroutine handle that is passed to each awaiter that a fiber waits for.
@@ -62,10 +62,10 @@ class BRAID_API fiber_frame {
   /// exception ended the fiber, and false if the function returned normally in spite of the exception.
   [[nodiscard]] auto unwind() noexcept -> bool;
 
-  /// Switches from the fiber to its driver until the fiber is resumed. Called on the fiber.
-  /// Errors: `fiber_unwind`.
+  /// Switches from the fiber to its driver until the fiber is resumed. Called on the fiber. Errors: throws
+  /// `fiber_unwind` if the fiber is stopped.
   void wait(fiber_wait for_what);
-  /// Returns the wait of the fiber. Called on the driver.
+  /// Returns the wait that the fiber has requested. Called on the driver.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
   /// Records that the wait could not begin. The wait then throws `error` in the fiber. Called on the driver.
   void fail_wait(std::exception_ptr error) noexcept { failure_ = std::move(error); }

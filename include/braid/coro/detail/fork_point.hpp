@@ -17,16 +17,17 @@
 namespace braid::detail {
 
 /// A fork with continuation stealing, in Cilk's order. It is part of the frame of a coroutine that awaits several
-/// children. The eager child runs at once. Its continuation (the next child or, after the last child, the coroutine
-/// itself) is pushed to the worker's deque, from which other workers may steal it. The thread that ends the child runs
-/// the continuation, unless another worker has stolen it.
+/// children. The eager child runs at once. The continuation (the next child or, after the last child, the coroutine
+/// itself) is pushed to the worker's deque, from which other workers may steal it. The thread on which the child ends
+/// runs the continuation, unless another worker has stolen it.
 /// Threads: one at a time owns the continuation. Lifetime: must exist until all children have ended.
 /// Protocol: docs/design/fork_task.md
 class BRAID_API fork_point : public fork_record {
  public:
   using is_computed = void;
 
-  /// Runs the continuation: starts the next child, or joins. Returns the coroutine to resume, or null.
+  /// Runs the continuation: starts the next child, or joins the children if there is no next child. Returns the
+  /// coroutine to resume, or null.
   using next_fn = std::coroutine_handle<> (*)(fork_point& self) noexcept;
 
  protected:

@@ -1,4 +1,4 @@
-// braid/coro/detail/outside_wait.hpp: a wait that foreign code completes, such as a sender or a callback.
+// braid/coro/detail/outside_wait.hpp: a wait that is completed by foreign code, such as a sender or a callback.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -100,7 +100,7 @@ class BRAID_API promise_base : private job {
 
   /// Returns the scope of this coroutine, or null if a plain thread waits for the coroutine.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
-  /// Returns the handle of this coroutine, or null once the coroutine does not continue.
+  /// Returns the handle of this coroutine, or null if the coroutine will not run again.
   [[nodiscard]] auto self() const noexcept -> std::coroutine_handle<> { return self_; }
   /// Returns the handle of the coroutine that awaits this one. Requires that another coroutine awaits it.
   [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return parent()->self_; }

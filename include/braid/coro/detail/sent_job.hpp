@@ -23,7 +23,8 @@ class sent_job : public job {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  /// Withdraws the job; the executor then frees it. Returns false if the job has already begun. Threads: the sender.
+  /// Withdraws the job; the executor then frees it. Returns false if the job has already begun. Threads: the thread of
+  /// the sender.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     auto seen = state::queued;
     // edge sent_job.withdrawn: publish the sender's last use of the block, after which the executor frees it
@@ -34,8 +35,8 @@ class sent_job : public job {
   explicit sent_job(act_fn act) noexcept : job(act) {}
   ~sent_job() = default;
 
-  /// Returns true if the job may begin. Returns false if it was withdrawn; the caller then frees it. Threads: the
-  /// executor.
+  /// Returns true if the job may begin. Returns false if it was withdrawn; the caller then frees it. Threads: a thread
+  /// of the executor.
   [[nodiscard]] auto try_begin() noexcept -> bool {
     auto seen = state::queued;
     // edge sent_job.withdrawn: observe the sender's last use of the block, which the caller then frees

@@ -50,7 +50,7 @@ class task_state : public future_state<T> {
     settle_without_value();
   }
 
-  /// Called when the task's coroutine has ended. The task's own scope still counts it as a task.
+  /// Called when the task's coroutine has ended. The task's own scope still counts the task at this point.
   void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
     take_from(frame.promise().result());
     frame.destroy();

@@ -71,7 +71,7 @@ struct seen_home {
 };
 
 /// Visits the scopes of a home, and follows each wait up to the root of its task. It changes nothing, and calls no code
-/// of the program. Threads: the home's thread, between two steps of its tasks or within one.
+/// of the program. Threads: the home's thread, between two steps of its tasks or within a step.
 class task_walk {
  public:
   [[nodiscard]] static auto through(home& home) noexcept -> seen_home;

@@ -26,8 +26,8 @@ struct worker;
 
 namespace detail {
 
-/// The progress of a loop or a worker. If two samples are equal and both are busy, the same job was running during the
-/// whole time between the samples.
+/// The progress of a loop or a worker. If two samples are equal and both show a running job, it was the same job during
+/// the whole time between the samples.
 struct stall_progress {
   std::uint64_t jobs = 0;
   std::uint64_t others = 0;  ///< stolen forks of a worker; iterations of a loop

@@ -168,8 +168,8 @@ class model_atomic {
     return update(access(order, location), [count](T old) { return old - count; });
   }
 
-  /// Returns the data about an access that the explorer needs. For a futex, the explorer also finds the history of this
-  /// atomic by it.
+  /// Returns the data about an access that the explorer needs. The functions for futexes also use it, to find the
+  /// history of this atomic.
   [[nodiscard]] auto access(memory_order order, source location) const noexcept -> model_access {
     return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, location};
   }

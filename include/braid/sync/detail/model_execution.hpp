@@ -33,8 +33,8 @@ struct model_site {
 /// Returns the location as text, such as "parker.hpp:52:34".
 [[nodiscard]] auto to_string(const model_site& site) -> std::string;
 
-/// The kinds of decisions. Some decisions have a cost, which is subtracted from a budget. They are possible only while
-/// the budget lasts.
+/// The kinds of decisions. Some decisions have a cost, which is subtracted from a budget. Such decisions are possible
+/// only while the budget lasts.
 enum class model_question : std::uint8_t {
   preempt,   ///< 0: the running thread continues; otherwise it costs a preemption
   surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise

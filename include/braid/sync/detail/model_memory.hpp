@@ -71,7 +71,8 @@ class model_memory {
 
   void store(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
-  /// Appends a write that belongs to a read-modify-write. It continues the release sequence of the write that was read.
+  /// Appends a write that belongs to a read-modify-write. The appended write continues the release sequence of the
+  /// write that was read.
   void replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
   /// Records one side of an asymmetric barrier. Everything before a light barrier is visible after a later heavy

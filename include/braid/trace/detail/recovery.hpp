@@ -33,8 +33,8 @@ class BRAID_API left_rings {
   auto operator=(left_rings&&) -> left_rings& = delete;
   ~left_rings();
 
-  /// Returns how many bytes at the start of the trace file are complete and needed. The rings contain all records that
-  /// belong after these bytes.
+  /// Returns the length of the valid part at the start of the trace file. The rings contain all records that belong
+  /// after this part.
   [[nodiscard]] auto trace_bytes() const noexcept -> std::uint64_t;
 
   /// Returns the first packet of the trace.
