@@ -8,7 +8,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr std::size_t smallest = 512;
 
 }  // namespace

@@ -27,8 +27,8 @@ enum class http2_guess : std::uint8_t { no, yes, more };
 /// Returns whether connections of a server may use HTTP/2: the option is enabled, and libnghttp2 can be loaded.
 [[nodiscard]] auto speaks_http2(const http_service& service) -> bool;
 
-/// Serves requests until either side ends the connection. `received` are bytes that were read from the stream before.
-/// Requires `speaks_http2`.
+/// Serves requests until either side ends the connection. `received` contains the bytes that were already read from the
+/// stream. Requires that `speaks_http2(service)` is true.
 [[nodiscard]] auto serve_http2(http_service& service, stream_socket stream, std::string received) -> task<void>;
 [[nodiscard]] auto serve_http2(http_service& service, tls_stream stream, std::string received) -> task<void>;
 

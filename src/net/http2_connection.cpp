@@ -17,7 +17,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr duration min_wait_before_cut = std::chrono::seconds(1);
 constexpr std::array<std::uint8_t, 8> ping_of_goodbye{'g', 'o', 'o', 'd', 'b', 'y', 'e', '!'};
 
@@ -175,8 +175,8 @@ auto http2_connection::parse(std::string_view bytes) -> bool {
   return false;
 }
 
-/// Called if libnghttp2 will read no more frames: after an error of the client, or if one side has sent GOAWAY and all
-/// requests are answered.
+/// Called if libnghttp2 will not accept any more frames: after an error of the client, or if one side has sent GOAWAY
+/// and all requests are answered.
 void http2_connection::session_ends() noexcept {
   if (!has_said_goodbye_ && !has_left_ && !std::exchange(is_refused_, true)) add_to_count(service_->counts.refused);
   lose_streams();
@@ -228,8 +228,9 @@ void http2_connection::frame_received(const nghttp2_frame& frame) {
 
 void http2_connection::begin_stream(std::int32_t id, bool has_body) {
   if (is_refused_) return;
-  // A stream that the client has reset counts until its handler ends. Once an answer was sent, the client may begin
-  // another stream, although the handler that wrote the answer may still run.
+  // A stream that the client has reset still counts towards the limit until its handler has ended. A stream whose
+  // answer was sent no longer counts, although its handler may still run. In total, at most twice as many handlers as
+  // the limit may run.
   const std::size_t limit = service_->options.http2.streams;
   if (running_ - answered_ >= limit || running_ / 2 >= limit) {
     charge();

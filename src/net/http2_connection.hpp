@@ -87,7 +87,7 @@ class http2_connection : public served_connection {
   void collect_output();
   /// Called before the connection waits for frames. A connection without requests then counts as idle.
   void rest() noexcept;
-  /// Called if this side has ended the wait for bytes. Returns false if the connection ends.
+  /// Called if this side has ended the wait for bytes. Returns false if the connection must end.
   [[nodiscard]] auto continues_to_read() noexcept -> bool;
   void input_ends() noexcept;
   void lose_streams() noexcept;
@@ -95,7 +95,7 @@ class http2_connection : public served_connection {
   void wait_for_write() noexcept;
   void stop_waiting_for_write() noexcept { write_deadline_ = time_point::max(); }
   void cut_after(duration span) noexcept;
-  /// Called after a read has ended, so that the deadline of that read does not cut the connection.
+  /// Called after a read has ended. Cancels the deadline of the read, which would otherwise cut the connection.
   void read_ended() noexcept {
     cut_at_.reset();
     now_ = service_->on.now();

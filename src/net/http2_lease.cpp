@@ -122,7 +122,8 @@ auto http2_lease::is_opened() const noexcept -> bool {
   return has_head_ && (is_sent_ || static_cast<int>(head_.status) >= first_refusing);
 }
 
-/// Waits until the head of the answer has arrived, and the call is sent or the server does not need the rest of it.
+/// Waits until the head of the answer has arrived. Then also waits until the whole call is sent, unless the status
+/// shows that the server does not need the rest of the call.
 auto http2_lease::opened() -> task<void> {
   while (!is_opened()) {
     auto waiting = input_waits_.until(time_point::max());
@@ -149,7 +150,7 @@ auto http2_lease::send_pieces(const http_client::call& call) -> task<void> {
   }
 }
 
-/// Makes libnghttp2 request output again.
+/// Tells libnghttp2 that there is more output for this stream, and wakes the task that writes.
 void http2_lease::resume_output() noexcept {
   if (is_closed_) return;
   if (std::exchange(is_deferred_, false)) static_cast<void>(line().calls_->session_resume_data(line().session_, id_));

@@ -24,7 +24,7 @@ namespace braid::detail {
 
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr duration max_farewell = std::chrono::seconds(1);  // for the last frames, after the last byte was read
 
 /// A guard that calls a function at the end of a task, also if the task is stopped.

@@ -93,7 +93,8 @@ class http2_line {
   auto operator=(const http2_line&) -> http2_line& = delete;
   ~http2_line();
 
-  /// Starts HTTP/2 on a connected stream, adds the connection to the host, and returns the permit for its first call.
+  /// Starts HTTP/2 on a connected stream, and adds the new connection to the connections of the host. Returns the
+  /// permit for the first call.
   [[nodiscard]] static auto open(loop& on, const http_client::options& options, http_host& host,
                                  async_semaphore::permit permit, std::variant<stream_socket, tls_stream> stream)
       -> http2_slot;

@@ -18,14 +18,14 @@
 
 namespace braid::detail {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 inline constexpr std::size_t http2_read_size = 16 * 1024;
 inline constexpr std::size_t http2_write_size = 64 * 1024;    // bytes that are sent together
 inline constexpr std::size_t http2_max_head_sizes = 8;        // a larger head, in units of the limit, is abuse
 inline constexpr std::int32_t http2_min_window_update = 256;  // smaller ones are charged
 
-/// Counts the frames of a peer that cost time but neither request anything nor answer a request. Each such frame is
-/// charged to the account; time and answered requests refill the account.
+/// An account that limits the useless frames of a peer: frames that cost time but neither request anything nor answer a
+/// request. Each useless frame is charged to the account. Time and answered requests refill the account.
 class http2_account {
  public:
   explicit http2_account(time_point now) noexcept : refilled_(now) {}
@@ -35,7 +35,7 @@ class http2_account {
   void add() noexcept { saved_ = std::min(saved_ + gain_per_answer, max_saved); }
 
  private:
-  // docs/design/constants.md says what these values rest on.
+  // docs/design/constants.md gives the reasons for these values.
   static constexpr std::int64_t max_saved = 400;
   static constexpr std::int64_t gain_per_second = 100;
   static constexpr std::int64_t gain_per_answer = 4;  // gRPC sends up to two updates of windows and a ping for each

@@ -443,7 +443,7 @@ void http2_stream::switch_protocol(std::string_view /*fields*/) {
   BRAID_EXPECTS(false, "an HTTP/2 stream cannot switch to another protocol");
 }
 
-/// Makes libnghttp2 request output again.
+/// Tells libnghttp2 that there is more output for this stream, and wakes the task that writes.
 void http2_stream::resume() noexcept {
   if (is_closed_) return;
   if (std::exchange(is_deferred_, false))

@@ -65,7 +65,7 @@ class http_call {
  protected:
   enum class answer : std::uint8_t { none, whole, pieces, broken };
 
-  /// The outcome of a handler that has ended, or the task of a handler that is still running.
+  /// The result of starting a handler: its outcome if it has ended, or its task if it is still running.
   struct called {
     outcome<void> ended;
     task<void> rest;

@@ -14,7 +14,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t room_for_body = 16 * 1024;
 constexpr duration min_before_cut = std::chrono::seconds(1);
 
@@ -202,8 +202,8 @@ auto http_connection::after_request() -> bool {
   return true;
 }
 
-/// Charges the pacer for refused requests. Returns true if the connection must wait before it is read again. The
-/// charged time began when the last bytes arrived, or when the last handler that had to wait ended.
+/// Charges the pacer for refused requests. Returns true if the connection must wait before it is read again. Charges
+/// the time since the last bytes arrived, or since the end of the last handler that had to wait if that was later.
 auto http_connection::is_held_back() noexcept -> bool {
   if (!std::exchange(paced_, false)) return false;
   const time_point sent = service_->on.now();

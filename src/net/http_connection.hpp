@@ -40,8 +40,8 @@ class http_connection : public served_connection, public http_call {
   auto operator=(const http_connection&) -> http_connection& = delete;
 
   void close_idle() noexcept override;
-  /// Does nothing. It is called only for busy HTTP/2 connections; an HTTP/1.1 connection ends with its next answer,
-  /// which says that it is the last one.
+  /// Does nothing. The base class calls this function only for busy HTTP/2 connections. A busy HTTP/1.1 connection ends
+  /// by itself after its next answer, which announces the end.
   void retire() noexcept override {}
 
   [[nodiscard]] auto peer() const -> result<socket_address> override { return socket_->peer_address(); }

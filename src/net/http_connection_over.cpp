@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t copied_piece = 8 * 1024;  // a larger piece is sent without a copy
 constexpr unsigned max_consecutive = 64;
 
@@ -151,7 +151,8 @@ void http_connection_over<Stream>::break_off() const noexcept {
   reset_on_close(socket_of(stream_));
 }
 
-/// Sends the remaining output and reads until the client closes.
+/// Sends the remaining output, and drops further input until the client closes the connection. If an answer is
+/// incomplete, resets the connection instead.
 template <transport Stream>
 auto http_connection_over<Stream>::linger() -> task<void> {
   if (answer_ == answer::broken) {

@@ -9,7 +9,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr std::size_t first_room = 2 * 1024;
 
 }  // namespace

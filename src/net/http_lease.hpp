@@ -27,8 +27,8 @@ class http_lease {
 
   /// Sends the call and receives the head of the answer. A long call is sent while the answer is received, because the
   /// server may answer before it has received the whole call. `head_and_body` is the call in the format of HTTP/1.1.
-  /// Errors: the error of receiving; the error of sending if sending failed first; the error of the function that
-  /// produces the body.
+  /// Errors: the error of the failed receive; the error of the failed send, if the send failed first; the error of the
+  /// function that produces the body.
   virtual auto converse(const http_url& url, std::string_view head_and_body, const http_client::call& call)
       -> task<result<void>> = 0;
   virtual auto read_some() -> task<result<std::string_view>> = 0;

@@ -9,7 +9,7 @@ namespace {
 
 using nanoseconds = std::chrono::duration<double, std::nano>;
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr auto between_ticks = 1ms;
 constexpr auto saved_for = 10ms;  // the unused share of this time is kept for a burst
 constexpr auto unseen = 4us;      // the time that the kernel spends before a head is read, which cannot be measured

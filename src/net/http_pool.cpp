@@ -19,12 +19,12 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 
-/// Creates a TLS context for a client whose options contain no context.
-/// Blocks: to read the system's certificate authorities.
+/// Creates a TLS context for a client whose options contain no context. Blocks: while it reads the system's certificate
+/// authorities.
 struct usual_context {
   executor* handshakes;  // certificate folders are read when a certificate is verified
   bool offers_http2;
@@ -106,7 +106,7 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
 /// constant.
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md gives the reason for this value.
   constexpr std::size_t few = 64;
   std::erase_if(hosts_, [](auto& entry) {
     return entry.second.use_count() == 1 && entry.second->free.empty() && entry.second->shared.empty();

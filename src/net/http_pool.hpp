@@ -36,8 +36,8 @@ class http_line : public list_hook {
   explicit http_line(std::variant<stream_socket, tls_stream> stream) noexcept : stream_(std::move(stream)) {}
   http_line(const http_line&) = delete;
   auto operator=(const http_line&) -> http_line& = delete;
-  /// Sends the close notice of TLS, unless a call was sent only in part; the server then sees the connection as cut.
-  /// Blocks: never.
+  /// Sends the close notice of TLS. If a call was sent only in part, omits the notice, so that the server sees that the
+  /// connection was cut. Blocks: never.
   ~http_line();
 
   auto write(std::string_view text) -> task<result<void>>;
@@ -47,8 +47,8 @@ class http_line : public list_hook {
   /// Ends the current wait for bytes and all later waits, as `byte_stream::end_read_waits` does.
   void end_waits() const noexcept { socket().end_read_waits(); }
   void allow_waits() const noexcept { socket().allow_read_waits(); }
-  /// Returns whether neither bytes nor an end of the stream have arrived. A free connection that is silent can be used
-  /// again.
+  /// Returns whether the server has sent nothing that was not read: neither bytes nor the end of the stream. Only such
+  /// a free connection can be used again.
   [[nodiscard]] auto is_silent() const noexcept -> bool;
 
   http_input input;
@@ -136,7 +136,8 @@ class http_pool {
   [[nodiscard]] auto on() const noexcept -> loop& { return loop_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
-  /// Finds a connection or a stream for a call, and connects if necessary. If `permit` has a value, always connects.
+  /// Finds a connection or a stream for a call, and connects to the host if necessary. If `permit` has a value, always
+  /// makes a new connection.
   [[nodiscard]] auto find_place(const http_url& url, std::shared_ptr<http_host> host,
                                 std::optional<async_semaphore::permit> permit) -> task<result<http_place>>;
   [[nodiscard]] auto lease(std::shared_ptr<http_host> host, http_place place) -> std::unique_ptr<http_lease>;

@@ -19,9 +19,10 @@
 namespace braid {
 namespace {
 
-/// The limits for accepting connections that the kernel accepted before the server's stop: a time for each, and the
-/// reported number of waiting connections plus a few. If no number is reported, the limits are a time for all of them
-/// and a large number. Without limits, a flood of new connections would prevent the stop.
+/// When the server stops, it still accepts the connections that wait in the kernel. The limits below keep a flood of
+/// new connections from delaying the stop. `last_look` limits the wait for each connection. If the kernel reports the
+/// number of waiting connections, the server accepts at most that number plus `few_more`. Otherwise it accepts at most
+/// `max_last_looks` connections, for at most `max_uncounted_looks`.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr auto max_uncounted_looks = 50ms;

@@ -27,7 +27,7 @@ class served_connection : public list_hook {
   /// Closes an idle connection, unless part of a request has arrived. Requires that the connection is in the list of
   /// idle connections.
   virtual void close_idle() noexcept = 0;
-  /// Refuses new requests, and ends the connection when the requests that have already begun are answered. Requires
+  /// Refuses new requests, and ends the connection once all requests that have already begun are answered. Requires
   /// that the connection is in the list of busy connections.
   virtual void retire() noexcept = 0;
 
@@ -37,7 +37,7 @@ class served_connection : public list_hook {
 };
 
 /// The maximum time until a stream of events, or a WebSocket, notices that its server stops.
-/// docs/design/constants.md says what this value rests on.
+/// docs/design/constants.md gives the reason for this value.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
 /// Makes the system reset a connection when it is closed, instead of ending it normally. The peer then does not mistake

@@ -46,7 +46,8 @@ auto is_scheme(std::string_view text) -> bool {
   return !text.empty() && !is_http(text[0], is_digit) && !marks.contains(text[0]) && std::ranges::all_of(text, fits);
 }
 
-/// Removes the first `mark` and the text after it. Returns that text, or nothing if there is no `mark`.
+/// Removes the first `mark` and all text after it from `text`. Returns the text after the `mark`, or nothing if there
+/// is no `mark`.
 auto take_behind(std::string_view& text, char mark) -> std::optional<std::string_view> {
   const std::size_t at = text.find(mark);
   if (at == text.npos) return std::nullopt;

@@ -43,8 +43,8 @@ struct http_workspace {
   }
 
  private:
-  /// Removes the body limit for the parser, because the limit depends on the route, which is looked up after the head
-  /// was parsed.
+  /// Returns limits for the parser of heads, without a body limit. The body limit depends on the route, which is looked
+  /// up after the head was parsed.
   static auto without_body_limit(http_limits limits) noexcept -> http_limits {
     limits.body_bytes = std::numeric_limits<std::uint64_t>::max();
     return limits;
@@ -71,7 +71,7 @@ class http_workspaces {
   }
 
  private:
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md gives the reason for this value.
   static constexpr std::size_t max_free = 256;
 
   const http_limits& limits_;

@@ -20,7 +20,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr duration moment = std::chrono::milliseconds(1);
 
 /// Ranks errors by how well they explain that the client has no map of slots, in ascending order.
@@ -59,7 +59,7 @@ auto ip_in(std::span<const resp_value> node) -> std::string_view {
 
 /// Returns the host of a node in the answer to CLUSTER SLOTS. If a server prefers names, it sends `?` for a node
 /// without a name, and sends the node's address in the metadata. If a server does not know its own address, it sends
-/// null or an empty string; its host is then `answered`, the host that sent the answer.
+/// null or an empty string. The result is then `answered`, the host that sent the answer.
 auto find_host(std::span<const resp_value> node, std::string_view answered) -> std::string {
   const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
   if (!host.empty() && host != "?") return std::string(host);
@@ -92,7 +92,7 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
 /// must leave time for the other nodes, but a nearby node must have enough time to accept a connection. The last node
 /// gets more time, in case all nodes are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
-  // docs/design/constants.md says what these values rest on.
+  // docs/design/constants.md gives the reasons for these values.
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
   const duration all = remaining(limit);
@@ -153,7 +153,7 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
 }
 
 /// Returns the nodes from which to request the map, in order. The nodes of the current map are first, and each call
-/// begins with a different one of them. The configured nodes follow, in case all nodes of the map are gone.
+/// begins with a different node of the map. The configured nodes follow, in case no node of the map exists any more.
 auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   std::vector<node_ptr> all(nodes_);
   if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));

@@ -22,9 +22,9 @@ auto choose_access(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
-/// Returns whether a command of `sent` is still unanswered while a later command of the same slot is answered. Writes
-/// of the two commands would then be executed in another order. Requires that both lists are in ascending order.
-/// `slots` has the slot of every command.
+/// Returns whether a command in `sent` is still unanswered although a later command for the same slot is answered. If
+/// both are writes, they would be executed in the wrong order. `sent` and `open` contain indexes of commands in
+/// ascending order; `open` contains the unanswered commands. `slots` contains the slot of each command.
 auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::uint32_t> sent,
                      std::span<const std::uint32_t> open) -> bool {
   std::bitset<redis_slots> has_later;
@@ -183,7 +183,7 @@ auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md gives the reason for this value.
   constexpr duration rest = std::chrono::seconds(1);
   if (replica.is_replica) replica.node->avoided_until = after(loop_->now(), rest);
 }
@@ -191,7 +191,7 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
 /// Called if the task that waited for the node `asked` was stopped. Avoids the node for a while, unless the node has
 /// just answered other tasks.
 void redis_cluster_state::left(const place& asked) noexcept {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md gives the reason for this value.
   constexpr duration doubtful = std::chrono::milliseconds(20);
   if (asked.connection->status() == redis_shared_connection::state::ready && asked.connection->silence() < doubtful)
     return;
@@ -230,8 +230,8 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 /// pause.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // from the map, before the command was sent
-  // If an allocation has failed, the command may have been sent although its reply was lost. So a write is not
-  // repeated, even if it was not sent.
+  // If an allocation has failed, the command may have been sent, and only its reply was lost. So a write is never
+  // repeated after this error.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
@@ -249,7 +249,7 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
 }
 
 auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
-  // docs/design/constants.md says what this value rests on.
+  // docs/design/constants.md gives the reason for this value.
   constexpr std::uint32_t max_doublings = 5;
   const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, max_doublings));
   co_await sleep_until(std::min(deadline, after(loop_->now(), span)));
@@ -359,8 +359,8 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
 
-/// Sends commands to the node that their slot is moving to (ASK redirection). Commands that this node does not answer
-/// are sent again from the beginning.
+/// Sends commands to the node that their slot is being moved to (ASK redirection). Commands that must be repeated are
+/// added to `of.commands`.
 auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
   const place there{.connection = &find_connection(*target), .node = target};

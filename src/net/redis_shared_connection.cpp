@@ -15,13 +15,13 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::uint32_t resumptions_per_iteration = 4096;
 constexpr std::size_t max_unsent = 1U << 20U;
 constexpr std::size_t max_shared = 64U << 10U;
 constexpr duration second_look = std::chrono::milliseconds(10);
 
-/// Copies only the type of a reply, without its text and elements.
+/// Returns a value with only the type of the reply, without its text and elements.
 auto type_only(const resp_value& reply) noexcept -> resp_value {
   if (reply.has_text())
     return resp_value::of_text(reply.type(), reply.type() == resp_type::verbatim ? std::string_view("txt:") : "");
@@ -229,7 +229,7 @@ void redis_shared_connection::read_ready() noexcept {
   try {
     read_replies(transport_->received());
   } catch (const std::bad_alloc&) {
-    // No code of the program has run since the exception was thrown, so this connection still exists.
+    // No code of the program has run since the exception was thrown, so the program has not destroyed this connection.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
     state_ == state::ready ? lose(why, why) : attempt_failed(why);
   }
@@ -338,7 +338,8 @@ auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// Passes a reply to one request. The request's task may resume immediately, and may even destroy this object.
+/// Passes a reply to one request. The task that waits for the request may resume immediately, and may even destroy this
+/// object.
 auto redis_shared_connection::deliver(redis_request& request, resp_value reply) -> next {
   failures_ = 0;
   window_.take();
@@ -429,8 +430,9 @@ void redis_shared_connection::expire() noexcept {
   if (next != time_point::max()) loop_->arm(due_timer_, next);
 }
 
-/// Expires requests whose commands were encoded. Returns the deadline of the first request that has not expired.
-/// Requests are in the order of their deadlines, except that a request may share the reply of an earlier request.
+/// Expires requests whose commands were encoded. Returns the deadline of the first request that has not expired. Only
+/// requests with the default timeout are checked. The window has them in the order of their deadlines, except requests
+/// that share the reply of an earlier request.
 auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point {
   time_point next = time_point::max();
   window_.for_each([&](redis_request& first) {

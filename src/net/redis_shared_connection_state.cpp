@@ -14,8 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// The time without a received byte after which a connection with tracking sends a PING. docs/design/constants.md says
-/// what the value rests on.
+/// The time without a received byte after which a connection with tracking sends a PING. docs/design/constants.md gives
+/// the reason for this value.
 constexpr duration tracking_check = std::chrono::seconds(1);
 
 }  // namespace
@@ -161,8 +161,9 @@ void redis_shared_connection::begin_tracking() noexcept {
     loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
 }
 
-/// Reports all keys as changed when the connection ends. A connection without tracking does the same. Otherwise the
-/// last replies of this connection would count as tracked once the connection no longer exists.
+/// Reports all keys as changed when the connection ends, because later changes are not reported. This also happens if
+/// the server has refused tracking. Otherwise the values that were read over this connection would count as tracked
+/// once the connection no longer exists.
 void redis_shared_connection::end_tracking() noexcept {
   has_tracker_ = false;
   loop_->disarm(tracking_timer_);

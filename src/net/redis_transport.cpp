@@ -20,7 +20,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t read_size = 64U << 10U;
 constexpr int full_reads_in_succession = 4;
 
@@ -38,8 +38,8 @@ class scoped_scope {
 
 }  // namespace
 
-/// The event that wakes the writing task. The writer runs inside the call that sets the event, until it waits for the
-/// event again or for the socket.
+/// The event that wakes the writing task. The call that sets the event runs the writing task at once, until this task
+/// waits for the event again or for the socket.
 class redis_transport::wake_event final : public awaiter_base {
  public:
   explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), transport_(&of) {}

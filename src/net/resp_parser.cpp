@@ -225,7 +225,7 @@ auto resp_parser::read_integer(cursor& cursor) -> step {
   return put(resp_value::of_integer(static_cast<std::int64_t>(negative ? 0 - value : value)));
 }
 
-/// Reads the text between the sign and CR LF. Does not search again the bytes that an earlier call has searched.
+/// Reads the text between the sign and CR LF. Skips the bytes that an earlier call has already searched.
 auto resp_parser::read_line(cursor& cursor, std::string_view& text) -> step {
   const char* const first = cursor.at + 1;
   const char* const from = first + scanned_;

@@ -100,8 +100,8 @@ auto joined(const std::vector<std::string_view>& members) -> std::string {
   return out;
 }
 
-/// Removes members until the list is short enough. Long members are removed first, and then members at the end, which
-/// are the oldest.
+/// Removes members from the list until it is short enough. Removes long members first. Then removes members from the
+/// end of the list, which are the oldest.
 auto shortened(std::vector<std::string_view> members) -> std::string {
   const auto size = [&] {
     return std::accumulate(members.begin(), members.end(), members.size() - 1,

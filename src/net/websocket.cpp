@@ -19,8 +19,8 @@ namespace {
 using detail::websocket_code;
 using detail::websocket_opcode;
 
-/// Calls `fn` for each element of the comma-separated lists in all fields with this name, until `fn` returns true.
-/// Returns whether `fn` has returned true. `name` must be in lower case.
+/// Calls `fn` for each list element in all fields with this name, until `fn` returns true. The fields contain
+/// comma-separated lists. Returns whether `fn` has returned true. `name` must be in lower case.
 template <typename Fn>
 auto any_element(const http_fields& fields, std::string_view name, Fn fn) -> bool {
   for (const http_fields::field& each : fields) {

@@ -64,11 +64,11 @@ class http_lease;
 }  // namespace detail
 
 /// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection breaks
-/// before a byte was received, the call is sent once more over a new connection. This happens only if the method of the
-/// call may be repeated. Other calls are never sent twice, unless an HTTP/2 server reports that it has not processed
-/// the call. Calls to an HTTP/2 server share one connection. Set a deadline around a call: `with_timeout(1s,
-/// client.fetch(…))`. An abandoned call closes its connection; with HTTP/2, it only closes its stream. Threads: the
-/// loop's thread. Lifetime: must outlive its calls.
+/// before a byte was received, and the method of the call may be repeated, the call is sent once more over a new
+/// connection. Other calls are never sent twice, unless an HTTP/2 server reports that it has not processed the call.
+/// Calls to an HTTP/2 server share one connection. Set a deadline around a call: `with_timeout(1s, client.fetch(…))`.
+/// An abandoned call closes its connection; with HTTP/2, it only closes its stream. Threads: the loop's thread.
+/// Lifetime: must outlive its calls.
 class BRAID_API http_client {
  public:
   /// Selects when a client uses HTTP/2. If libnghttp2 is not installed, `negotiated` means `never`.
@@ -84,8 +84,8 @@ class BRAID_API http_client {
     std::uint32_t streams = 100;             ///< concurrent calls of a connection, at most; a server may allow fewer
     std::size_t stream_window = 256 * 1024;  ///< bytes of a body that are kept until `read_some`
     std::size_t connection_window = 4 * 1024 * 1024;  ///< bytes that are kept for all calls of a connection
-    /// If calls wait and no data arrives for this time, the client sends a ping. If the ping is not answered within
-    /// this time, the connection ends, and its calls fail with timed_out.
+    /// If calls wait and no data arrives for this time, the client sends a ping. If the same time passes again without
+    /// an answer to the ping, the connection ends, and its calls fail with timed_out.
     duration ping_interval = 15s;
   };
 
@@ -106,8 +106,8 @@ class BRAID_API http_client {
     http2_options http2 = {};
   };
 
-  /// A call to a server. Store the object in a variable before you await the call, because g++ 12 destroys temporaries
-  /// in an awaited expression twice.
+  /// A call to a server. Store this object in a variable before you pass it to `fetch` or `open`, because g++ 12
+  /// destroys temporaries in an awaited expression twice.
   struct call {
     http_method method = http_method::get;
     std::string url;

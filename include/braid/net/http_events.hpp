@@ -38,8 +38,9 @@ class BRAID_API http_events {
   auto operator=(const http_events&) -> http_events& = delete;
 
   /// Sends an event, and waits until there is room for the next one. Several tasks may send; they take turns. Errors:
-  /// errc::invalid_argument if the type or the id contains a line end, or if the id contains a NUL; nothing was sent
-  /// then. System errors if the client is disconnected or too slow; the tasks of the stream are then stopped as well.
+  /// errc::invalid_argument if the type or the id contains a line end, or if the id contains a NUL; in this case
+  /// nothing is sent. System errors if the client is disconnected or too slow; in this case the tasks of the stream are
+  /// also stopped.
   [[nodiscard]] auto send(http_event event) -> task<result<void>>;
 
   /// Returns the id of the last event that the client has received over an earlier connection. Returns an empty string

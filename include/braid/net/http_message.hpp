@@ -101,7 +101,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The reasons why a message is refused. For each reason, a server answers with a fixed status.
+/// The reasons why a message is refused. A server answers each reason with a fixed status: see `status_of`.
 enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
   bad_version,          ///< an HTTP version other than 1.x

@@ -66,8 +66,8 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// Returns the whole body, or the part that was not read yet. Errors: the errors of `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
-  /// Returns whether the whole body is known to have arrived, without reading it. If it is not, an answer at this point
-  /// ends the connection.
+  /// Returns whether the whole body is known to have arrived, without reading the body. If the result is false, an
+  /// answer that is sent now ends the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
   /// Returns the remaining body at once, without a task, if all of it has arrived and is contiguous. Otherwise returns
   /// nothing; use `read_some` in that case. Lifetime: the body is valid until the next call.
@@ -75,7 +75,7 @@ class BRAID_API http_exchange {
   /// Returns the fields after the body, once the body has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
-  /// Returns whether the answer has begun, by `reply` or by `begin`. In that case neither may be called again.
+  /// Returns whether `reply` or `begin` has begun the answer. After that, neither of the two may be called again.
   [[nodiscard]] auto answered() const noexcept -> bool;
   /// Returns the status of the answer, or nothing if the answer has not begun.
   [[nodiscard]] auto status() const noexcept -> std::optional<http_status>;
@@ -149,8 +149,8 @@ class BRAID_API http_router {
     /// The time limit of a handler that is a task. After that time, the handler is stopped and reported. If the answer
     /// has not begun, the client gets 503. The limit does not apply to plain functions, which cannot be interrupted.
     duration deadline = duration::max();
-    /// The maximum size of a request's body in bytes. It overrides `http_limits::body_bytes` of the server and may be
-    /// larger.
+    /// The maximum size of a request's body in bytes. This limit overrides `http_limits::body_bytes` of the server, and
+    /// may be larger.
     std::optional<std::uint64_t> body_bytes = {};
     /// If true, a handler that is a task is stopped when its client resets the stream or closes the connection. The
     /// option applies only to HTTP/2: an HTTP/1.1 connection is not read while its handler runs.
@@ -271,20 +271,20 @@ class BRAID_API http_router {
   std::unique_ptr<node> root_;
 };
 
-/// A server for one loop. For several loops create several servers, each with its own listener that has `reuse_port`.
-/// Threads: the loop's thread. Lifetime: must not be destroyed before `serve` has ended (call `stop`); otherwise the
-/// program is terminated with a message. The router must outlive the server.
+/// A server for one loop. To use several loops, create a server for each loop. Each server needs its own listener with
+/// the option `reuse_port`. Threads: the loop's thread. Lifetime: must not be destroyed before `serve` has ended (call
+/// `stop`); otherwise the program is terminated with a message. The router must outlive the server.
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:
   /// A request that the server itself refuses, and the status of the answer that it intends to send.
   struct refusal {
     http_status status = http_status::internal_server_error;
-    /// The error of the request. It is empty for 404, for 405, and if a handler did not answer.
+    /// The reason for the refusal. The code is empty for 404, for 405, and if a handler did not answer.
     std::error_code why = {};
     const http_request_head* request = nullptr;  ///< null if its head could not be read
-    /// The value of the request's field Content-Type. It is known even if the head of an HTTP/2 request is invalid or
-    /// too large. Otherwise it is empty.
+    /// The value of the request's field Content-Type. For HTTP/2, the value is known even if the head of the request is
+    /// invalid or too large. If the value is unknown, this text is empty.
     std::string_view content_type = {};
   };
 
@@ -302,7 +302,7 @@ class BRAID_API http_server {
   struct pacing {
     double share = 1;        ///< the share of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
-    /// Returns the number of requests that would not be refused now. The server reads that many waiting connections,
+    /// Returns how many more requests the program would accept now. The server reads that many waiting connections,
     /// regardless of the share. Called on the loop each millisecond while connections wait. Must not throw.
     std::function<std::size_t()> room = {};
   };
@@ -327,8 +327,8 @@ class BRAID_API http_server {
     duration write_timeout = 30s;      ///< the time for each piece of an answer
     duration linger_timeout = 2s;      ///< the time for a client to read the last answer
     error_callback on_error = {};      ///< receives exceptions of handlers; without it they are printed on stderr
-    /// A function that produces the answer with which the server itself refuses a request. Without this function, the
-    /// text of the answer is the phrase of the status. Called on the loop, once for each such answer.
+    /// A function that returns the text of the server's own refusals. It is called on the loop, once for each request
+    /// that the server itself refuses. Without this function, the text is the phrase of the status.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
     /// If set, connections use TLS with this server context. If the context lists protocols, `http/1.1` or `h2` must be
     /// in the list. The time limit of a handshake is the context's limit or `head_timeout`, whichever is less.
@@ -380,8 +380,8 @@ class BRAID_API http_server {
   /// after the handler. From another thread, use `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
-  /// Returns whether libnghttp2 can be loaded. If it cannot, no server supports HTTP/2, and a TLS context must not
-  /// offer `h2`.
+  /// Returns whether libnghttp2 can be loaded. If the library cannot be loaded, no server supports HTTP/2, and a TLS
+  /// context must not offer `h2`.
   /// Threads: any. Blocks: the first call blocks while it loads the library.
   [[nodiscard]] static auto has_http2() -> bool;
 

@@ -43,7 +43,8 @@ struct redis_id_batch {
 
 namespace detail {
 
-/// Appends the commands of `count` ids from number `first` on. Errors: std::bad_alloc; nothing was appended then.
+/// Appends the commands for `count` ids of the batch, starting with the id at the index `first`. Errors:
+/// std::bad_alloc; nothing was appended then.
 BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t first, std::size_t count);
 
 }  // namespace detail
@@ -82,7 +83,7 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// Returns the encoded commands.
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
-  /// Returns the bytes of `count` commands, starting with command number `first`.
+  /// Returns the bytes of `count` commands, starting with the command at the index `first`.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Returns whether the batch may be sent over a shared connection. Such a batch must not change the connection for
   /// other callers, as a SELECT does, or a transaction that does not both begin and end in the batch.
@@ -100,7 +101,7 @@ class BRAID_API redis_batch {
     if constexpr (std::convertible_to<const First&, std::string_view>) return first;
     return {};
   }
-  /// Ends a command. If memory for its end position cannot be allocated, the command is removed again.
+  /// Records where the last added command ends. If this fails for lack of memory, removes the command again.
   void end_command() {
     try {
       ends_.push_back(bytes_.size());
@@ -143,7 +144,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// Returns the `kind` of requests whose commands are encoded by the function `Encode`.
+  /// Returns the `kind` of a request. The function `Encode` encodes the commands of such a request.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

@@ -85,7 +85,8 @@ class BRAID_API redis_cluster {
   auto operator=(const redis_cluster&) -> redis_cluster& = delete;
   ~redis_cluster();
 
-  // The following calls are those of `redis_calls`. Keys and values must live until the task has ended.
+  // The following functions do the same as the functions of `redis_calls` with these names. Keys and values must live
+  // until the task has ended.
   auto get(std::string_view key, arena& memory, duration timeout = default_timeout)
       -> task<result<std::optional<std::string_view>>>;
   auto set(std::string_view key, std::string_view value, duration timeout = default_timeout) -> task<result<void>>;
@@ -100,16 +101,16 @@ class BRAID_API redis_cluster {
   auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout)
       -> task<result<resp_value>>;
 
-  /// Runs commands with keys of any slots. The commands for one node are sent together, and all nodes run their parts
-  /// at the same time. The replies are in the order of the batch, but the parts are executed in an unspecified order.
-  /// If a node is lost, all replies are lost. A batch that names its expected replies consists of reads: it may be sent
-  /// to replicas, and is retried if a node is lost.
+  /// Runs commands whose keys may be in any slots. The commands for one node are sent together, and the nodes run their
+  /// parts of the batch concurrently. The replies are in the order of the batch, but the parts are executed in an
+  /// unspecified order. If a node is lost, all replies are lost. A batch that names its expected replies consists of
+  /// reads: it may be sent to replicas, and is retried if a node is lost.
   /// Errors: redis_errc::no_transactions for a batch with a MULTI; redis_errc::out_of_order if only a part of the
   /// writes to one slot was executed.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 
-  /// Requests the map of slots now. Errors: if all nodes fail, the most informative of their errors.
+  /// Requests the map of slots now. If all nodes fail, returns the most informative of their errors.
   auto refresh() -> task<result<void>>;
 
   /// Ends all connections; calls fail with errc::closed.

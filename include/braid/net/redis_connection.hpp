@@ -42,13 +42,13 @@ class redis_connection : public detail::redis_calls<redis_connection> {
     }
   }
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
-  /// Returns the reason why the last connection, or the last attempt to connect, has ended. Returns an empty error code
-  /// if neither has ended yet.
+  /// Returns the reason why the last connection has ended or the last attempt to connect has failed. Returns an empty
+  /// error code if neither has happened yet.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
   /// Returns the message with which the server refused the connection, such as "WRONGPASS …" or "ERR max number of
-  /// clients reached". `error` is the error with which a call has failed because of the refusal. The password, which a
-  /// server may repeat, is removed. Returns an empty string for every other error. Lifetime: the message is valid until
-  /// the next attempt to connect has ended.
+  /// clients reached". `error` is the error with which a call has failed because of the refusal; for any other error,
+  /// the result is an empty string. If the message contains the password, the password is removed. Lifetime: the
+  /// message is valid until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return connection_.refusal_of(error);
   }

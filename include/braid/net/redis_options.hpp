@@ -110,10 +110,10 @@ class redis_shared_connection;
 }  // namespace detail
 
 /// An interface for clients that cache what they read. It receives the reports of servers about changes of keys that
-/// the client has read (CLIENT TRACKING). A report about a key arrives after the reply that it makes stale. Reports may
-/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported. Threads: the
-/// thread of the loop of its connections. Lifetime: must outlive its connections. Its functions must not use the
-/// connections.
+/// the client has read (CLIENT TRACKING). If a reply with a value of a key has become stale, the report about this key
+/// always arrives after the reply. Reports may be lost when a connection ends or a slot of a cluster moves; in these
+/// cases all keys are reported. Threads: the thread of the loop of its connections. Lifetime: must outlive its
+/// connections. Its functions must not use the connections.
 class redis_tracker {
  public:
   redis_tracker() = default;
@@ -143,8 +143,8 @@ struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< the path of a Unix socket, which is used in place of the host if it is not empty
-  /// The resolver of host names. Lifetime: must exist until the loop has ended, or at least until each attempt to
-  /// connect has ended.
+  /// The resolver, which converts host names to addresses. Lifetime: must exist until the loop has ended, or at least
+  /// until each attempt to connect has ended.
   resolver* names = nullptr;
 
   /// The client context for a TLS connection; its rules of verification apply. A plain connection has no context.
@@ -163,8 +163,8 @@ struct redis_options {
   duration connect_timeout = std::chrono::seconds(1);  ///< the time for the connection and the greeting
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
   duration silence = std::chrono::seconds(5);  ///< the silence after which a connection with due replies is abandoned
-  /// The limit that replaces `silence` if the call that waits for the next reply has given up. A value above `silence`
-  /// is reduced to `silence`.
+  /// The limit that replaces `silence` after the caller of the next due reply has stopped waiting. A value above
+  /// `silence` is reduced to `silence`.
   duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 

@@ -21,7 +21,7 @@
 
 namespace braid {
 
-/// The type of a value. Each constant is the first byte of such a value in the protocol.
+/// The type of a value. Each constant is the byte with which values of that type begin in the protocol.
 enum class resp_type : std::uint8_t {
   null,           ///< `_`, and `$-1` and `*-1` of RESP2
   simple_string,  ///< `+`

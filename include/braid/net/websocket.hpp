@@ -42,8 +42,8 @@ class BRAID_API websocket {
   auto operator=(const websocket&) -> websocket& = delete;
 
   /// Returns the next message, or nothing once the client has closed the connection. While it waits, it also answers
-  /// pings. One task at a time may call it. If nothing arrives within `http_server::options::body_timeout`, not even
-  /// the answer to a ping, the connection ends.
+  /// pings. One task at a time may call it. The connection ends if nothing arrives within
+  /// `http_server::options::body_timeout`, not even the answer to a ping.
   /// Errors: std::errc::protocol_error if the client violates the protocol or sends too much; the connection then ends
   /// with a close code. http_errc::truncated if the connection was lost; http_errc::too_slow if nothing arrived;
   /// http_errc::used_twice if another task is receiving.

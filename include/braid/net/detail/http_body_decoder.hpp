@@ -33,9 +33,10 @@ class BRAID_API http_body_decoder {
   http_body_decoder(const http_body_decoder&) = delete;
   auto operator=(const http_body_decoder&) -> http_body_decoder& = delete;
 
-  /// Starts the body that a head has announced.
+  /// Starts to decode the body of a message. `framing` comes from the head of the message.
   void start(http_framing framing) noexcept;
-  /// Starts a body with a limit that differs from the configured limit.
+  /// Starts to decode a body that may have `max_bytes` bytes. This limit replaces the configured limit, for later
+  /// bodies too.
   void start(http_framing framing, std::uint64_t max_bytes) noexcept {
     limits_.body_bytes = max_bytes;
     start(framing);

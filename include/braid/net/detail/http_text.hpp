@@ -60,8 +60,8 @@ inline constexpr auto http_chars = make_http_chars();
     std::memcpy(&word, text + at, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
-    // `found` marks each byte below 32 and each DEL, which is a zero byte in `del`. A byte can be marked by mistake
-    // only after a correctly marked byte, and only the first mark is used.
+    // `found` marks each byte below 32 and each DEL. (Each DEL has become a zero byte in `del`.) The computation can
+    // also mark other bytes by mistake, but only after a correctly marked byte, and only the first mark is used.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
     at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     if (found == 0) continue;

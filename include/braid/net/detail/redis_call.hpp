@@ -17,7 +17,7 @@
 
 namespace braid::detail {
 
-/// The awaiter of a Redis request of any kind.
+/// The base class of all awaiters that wait for the replies to a Redis request.
 class redis_wait : public awaiter_base, protected redis_request {
  public:
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }

@@ -1,4 +1,5 @@
-// braid/net/detail/redis_calls.hpp: the Redis commands as awaitables, for all classes that have connections.
+// braid/net/detail/redis_calls.hpp: functions that send Redis commands. They are shared by all classes that have
+// connections.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -13,14 +14,15 @@
 
 namespace braid::detail {
 
-/// The calls of a Redis connection. A derived class provides a `link()` for each call. Each call returns an awaitable
-/// with a `result`: a value, an error of the server (`redis_errc`), or the reason why there is no reply. Strings are
-/// stored in `memory`. A call must be awaited at once, by a task of the connection's loop, and its arguments must live
-/// until the call has ended. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives.
-/// After an error, the write may or may not have been executed, unless the server has refused it. `timeout` counts from
-/// the beginning of the loop's iteration. If `timeout` is zero, the timeout of the options applies; duration::max()
-/// means no timeout. Threads: the loop's thread. Lifetime: the connection and `memory` must outlive the call. Cost: no
-/// allocation except in `memory`; all commands of an iteration are sent by one system call.
+/// The functions that send commands to Redis. The derived class defines `shared_connection()`, which returns the
+/// connection for the next call. Each call returns an awaitable whose value is a `result`: a value, an error of the
+/// server (`redis_errc`), or the reason why there is no reply. Strings are stored in `memory`. A call must be awaited
+/// at once, by a task of the connection's loop, and its arguments must live until the call has ended. If a stop or a
+/// deadline of the caller's scope ends the call early, the reply is dropped when it arrives. If a write fails, it may
+/// have been executed nevertheless, unless the server has refused it. `timeout` counts from the beginning of the loop's
+/// iteration. If `timeout` is zero, the timeout of the options applies; duration::max() means no timeout. Threads: the
+/// loop's thread. Lifetime: the connection and `memory` must outlive the call. Cost: no allocation except in `memory`;
+/// all commands of an iteration are sent by one system call.
 template <typename Derived>
 class redis_calls {
  public:
@@ -70,10 +72,9 @@ class redis_calls {
   }
 
   /// Sends all commands of a batch and waits for all replies. Returns one reply for each command, including error
-  /// replies, as result<std::span<const resp_value>>. If the connection ends before all replies have arrived, all
-  /// replies are lost.
-  /// Lifetime: the batch must not change until the call has ended.
-  /// Errors: redis_errc::not_shared; std::bad_alloc.
+  /// replies, as result<std::span<const resp_value>>. If the connection ends before all replies have arrived, the call
+  /// fails, and the replies that have arrived are lost, too. Lifetime: the batch must not change until the call has
+  /// ended. Errors: redis_errc::not_shared; std::bad_alloc.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

@@ -1,4 +1,5 @@
-// braid/net/detail/redis_commands.hpp: encodes the commands that have their own calls, and reads their replies.
+// braid/net/detail/redis_commands.hpp: encodes the commands that `redis_calls` has a function for, and reads their
+// replies.
 #pragma once
 
 #include <braid/base/config.hpp>

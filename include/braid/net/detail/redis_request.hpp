@@ -18,9 +18,9 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// The links by which a request is in the queue of requests that wait to be sent.
+/// A base class with the list links of a request in the queue of requests that wait to be sent.
 struct redis_queue_hook : list_hook {};
-/// The links by which a request is in the list of requests that is ordered by deadline.
+/// A base class with the list links of a request in the list that is ordered by deadline.
 struct redis_due_hook : list_hook {};
 
 /// Selects how the end of a request is reported.

@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A table from encoded commands to their entries in the window. The table has at most as many commands as the window
-/// has entries.
+/// A hash table that maps an encoded command to its entry in the window of requests in flight (redis_window.hpp). The
+/// table contains at most as many commands as the window has entries.
 /// Threads: one. Lifetime: `clear` must be called before the encoded bytes move.
 class redis_same_reads {
  public:

@@ -63,8 +63,8 @@ class BRAID_API redis_shared_connection {
   void withdraw(redis_request& request) noexcept;
   /// Closes the connection. All requests end with errc::closed. A second call does nothing.
   void close() noexcept;
-  /// Disables reconnecting. If no replies are due, closes the connection at once. Otherwise the connection is closed
-  /// when it breaks or when its owner destroys it. Requests that were not sent then fail with errc::closed.
+  /// Disables reconnecting. If no replies are due, closes the connection at once. Otherwise the connection stays open
+  /// until it breaks or its owner destroys it. When it closes, requests that were not sent fail with errc::closed.
   void retire() noexcept;
 
   [[nodiscard]] auto is_at_home() const noexcept -> bool { return loop_->is_current(); }
@@ -78,8 +78,8 @@ class BRAID_API redis_shared_connection {
   }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
-  /// Returns the server's message if the server refused the connection with this error. The password, which a server
-  /// may repeat, is removed. Returns an empty string for every other error.
+  /// Returns the message with which the server refused the connection, if the refusal had this error code; otherwise
+  /// returns an empty string. If the message contains the password, the password is removed.
   /// Lifetime: the message is valid until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return error == last_error_ ? std::string_view(refusal_) : std::string_view();
@@ -95,7 +95,7 @@ class BRAID_API redis_shared_connection {
     static void fired(timer& self) noexcept { (static_cast<connection_timer&>(self).owner->*Fired)(); }
     redis_shared_connection* owner;
   };
-  /// A job in the queue of the loop, which may outlive the connection.
+  /// A job that the connection posts to the loop. The job may outlive the connection.
   struct flush_job : job {
     explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
     static void act(job& self, action action);

@@ -18,9 +18,8 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// The transport of a connection. Tasks of the loop keep the transport alive while the kernel uses its buffers, so the
-/// transport may outlive the connection. The transport reports events to the connection until the connection abandons
-/// the transport.
+/// The transport of a connection. Tasks of the loop keep this object alive while the kernel uses its buffers, so it may
+/// outlive the connection that uses it. It reports events to that connection until the connection calls `give_up`.
 /// Protocol: docs/design/redis.md Threads: the loop's thread.
 class redis_transport {
  public:
