@@ -88,7 +88,7 @@ class descriptor_table {
   return interest == io_interest::read ? 0 : 1;
 }
 
-/// Starts a slice of the trace that shows the backend's system call.
+/// Begins a slice in the trace of the process. The slice shows the system call with which the backend waits.
 [[nodiscard]] inline auto trace_wait(std::optional<duration> timeout) noexcept -> trace_slice {
   return {trace_group::io, timeout == duration::zero() ? "poll" : "wait"};
 }

@@ -9,7 +9,7 @@
 namespace braid {
 namespace {
 
-// docs/design/constants.md says what this value rests on.
+// docs/design/constants.md gives the reason for this value.
 constexpr std::size_t min_read = 4096;
 
 }  // namespace

@@ -94,7 +94,7 @@ write_operation<Value>::write_operation(write_operation&& other) noexcept
   gather();
 }
 
-/// Lists the next parts to write, as many as one system call accepts.
+/// Returns the next parts to write, but not more than one system call accepts.
 template <typename Value>
 void write_operation<Value>::gather() noexcept {
   std::size_t count = 0;

@@ -45,8 +45,8 @@ class exit_operation final : public detail::io_operation {
   detail::child_look seen_;
 };
 
-/// A process that was killed but not reaped yet. If the loop has not reaped the process, the destructor waits for the
-/// end of the process and reaps the process.
+/// A process that was killed but not reaped yet. If the loop has not reaped the process, the destructor waits until the
+/// process has ended, and reaps it.
 class killed_process {
  public:
   killed_process(std::unique_ptr<detail::open_descriptor> process, pid_t id) noexcept

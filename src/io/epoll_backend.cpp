@@ -30,8 +30,8 @@ constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t last_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint64_t wake_data = ~std::uint64_t{0};
 
-/// Prefetches a transfer that will soon be completed, and the operation that contains the transfer. Either object may
-/// be destroyed already, which is harmless, because a prefetch reads no value.
+/// Prefetches a transfer that will soon be completed, and the operation that contains the transfer. If the objects are
+/// already destroyed, this is harmless, because a prefetch reads no value.
 void fetch_early(const void* transfer) noexcept {
   constexpr std::uintptr_t line = 64;
   const auto at = reinterpret_cast<std::uintptr_t>(transfer);
@@ -206,8 +206,8 @@ class epoll_backend final : public io_backend {
   }
 
   /// Returns whether epoll refused the descriptor because it is a regular file. If so, marks the file as ready for the
-  /// next wait. A sandbox may refuse with the same error, so the function also modifies the registration of the wake-up
-  /// event as a test: a sandbox refuses that, too.
+  /// next wait. A sandbox may refuse all calls with the same error. To exclude this case, the function also modifies
+  /// the registration of the wake-up event: only a sandbox refuses that.
   auto is_file(std::error_code refused, const io_watch& item) noexcept -> bool {
     if (refused != std::errc::operation_not_permitted || listen_for_wakes(EPOLL_CTL_MOD)) return false;
     try {
@@ -240,7 +240,7 @@ class epoll_backend final : public io_backend {
   /// one, so each is prefetched some events before it is needed.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
-    // docs/design/constants.md says what these values rest on.
+    // docs/design/constants.md gives the reasons for these values.
     constexpr std::size_t for_registration = 3;
     constexpr std::size_t for_entry = 5;
     const auto known = [&](std::size_t at) -> entry* {
@@ -255,8 +255,9 @@ class epoll_backend final : public io_backend {
   void deliver(const epoll_event& event) noexcept {
     const int number = number_of(event);
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
-    // The called function may change the watches of the descriptor. If it armed the descriptor again, the kernel
-    // reports the remaining events again; if it cancelled the watch, the remaining events are ignored.
+    // A function that is called below may change the watches of the descriptor; the rest of the event is then outdated.
+    // If the function has armed the descriptor again, the kernel reports the rest again. If it has cancelled the watch,
+    // nobody waits for the rest.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
     if (is_current() && table_.known(number).registration != nullptr)
       return notify(*table_.known(number).registration, event.events, is_current);

@@ -241,8 +241,8 @@ class kqueue_backend final : public io_backend {
   }
 
   /// Returns the record of a descriptor. Reserves room in the lists for the sides of all descriptors up to this number,
-  /// because the lists grow in functions that cannot report a failed allocation. During a wait, a side can be in
-  /// `ready_` twice.
+  /// because the lists grow in functions that cannot report a failed allocation. `ready_` needs twice that room,
+  /// because a side can be in `ready_` twice during a wait.
   [[nodiscard]] auto find(int number) noexcept -> result<entry*> {
     const result<entry*> known = table_.at(number);
     if (!known) return known;
@@ -257,7 +257,8 @@ class kqueue_backend final : public io_backend {
     return known;
   }
 
-  /// Requests an entry of this kind from the kernel. Events of the previous entry are outdated.
+  /// Requests that the kernel replaces a side's entry by an entry of this kind. Later events of the old entry are
+  /// ignored.
   void want(side_name name, mode next) noexcept {
     side& place = side_of(name);
     place.become(next);
@@ -270,7 +271,7 @@ class kqueue_backend final : public io_backend {
     return std::span<const side_name>(changed_).first(std::min(changed_.size(), sides_per_call));
   }
 
-  /// Returns the changes of the next changed sides.
+  /// Returns the changes to pass to the kernel, for as many changed sides as fit into one call.
   [[nodiscard]] auto collect(std::uint16_t flags) noexcept -> std::span<const kqueue_event> {
     std::size_t size = 0;
     for (const side_name name : next_changed()) {
@@ -289,8 +290,8 @@ class kqueue_backend final : public io_backend {
     return std::span<const kqueue_event>(changes_).first(size);
   }
 
-  /// Records whether the kernel has applied all changes that `collect` returned. If not, the kernel may have applied
-  /// some of them, and all are passed again.
+  /// Records whether the kernel has applied all changes that `collect` has returned. If it has not, it may have applied
+  /// some of the changes, and all of them are passed again.
   void note_changes(bool are_applied) noexcept {
     const auto sent = next_changed();
     for (const side_name name : sent) {

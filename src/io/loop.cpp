@@ -17,14 +17,14 @@
 namespace braid {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr int jobs_per_iteration = 128;
 constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 constexpr std::uint32_t iterations_per_timed = 64;
 
-/// Returns whether the loop reads the clock after this job of an iteration. The loop does so after jobs 1, 2, 4 and 8,
-/// because a job may be long, and then after every 16th job.
+/// Returns whether the loop reads the clock after the job with the number `count` of an iteration. The loop reads the
+/// clock after jobs 1, 2, 4 and 8, because a job may be long, and then after every 16th job.
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }
@@ -202,8 +202,8 @@ void loop::run_job(job& item) noexcept {
   }
 }
 
-/// Starts the time of the next iteration when the system reports the first event, because tasks are resumed from then
-/// on.
+/// Measures the time of the next iteration from the moment when the system reports the first event, because tasks are
+/// resumed from then on.
 void loop::time_next_iteration() noexcept {
   backend_->clock_of_next_answer_ = clock_;
   backend_->answered_ = {};
@@ -243,16 +243,16 @@ void loop::wait_for_work(blocking wait, time_point start) noexcept {
   backend_->is_answering_.store(false, relaxed);
 }
 
-/// Returns whether a step would find work, without asking the system for events. This includes the end of a stopping
-/// loop, whose last task may have ended after the previous check.
+/// Returns whether a step would find work, without asking the system for events. The stop of a loop counts as work,
+/// too, because the last task may have ended after the previous check.
 auto loop::is_ready() const noexcept -> bool {
   if (!ready_.empty() || inbox_.has_any()) return true;
   if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
   return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
 }
 
-/// Prepares the loop for a wait by an outer event loop, and returns how long this wait may last. Polls the backend
-/// first, so that an old wake-up does not end the wait at once.
+/// Prepares the thread to sleep in an outer event loop, and returns how long it may sleep. Polls the backend first, so
+/// that an old wake-up does not end the wait at once.
 auto loop::prepare_sleep() noexcept -> std::optional<duration> {
   BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the epoll backend");
   backend_->wait(duration::zero());
@@ -276,8 +276,8 @@ auto loop::try_arm() noexcept -> bool {
   return ready_.empty() && inbox_.try_arm();
 }
 
-/// Like `wait_for_work`, blocks until an event, a wake-up, a timer or the deadline. Records the ready transfers; a
-/// later step resumes their tasks.
+/// Blocks until an event, a wake-up, a timer or the deadline, as `wait_for_work` does. Ready transfers are only
+/// recorded here; a later step resumes their tasks.
 void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
@@ -323,7 +323,7 @@ void loop::stop() noexcept {
 /// have stopped.
 void loop::wake() noexcept {
   backend_->wake();
-  // edge loop.woken: publish, the destructor waits until this thread is done with the backend
+  // edge loop.woken: publish, the destructor waits until this thread no longer uses the backend
   woken_.fetch_add(1, release);
 }
 
@@ -383,9 +383,9 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Posts a question of a task dump. A stopping loop accepts the question as well, because jobs that are in the inbox
-/// when the inbox is closed still run. A loop that has not started refuses: it has no waiting tasks, and no thread that
-/// could answer.
+/// Posts a job with which a task dump asks the loop for its waiting tasks. A stopping loop accepts the job as well,
+/// because jobs that are in the inbox when the inbox is closed still run. A loop that has not started refuses: it has
+/// no waiting tasks, and no thread that could answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
   if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);

@@ -43,8 +43,8 @@ void loop_driver::await_end() noexcept {
   while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
-/// Returns true if the worker had a permit. Otherwise marks the worker as asleep; `how` says whether it sleeps alone or
-/// in its loop.
+/// Returns true if the worker had a permit. Otherwise marks the worker as asleep, and returns false. `how` says whether
+/// the worker sleeps alone or in its loop.
 auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
   std::uint32_t seen = none;
   if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;

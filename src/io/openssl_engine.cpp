@@ -18,7 +18,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t first_room = 4096;
 constexpr std::size_t header_size = 5;
 constexpr std::size_t max_record = 16384 + 2048;             // the maximum size of an encrypted record of TLS 1.2

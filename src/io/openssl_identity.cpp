@@ -30,7 +30,8 @@ auto make_reader(const std::string& text) -> bio_ptr {
   return bio_ptr(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-/// Answers OpenSSL's request for a password with no password. Without this function, OpenSSL would ask at the terminal.
+/// Answers OpenSSL's request for a password: there is no password. Without this function, OpenSSL would prompt for the
+/// password on the terminal.
 auto no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) noexcept -> int { return -1; }
 
 auto certificates_in(const tls_context::pem& pem) -> result<std::vector<certificate_ptr>> {

@@ -58,8 +58,8 @@ struct kernel_action {
   long rest[7] = {};
 };
 
-/// Resets all signal handlers in the child, before signals are unblocked. A handler would otherwise run in the child
-/// and change the memory of the parent.
+/// Resets all signal handlers in the child, before signals are unblocked. Otherwise a handler could run in the child
+/// and change the memory of the parent, which the child shares.
 BRAID_IN_CHILD void drop_handlers() noexcept {
   for (int signal = 1; signal <= last_signal; ++signal) {
     kernel_action action;

@@ -40,7 +40,8 @@ auto with_port(const result<socket_address::list>& found, std::uint16_t port) ->
   return all;
 }
 
-/// Concurrent attempts to connect to several addresses of one host. Only tasks of one loop use the object.
+/// The state of several concurrent attempts to connect to the addresses of one host. Only tasks of one loop use this
+/// object.
 struct tries {
   loop* on;
   stream_socket::options options;

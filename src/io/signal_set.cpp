@@ -60,9 +60,10 @@ void handle(int signal) noexcept {
   // the signals
   handlers.fetch_add(1, seq_cst);
   for (place& each : places) {
-    // edge signals.gone: both, Dekker with `leave`; also, a handler that sees a signal sees `event`
+    // edge signals.gone: both, Dekker with `leave`; also, a handler that sees the bit of a signal sees `event`
     if ((each.signals.load(seq_cst) & signal_bit(signal)) == 0) continue;
-    // edge signals.pending: publish, the task sees all writes before the signal was raised; the first signal writes
+    // edge signals.pending: publish, the task sees all writes before the signal; a signal that is already pending
+    // writes nothing
     if ((each.pending.fetch_or(signal_bit(signal), release) & signal_bit(signal)) != 0) continue;
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(each.event.load(relaxed), &one, sizeof(one));
@@ -90,12 +91,13 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Removes one pending signal of a set and returns it, or 0 if no signal is pending. Chooses the next pending signal
-/// after `last` in numerical order, with wrap-around, so that a frequent signal does not starve other signals.
+/// Removes one pending signal from a set and returns its number, or returns 0 if no signal is pending. Chooses the next
+/// pending signal after `last` in numerical order, with wrap-around, so that a frequent signal does not starve other
+/// signals.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;
-  // Signal n has bit n - 1. After a rotation by `last`, the lowest bit belongs to the signal after `last`.
+  // Signal n has bit n - 1. After a rotation by `last` bits, the lowest bit belongs to the signal after `last`.
   const int signal = (last + std::countr_zero(std::rotr(pending, last))) % 64 + 1;
   // edge signals.pending: observe, all writes before the signal was raised are seen
   from.pending.fetch_and(~signal_bit(signal), acquire);
@@ -112,7 +114,7 @@ void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
   const std::size_t index = find_place(ticket);
-  // edge signals.gone: both, Dekker: a handler sees the signals cleared, or the loop below sees the handler's count
+  // edge signals.gone: both, Dekker: a handler sees the cleared signals, or the loop below sees the handler's count
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
   // edge signals.gone: observe, Dekker as above; edge signals.handled: observe the last use of the descriptor
@@ -132,8 +134,9 @@ void block_during_fork() noexcept {
 
 void unblock_after_fork() noexcept { ::pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
 
-/// Restores in the child of a fork the action that each signal had before a set included it. The waiting tasks belong
-/// to the parent, and the descriptors that the handler writes to may be other files in the child.
+/// Called in the child of a fork. Restores the action that each signal had before the first set included the signal.
+/// The waiting tasks belong to the parent, and the descriptors that the handler writes to may be other files in the
+/// child.
 void forget_sets_in_child() noexcept {
   for (place& each : places) {
     each.signals.store(0, relaxed);
@@ -178,7 +181,7 @@ auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, in
     }
     caught |= signal_bit(signal);
   }
-  // edge signals.gone: both, a handler that sees the signals sees `event`
+  // edge signals.gone: both, a handler that sees the bits of the signals sees `event`
   places[index].signals.store(caught, seq_cst);
   return index | generation << place_bits;
 }

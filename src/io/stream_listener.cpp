@@ -19,7 +19,7 @@
 namespace braid {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr int refusals_in_succession = 64;
 constexpr auto pause_after_refusals = 10ms;
 
@@ -60,8 +60,8 @@ auto bind_options(int number, int family, const stream_listener::options& option
 }  // namespace
 
 /// Accepts one connection. Returns a descriptor, or the error number with a negative sign. -EAGAIN means that the
-/// caller should try again; an error of a single connection is returned only if many connections in a row have failed
-/// with such errors.
+/// caller should try again. Skips connections that have failed. After it has skipped many connections in a row, returns
+/// the error of the last one.
 class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept

@@ -15,7 +15,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr std::size_t record = 16384;                          // the maximum number of bytes that are encrypted at once
 constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted bytes that may wait to be sent
 constexpr std::size_t max_replies = std::size_t{16} * 1024;    // the maximum of unsent replies
@@ -82,8 +82,8 @@ auto tls_connection::shake_hands() -> task<result<void>> {
   }
 }
 
-/// Performs one step of the handshake, on another thread if the step may take long. The first step of a client only
-/// sends a greeting, so it runs here.
+/// Performs one step of the handshake. A step that may take long runs on the executor for handshakes. The first step of
+/// a client only sends a greeting, so it runs on this thread.
 auto tls_connection::step() -> task<result<tls_step>> {
   executor* const elsewhere = engine_->setup().handshakes();
   if (elsewhere == nullptr || !engine_->is_worth_a_step()) co_return engine_->shake_hands();

@@ -1,5 +1,5 @@
-// src/io/tls_connection.hpp: implements a TLS connection: an engine, a socket, and a lock that only one sending task
-// holds at a time.
+// src/io/tls_connection.hpp: implements a TLS connection: an engine, a socket, and a lock that a task holds while it
+// sends.
 #pragma once
 
 #include "tls_engine.hpp"

@@ -64,13 +64,14 @@ class BRAID_API tls_engine {
   /// Returns the number of bytes that wait to be sent.
   [[nodiscard]] virtual auto unsent() const noexcept -> std::size_t = 0;
 
-  /// Returns the number of unsent bytes that were produced by reads, in addition to the bytes being sent. The peer
-  /// determines this number.
+  /// Returns the number of unsent bytes that were produced by reads. The bytes that are being sent do not count. The
+  /// peer determines this number, because the bytes answer its messages.
   [[nodiscard]] virtual auto replies() const noexcept -> std::size_t = 0;
 
   [[nodiscard]] virtual auto setup() const noexcept -> const tls_setup& = 0;
 
-  // The functions below return results of the handshake, like those of `tls_stream`.
+  // The functions below return results of the handshake. They are the same as the functions of `tls_stream` with these
+  // names.
   [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
   [[nodiscard]] virtual auto version() const noexcept -> tls_context::version = 0;
   [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;

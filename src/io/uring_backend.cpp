@@ -23,7 +23,7 @@
 namespace braid::detail {
 namespace {
 
-// docs/design/constants.md says what these values rest on.
+// docs/design/constants.md gives the reasons for these values.
 constexpr unsigned ring_entries = 256;
 constexpr unsigned completion_entries = 2048;  // the kernel keeps further completions, but more slowly
 
@@ -215,7 +215,7 @@ class uring_backend final : public io_backend {
     if (!passes(status)) cannot_wait("io_uring_enter(2)", -status);
   }
 
-  /// Registers a descriptor. A descriptor has either one registration or watches, not both.
+  /// Records the registration of a descriptor. A descriptor may have either one registration or watches, but not both.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());

@@ -76,8 +76,9 @@ void restore_user_signal() noexcept;
 
 enum class file_access : std::uint8_t { write, read_and_write };
 
-/// Opens a file that child processes do not inherit, and creates it if it does not exist. Only the owner may read a
-/// file for reading and writing. Returns its descriptor, or -1 with `errno`.
+/// Opens a file, and creates it if it does not exist. Child processes do not inherit the descriptor. A file that is
+/// created with `read_and_write` can be read only by its owner. If `empties`, removes the previous content. Returns the
+/// descriptor, or -1 with `errno`.
 auto create_file(const char* path, file_access access, bool empties) noexcept -> int;
 
 /// Writes all bytes to a file. Returns false if the file accepts only a part of the bytes.

@@ -81,7 +81,7 @@ class BRAID_API io_backend {
   auto operator=(const io_backend&) -> io_backend& = delete;
   virtual ~io_backend();
 
-  /// Opens a backend for the loop that the calling thread will run.
+  /// Creates a backend for a loop.
   /// Threads: any. Errors: system errors, for instance if too many files are open or the kernel refuses the chosen
   /// interface; unknown_backend if the variable BRAID_IO contains an unknown name. With `automatic` and without
   /// BRAID_IO, a refusal is not an error: the next interface is tried.
@@ -107,8 +107,7 @@ class BRAID_API io_backend {
   /// errors. For a descriptor that is not open, some backends return an error, and others report it as ready.
   [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
 
-  /// Removes a watch. The function `ready` of the watch is not called after this. Remove a watch before you close its
-  /// descriptor.
+  /// Removes a watch, whose function `ready` is then no longer called. Remove a watch before you close its descriptor.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
@@ -148,7 +147,7 @@ class BRAID_API io_backend {
   std::uint64_t answers_ = 0;              // read by other threads with `read_count`
   atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
   detail::code_marker* marker_ = nullptr;  // the marker of the thread in `wait`, if the thread counts as waiting there
-  // The clock that is read at the next answer, or null if the loop does not need the time of that answer.
+  // The clock that `count_answer` reads, or null if the loop does not need the time of the next answer.
   const clock_source* clock_of_next_answer_ = nullptr;
   time_point answered_;  // the time of that answer
 };

@@ -80,15 +80,15 @@ class BRAID_API loop final : public home {
   /// timers of the thread itself also make the descriptor readable. Requires the backend epoll.
   [[nodiscard]] auto prepare_sleep() noexcept -> std::optional<duration>;
 
-  /// Requests a stop of the loop, without waiting for its end. The work that is stopped sees everything that the first
-  /// caller wrote before the call. Repeated calls have no effect. Threads: any, including the loop's own.
+  /// Requests a stop of the loop, without waiting for its end. Only the first call has an effect. The work that is
+  /// stopped sees all writes that the first caller made before the call. Threads: any, including the loop's own.
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
   /// Returns the loop of the calling thread, or null.
   [[nodiscard]] static auto current() noexcept -> loop*;
-  /// Returns the number of tasks that were started by `spawn` and have not ended. On other threads the number is
-  /// approximate.
+  /// Returns the number of tasks that were started by `spawn` and have not ended. On any thread but the loop's, the
+  /// number is approximate.
   /// Threads: any.
   [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }

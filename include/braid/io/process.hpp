@@ -98,10 +98,10 @@ class BRAID_API child_process {
 
 /// A set of signals. While the set exists, the only effect of these signals is to wake `next`. After the last set with
 /// a signal is destroyed, the signal has the same effect as before the first one was created. Several sets may contain
-/// the same signal; each set gets it. As in the system, a signal is either pending or not. A signal that is sent again
-/// before it was taken counts once. Frequent signals never hide other signals. At least one thread must not block the
-/// signals. After a fork, the child process has no sets: in the child, the signals have their earlier effect. Threads:
-/// the loop's thread, for `next` and the destructor. Protocol: docs/design/sockets.md
+/// the same signal; each set gets it. As in the kernel, a signal is either pending or not: if a signal is sent again
+/// before `next` has returned it, `next` returns it once. Frequent signals never hide other signals. At least one
+/// thread must not block the signals. After a fork, the child process has no sets: in the child, the signals have their
+/// earlier effect. Threads: the loop's thread, for `next` and the destructor. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
   /// The maximum number of signal sets that can exist in a process at a time.

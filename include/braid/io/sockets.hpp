@@ -30,7 +30,7 @@
 
 namespace braid {
 
-/// A socket address. The default value is no address. As text:
+/// A socket address. A default-constructed object holds no address. The forms of an address as text are:
 /// - IPv4: `127.0.0.1:80`
 /// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
 /// - Unix: `unix:/run/x` for a file; `unix:@x` for an abstract name, which needs no file; unprintable bytes are written
@@ -181,10 +181,10 @@ class BRAID_API stream_listener {
   /// Returns the listener's address, with the port that the system chose if port 0 was requested.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
-  /// Waits for the next connection. One task at a time may call it. Connections that were lost before are skipped. If
-  /// the process has no descriptors left, the listener uses a reserved descriptor to accept waiting connections and to
-  /// close them at once, so that their peers are notified. If that is also impossible, it retries every 10 ms.
-  /// Errors: system errors, which are not expected.
+  /// Waits for the next connection. One task at a time may call it. Skips connections that were lost while they waited
+  /// to be accepted. If the process has no descriptors left, the listener uses a reserved descriptor to accept waiting
+  /// connections and to close them at once, so that their peers are notified. If that is also impossible, it retries
+  /// every 10 ms. Errors: system errors, but only if something unexpected has failed.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
   /// Returns the number of connections that wait to be accepted.

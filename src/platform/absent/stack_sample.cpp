@@ -1,4 +1,5 @@
-// src/platform/absent/stack_sample.cpp: reports no stacks of other threads on systems where they are not read.
+// src/platform/absent/stack_sample.cpp: returns no stack for another thread, on systems for which reading such stacks
+// is not implemented.
 #include "../../runtime/stack_sample.hpp"
 
 namespace braid::detail {

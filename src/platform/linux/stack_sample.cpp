@@ -26,8 +26,8 @@ constexpr std::uint32_t asked_for = 1;
 constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
-/// The shared slot. In the state `asked_for`, the sampled thread may change the state to `answering`, and the sampling
-/// thread may change the state back to `unused`.
+/// The slot that the sampling thread and the sampled thread share; `at` is its state. In the state `asked_for`, both
+/// threads may change the state: the sampled thread to `answering`, and the sampling thread back to `unused`.
 struct {
   atomic<std::uint32_t> at{unused};         // written by the sampling and the sampled thread
   atomic<::pid_t> thread{0};                // written by the sampling thread
@@ -96,13 +96,13 @@ auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>
   slot.at.store(asked_for, release);  // edge stack_sample.asked: publish the empty slot
   if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) == 0) {
     const time_point end = steady_time().now() + limit;
-    // edge stack_sample.answered: observe the frames
+    // edge stack_sample.answered: observe, the frames are complete
     for (std::uint32_t seen = slot.at.load(acquire); seen != answered; seen = slot.at.load(acquire)) {
       std::uint32_t unanswered = asked_for;
       const bool in_time = steady_time().now() < end;
       if (!in_time && slot.at.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
-      // If the thread has begun to answer, this function waits for it without a limit, because the thread writes to the
-      // slot.
+      // If the sampled thread has begun to answer, this function waits without a limit, because that thread still
+      // writes to the slot.
       static_cast<void>(futex_wait(slot.at, seen, in_time ? end : time_point::max()));
     }
     frames.assign(slot.frames.begin(), slot.frames.begin() + static_cast<std::ptrdiff_t>(slot.count));

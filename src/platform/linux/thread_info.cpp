@@ -109,7 +109,8 @@ auto find_folder(const thread_info& thread) -> result<thread_folder> {
   return folder;
 }
 
-/// Returns `read(id)`. Checks after the call that the id still belongs to this thread, so that the result does, too.
+/// Returns `read(id)`. Checks after the call that the id still belongs to this thread, so that the result belongs to
+/// this thread, too.
 template <typename Read>
 auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
   auto value = read(thread.id());

@@ -94,7 +94,7 @@ auto serve(void* /*nothing*/) -> void* {
   while (true) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) {
-      // docs/design/constants.md says what this value rests on.
+      // docs/design/constants.md gives the reason for this value.
       constexpr int pause_ms = 100;  // the pause after an error, such as a lack of descriptors
       if (errno != EINTR && errno != ECONNABORTED) ::poll(nullptr, 0, pause_ms);
       continue;

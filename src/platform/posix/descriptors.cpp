@@ -15,7 +15,7 @@ namespace braid::detail {
 
 void raise_event(int number) noexcept {
   const std::uint64_t one = 1;
-  // The write fails only if the counter or the pipe is full; the event is raised already in that case.
+  // The write fails only if the counter or the pipe is full. In that case the event is already raised.
   [[maybe_unused]] const auto written = ::write(number, &one, sizeof(one));
 }
 

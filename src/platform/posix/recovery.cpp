@@ -46,9 +46,9 @@ auto find_objects(const ring_file_head& head, left_rings::text_fn text) -> std::
   return all;
 }
 
-/// Returns the conversion of ticks to nanoseconds, or nothing if the stored conversion is invalid. If the process did
-/// not measure its clock, measures the clock of this machine, which is the same clock unless the file was copied from
-/// another machine.
+/// Returns the conversion of ticks to nanoseconds, or nothing if the stored conversion is invalid. If the process has
+/// not stored a conversion, measures the clock of this machine. That is the clock of the process, unless the file was
+/// copied from another machine.
 auto format_line(const ring_file_head& head) -> std::optional<tick_line> {
   constexpr double max_ns_per_tick = 100;  // a time of 56 bits stays below 2^63 nanoseconds
   double speed = head.ns_per_tick;
@@ -113,7 +113,7 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
 
 auto left_rings::trace_bytes() const noexcept -> std::uint64_t {
   const ring_file_head& head = image_->head();
-  // edge ring_file.commit: observe, the states of all rings belong to this number of bytes
+  // edge ring_file.commit: observe, the states of all rings match this number of bytes
   return head.file_bytes[head.commit.load(acquire) % 2];
 }
 

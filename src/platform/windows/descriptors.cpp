@@ -140,7 +140,8 @@ auto find_type(SOCKET open) noexcept -> int {
   return ::getsockopt(open, SOL_SOCKET, SO_TYPE, reinterpret_cast<char*>(&type), &size) == 0 ? type : 0;
 }
 
-/// Returns the error of the connection attempt or of the connection, as a number of `errno`, or 0.
+/// Returns the error of a socket's connection, or of its attempt to connect, as a number of `errno`. Returns 0 if there
+/// is no error.
 auto find_error(SOCKET open) noexcept -> int {
   int error = 0;
   int size = sizeof(error);
@@ -281,7 +282,7 @@ auto open_event() noexcept -> event_numbers {
 }
 
 void raise_event(int number) noexcept {
-  // The call fails only if the buffers are full; the event is raised already in that case.
+  // The call fails only if the buffers are full. In that case the event is already raised.
   static_cast<void>(::send(number, "x", 1, 0));
 }
 

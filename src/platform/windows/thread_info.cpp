@@ -55,8 +55,8 @@ auto open(const thread_info& thread) -> result<owned_handle> {
   return std::move(found->handle);
 }
 
-/// Returns the result of a call for an open thread. If the call has failed because the thread has ended in the
-/// meantime, Windows has several errors for it, and the result is no_such_process.
+/// Returns the result of a call for an open thread. If the call has failed and the thread has ended in the meantime,
+/// returns no_such_process instead, because Windows reports various errors for this case.
 template <typename T>
 auto outcome_for(void* thread, result<T> done) -> result<T> {
   if (!done && has_ended(thread)) return no_such_thread();

@@ -65,7 +65,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
-  /// Tries the operation. If the operation would block, records this fact in the registration and returns false.
+  /// Tries the operation. If the operation would block, records that in the registration, and returns false.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
   /// Processes the result of the backend: `outcome` is the number of moved bytes, or a negative error number. Returns
   /// false if the operation must continue.

@@ -42,7 +42,7 @@ class io_registration {
   /// kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
-  // The following functions are for backends, and for code that makes its own system calls.
+  // The following functions are called only by backends, and by code that makes its own system calls.
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
@@ -51,7 +51,8 @@ class io_registration {
   /// together with data. After that, a short read does not mean that nothing is left.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
-  /// Returns whether a read that finds no bytes ends instead of waiting. If so, a read is always worth trying.
+  /// Returns whether a read that finds no bytes ends at once instead of waiting. If it does, a read is always worth
+  /// trying.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
   /// Resets the flags to those of a new descriptor: a call in either direction is worth trying.
   void begin_anew() noexcept {
@@ -115,8 +116,8 @@ class io_transfer : public io_transfer_hook {
 };
 
 /// Moves the bytes that can be moved at once, and records in the registration whether another try would block. Returns
-/// the number of bytes, or a negative error number: -EAGAIN if it would block. Never raises SIGPIPE for a socket.
-/// Retries after EINTR.
+/// the number of moved bytes, or a negative error number; -EAGAIN means that the call would block. Never raises SIGPIPE
+/// for a socket. Retries after EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
 }  // namespace braid::detail
