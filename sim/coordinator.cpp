@@ -71,6 +71,19 @@ void append(std::vector<char>& bytes, const packet& added) {
 
 namespace fs = std::filesystem;
 
+/// Creates the folder for the disks of one world. A program may behave differently in another folder, so all runs use
+/// the same path, except while another world with disks is running.
+auto make_folder_of_disks() -> std::string {
+  const fs::path above = fs::canonical(fs::temp_directory_path());
+  for (unsigned at = 100; at < 1000; ++at) {
+    const std::string folder = (above / ("braid-sim-disks-" + std::to_string(at))).string();
+    if (::mkdir(folder.c_str(), 0700) == 0) return folder;
+    if (errno != EEXIST)
+      throw std::system_error(errno, std::generic_category(), "no folder for disks in " + above.string());
+  }
+  throw std::runtime_error("there are too many folders braid-sim-disks-N in " + above.string() + "; delete them");
+}
+
 auto to_packet(const disk_failure& failure) -> packet {
   const disk_change head{.fault = failure.fault, .delay_ns = failure.delay_ns};
   packet made{.head = {.what = word::disk_rule}, .data = {}};
@@ -165,7 +178,7 @@ auto coordinator::add(const machine_plan& plan) -> std::string {
   return {};
 }
 
-/// Returns the host names of the world, as lines NAME=ADDRESS.
+/// Returns the host names of the world, with a line NAME=ADDRESS for each name.
 auto coordinator::format_names() const -> std::string {
   std::string names = options_.wanted.names.data();
   for (const auto& each : machines_) names += each->plan.name + "=" + each->plan.address + "\n";
@@ -178,7 +191,7 @@ auto coordinator::find(const std::string& name) const -> std::optional<machine_n
   return static_cast<machine_number>(found - machines_.begin());
 }
 
-// --- functions for the links ---
+// --- functions that the links call ---
 
 void coordinator::schedule(std::int64_t at, std::function<void()> run) {
   actions_.push_back({at, next_action_++, std::move(run)});
@@ -276,7 +289,7 @@ void coordinator::start(machine_number number) {
   listen(number);
 }
 
-/// Ends the process of a machine, which has not ended by itself.
+/// Kills the process of a machine, because the process has not ended by itself.
 void coordinator::stop(machine_number number) {
   machine& stopped = *machines_[number];
   if (stopped.running != nullptr) note_end(number);
@@ -414,7 +427,7 @@ auto coordinator::choose() -> std::optional<machine_number> {
   return std::nullopt;
 }
 
-/// Returns the next time at which something happens outside of the machines, or `never`.
+/// Returns the time of the next event outside of the machines, or `never`.
 auto coordinator::next_time(const machine* except) const -> std::int64_t {
   std::int64_t next = actions_.empty() ? never : actions_.front().at;
   for (const auto& each : machines_)

@@ -1,5 +1,5 @@
-// sim/coordinator.hpp: runs the machines of a world. The coordinator has the token while no machine has it, and keeps
-// the time.
+// sim/coordinator.hpp: runs the machines of a world. The coordinator holds the token while no machine holds it, and
+// keeps the time of the world.
 #pragma once
 
 #include <sim/disk_folder.hpp>
@@ -52,7 +52,7 @@ struct grant {
 
 class coordinator final : private link_owner {
  public:
-  /// Constructs a world without machines. `options` apply to every machine; the program that they name is ignored.
+  /// Constructs a world without machines. `options` apply to every machine, but the program in `options` is ignored.
   coordinator(const run_options& options, output where);
   coordinator(const coordinator&) = delete;
   auto operator=(const coordinator&) -> coordinator& = delete;
@@ -77,9 +77,10 @@ class coordinator final : private link_owner {
   /// Starts the program of a machine again. Does nothing if the program runs.
   void restart(machine_number machine);
 
-  /// Runs the world up to a time after its start, or until a program fails.
+  /// Runs the world until its time is `time_ns` after the start, or until a program fails.
   void run_until(std::int64_t time_ns);
-  /// Ends the programs that still run, and deletes the disks. A program that should have ended by now writes a report.
+  /// Ends the programs that still run, and deletes the disks. If a program must end by itself but still runs, it writes
+  /// a report first.
   void end();
 
   [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }

@@ -30,8 +30,8 @@ struct message {
   auto scatter(std::span<const char> from_bytes) const -> std::size_t;
 };
 
-/// A simulated socket, timer or epoll instance. Its descriptors are real descriptors of the same kind, without a
-/// connection or registration. The kernel thereby manages their numbers, limits, flags and options.
+/// A simulated socket, timer or epoll instance. The program's descriptors of this object are real descriptors of the
+/// same kind, but without a connection or registration. So the kernel manages the numbers, limits, flags and options.
 class object : public std::enable_shared_from_this<object> {
  public:
   object() = default;
@@ -39,7 +39,7 @@ class object : public std::enable_shared_from_this<object> {
   auto operator=(const object&) -> object& = delete;
   virtual ~object() = default;
 
-  /// Returns the poll events that are currently true.
+  /// Returns the events of poll(2) that currently hold, such as POLLIN.
   [[nodiscard]] virtual auto ready() const -> std::uint32_t = 0;
   virtual auto receive(int descriptor, message& wanted) -> ssize_t = 0;
   virtual auto send(int descriptor, const message& given) -> ssize_t = 0;
@@ -52,7 +52,7 @@ class object : public std::enable_shared_from_this<object> {
   /// Called when an event that only marks a point in time is due, such as the expiry of a timer.
   virtual void expire() {}
 
-  /// Notifies the threads and epoll instances that wait for this object that some events may have become true.
+  /// Called if events may have begun to hold. Notifies the threads and epoll instances that wait for this object.
   void changed(std::uint32_t events);
 
   int descriptors = 0;   ///< the number of descriptors that refer to it
@@ -82,7 +82,7 @@ auto wait_for(call kind, int descriptor, const object& waits_for, short events, 
 /// Removes an object from all epoll instances.
 void forget_watches(object& gone);
 
-/// Waits until a call on a real descriptor would not block, and makes the call.
+/// Waits until a call on a real descriptor would not block, and then makes the call.
 template <typename Call>
 auto when_ready(call kind, int descriptor, short events, bool waits, Call real) {
   point(kind);

@@ -58,7 +58,8 @@ void report(word what, const disk_change& change, std::span<const int> files, st
   send_change(what, data, files);
 }
 
-/// A second descriptor of a file. It permits reading and writing, whatever the mode of the program's descriptor is.
+/// A second descriptor of a file, with which the simulator can read and write, even if the program's descriptor does
+/// not permit both.
 class second_descriptor {
  public:
   explicit second_descriptor(int descriptor) {
@@ -73,7 +74,7 @@ class second_descriptor {
   }
   [[nodiscard]] auto number() const -> int { return number_; }
 
-  /// Returns `size` bytes of the file from an offset on. Requires that the file contains these bytes.
+  /// Reads `size` bytes of the file at an offset. Requires that the file contains these bytes.
   [[nodiscard]] auto read(std::int64_t offset, std::int64_t size) const -> bytes {
     bytes found(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)));
     for (std::size_t at = 0; at < found.size();) {
@@ -114,7 +115,7 @@ class disk_file final : public object {
     bytes written;
     message{.parts = parts}.gather(written);
     if (const int error = find_error(path(), true); error != 0 && !written.empty()) {
-      // The disk can become full in the middle of a write as well as between two writes.
+      // A part of the data may be written first, because a disk can also become full in the middle of a write.
       if (error == EIO || written.size() == 1 || has_been_short_ || entropy() % 2 == 0) return fail(error);
       has_been_short_ = true;
       written.resize(1 + entropy() % (written.size() - 1));

@@ -29,7 +29,7 @@ class disk_path {
   bool is_on_disk_ = false;
 };
 
-/// A name in a folder, which a path argument of a call refers to. Symbolic links at the end of the path are not
+/// The folder and the name in it to which the path in a call refers. Symbolic links at the end of the path are not
 /// followed.
 class folder_entry {
  public:
@@ -42,7 +42,7 @@ class folder_entry {
   [[nodiscard]] auto parent() const -> int { return parent_; }
   [[nodiscard]] auto name() const -> const char* { return name_.data(); }
   [[nodiscard]] auto name_size() const -> std::size_t { return std::string_view(name_.data()).size(); }
-  /// Returns the error that a fault injects into a change of this name, or 0 for no error.
+  /// Returns the error with which a disk fault makes a change of this name fail, or 0 if the change may succeed.
   [[nodiscard]] auto fault(bool needs_space) const -> int;
 
  private:
@@ -60,7 +60,7 @@ void adopt_file(int descriptor);
 auto open_on_disk(int folder, const char* path, int flags, unsigned mode) -> int;
 /// Opens a stream that writes to a file, like fopen.
 auto open_stream(const char* path, const char* mode) -> FILE*;
-/// Returns true if the mode of fopen allows writes.
+/// Returns true if a stream that fopen opens with this mode can be written.
 constexpr auto writes(std::string_view mode) -> bool { return mode.find_first_of("wa+") != std::string_view::npos; }
 /// Writes to a file of the disk at `offset`, or at the current position if `offset` is negative.
 auto write_to_disk(int descriptor, std::span<const iovec> parts, std::int64_t offset) -> ssize_t;

@@ -134,7 +134,8 @@ namespace {
 
 using check_of_world = std::function<bool(const world_plan&, const run_options&)>;
 
-/// Removes faults that the seed has chosen: at first many at a time, then fewer. Returns whether it has removed any.
+/// Removes faults that the seed has chosen: at first many at a time, then fewer. Returns whether it has removed any
+/// fault.
 auto remove_events(world_plan& plan, const run_options& options, const check_of_world& fails) -> bool {
   bool is_smaller = false;
   for (unsigned count = std::bit_ceil(plan.faults.drawn); count > 0; count /= 2) {
@@ -148,8 +149,9 @@ auto remove_events(world_plan& plan, const run_options& options, const check_of_
   return is_smaller;
 }
 
-/// Finds a smaller budget for one kind of packet faults, such that the world still fails with this budget but not with
-/// a budget that is smaller by one. If the budget of a kind is reduced, the first faults of this kind stay the same.
+/// Searches for a smaller `budget` of one kind of packet fault with which the world still fails, although it does not
+/// fail if the budget is reduced by one more. A smaller budget keeps the first faults of this kind and drops the later
+/// ones.
 auto lower_budget(const world_plan& plan, run_options& options, std::uint32_t& budget, const check_of_world& fails)
     -> bool {
   const std::uint32_t before = budget;

@@ -11,11 +11,11 @@
 
 namespace sim {
 
-/// Returns the plan without budgets. The faults that the seed chooses are events of the returned plan.
+/// Returns the plan with the faults that the seed chooses as events, in place of the budgets.
 auto with_faults(const world_plan& plan, const run_options& options, std::uint64_t seed) -> world_plan;
 
-/// Returns the plan without restarts that do nothing. Faults of a machine may overlap; only the first of their restarts
-/// then starts the machine's program.
+/// Returns the plan without restarts that do nothing. If two faults of a machine overlap, only the first restart after
+/// them starts the machine's program; later restarts do nothing.
 auto without_idle_restarts(world_plan plan) -> world_plan;
 
 /// Removes faults of a world as long as the world still fails. `fails` runs a world and returns whether it fails.

@@ -1,5 +1,5 @@
-// sim/files.cpp: reads, writes and locks files. The kernel's descriptors stay real. A thread that would block waits in
-// the simulator, and makes the real call when the descriptor is ready.
+// sim/files.cpp: reads, writes and locks files. Descriptors of files stay real descriptors of the kernel. A thread
+// whose call would block waits in the simulator, and makes the call when the descriptor is ready.
 #include <sim/descriptors.hpp>
 
 #include <sys/eventfd.h>

@@ -14,8 +14,7 @@ constexpr std::int64_t first_retry = second / 5;
 constexpr std::int64_t max_retry = 120 * second;
 constexpr std::int64_t patience = 924 * second;  // the time after which Linux gives up a connection
 
-/// Returns the first time at or after `now` at which unacknowledged data is sent again. The data was sent first at
-/// `since`.
+/// Returns when unacknowledged data is sent again next, at `now` at the earliest. The data was first sent at `since`.
 auto next_retry(std::int64_t since, std::int64_t now) -> std::int64_t {
   std::int64_t at = since;
   for (std::int64_t pause = first_retry; at < now; pause = std::min(2 * pause, max_retry)) at += pause;
@@ -64,8 +63,8 @@ auto links::latency() -> std::int64_t {
   return static_cast<std::int64_t>(wanted_.min_latency_ns + chances_.below(span));
 }
 
-/// Returns the time at which a packet arrives. The packet is sent after the packets that the link carries now; then the
-/// time for its own bytes and the latency are added.
+/// Returns the time at which a packet arrives. The packet waits until the link has sent all earlier packets. The time
+/// to send its bytes, and the latency, are added to that.
 auto links::travel(machine_number from, machine_number to, const packet& sent) -> std::int64_t {
   if (wanted_.bandwidth == 0 || from == to) return owner_.now() + latency();
   const double seconds = static_cast<double>(sent.data.size()) / static_cast<double>(wanted_.bandwidth);
@@ -188,7 +187,7 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
     if (what == word::reset || what == word::refused) connections_.erase(number);
     return;
   }
-  // The process has ended, so the simulated system of the machine answers, unless the machine has no power.
+  // The process has ended, so the machine's simulated operating system answers, unless the machine has no power.
   if (!owner_.has_power(receiver.machine)) {
     if (what == word::data || what == word::end) hold(number, side, std::move(arrived));
     return;
@@ -198,7 +197,8 @@ void links::arrive(std::uint64_t number, std::size_t side, packet arrived) {
   connections_.erase(number);
 }
 
-/// Keeps a packet that was not acknowledged. The sender gives up the connection after a long time.
+/// Keeps a packet that was not acknowledged, to send it again later. If this lasts too long, the sender gives up the
+/// connection.
 void links::hold(std::uint64_t number, std::size_t side, packet held) {
   direction& sender = connections_.at(number).sides[side];
   sender.held.push_back(std::move(held));
@@ -230,7 +230,7 @@ void links::send_held() {
   }
 }
 
-/// Sends a message of the simulated system. Cuts of links do not hold back such messages.
+/// Sends a message of a machine's simulated operating system. A cut of the link does not hold back such a message.
 void links::tell(machine_number machine, word what, std::uint64_t number, std::int64_t delay) {
   owner_.schedule(owner_.now() + delay, [this, machine, what, number] {
     if (owner_.is_running(machine)) owner_.deliver(machine, {.head = {.what = what, .connection = number}, .data = {}});

@@ -41,7 +41,8 @@ class link_owner {
   [[nodiscard]] virtual auto find_machine(const wire_address& address) const -> std::optional<machine_number> = 0;
   /// Returns true if a process of the machine runs.
   [[nodiscard]] virtual auto is_running(machine_number machine) const -> bool = 0;
-  /// Returns true if the machine has power. Its simulated system then answers for a process that has ended.
+  /// Returns true if the machine has power. The machine's simulated operating system then answers in place of a process
+  /// that has ended.
   [[nodiscard]] virtual auto has_power(machine_number machine) const -> bool = 0;
   virtual void deliver(machine_number to, packet delivered) = 0;
   /// Called when the seed injects a network fault.

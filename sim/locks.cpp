@@ -1,6 +1,6 @@
 // sim/locks.cpp: replaces the functions of mutexes, condition variables and similar types. The state of a lock stays in
-// libc's object, which the simulator tests with libc's `try` function. A thread that does not get the lock waits in the
-// simulator.
+// libc's object. The simulator tries to lock this object with libc's `try` function. If a thread does not get the lock,
+// it waits in the simulator.
 #include <sim/real.hpp>
 
 #include <climits>

@@ -16,7 +16,7 @@ inline auto in_world() -> bool { return page->wanted.is_machine != 0; }
 /// Returns true if the token must be returned to the coordinator, because the machine has used up the turns of its
 /// grant, an event outside of the machine is due, or a packet was sent.
 auto is_turn_over() -> bool;
-/// Counts one turn, which is a choice of the next thread to run.
+/// Counts one turn. In each turn, the scheduler chooses the next thread to run.
 void count_turn();
 
 /// Returns the token to the coordinator, and waits for the next grant. Returns the machine's time at this grant.

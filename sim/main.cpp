@@ -100,8 +100,8 @@ class reader {
  public:
   reader(std::vector<std::string> words, bool has_world) : words_(std::move(words)), has_world_(has_world) {}
 
-  /// Returns the position after the words that were read. After an error, the wrong word is the word before this
-  /// position.
+  /// Returns the index of the first word that was not read. After an error, the wrong word is the word before this
+  /// index.
   [[nodiscard]] auto position() const -> std::size_t { return position_; }
 
   auto read() -> command_line {

@@ -1,4 +1,4 @@
-// sim/names.cpp: resolves host names to the addresses that the command line gives, without a DNS server.
+// sim/names.cpp: resolves host names to the addresses that the command line defines, without a DNS server.
 #include <sim/network.hpp>
 
 #include <algorithm>

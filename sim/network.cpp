@@ -65,7 +65,7 @@ void deliver(event& packet) {
   }
 }
 
-/// Returns true if the table of names contains this address, so that the address belongs to the simulated process.
+/// Returns true if the table of host names contains this address. Such an address belongs to the simulated process.
 auto is_named(const address& asked) -> bool;
 
 }  // namespace

@@ -240,8 +240,8 @@ auto latency() -> nanoseconds;
 auto network_chance(std::uint64_t bound) -> std::uint64_t;
 /// Decides whether a fault of this kind happens now, and counts it if so.
 auto happens(fault kind) -> bool;
-/// Returns the time until which packets between a server's port and its clients are dropped, or 0 if they are not
-/// dropped. May start such a partition.
+/// Returns until when a network partition drops packets from clients to a server's port, or from that port to clients.
+/// Returns 0 if no partition drops them. May start a new partition.
 auto cut_until(std::uint16_t port, bool to_server) -> nanoseconds;
 
 /// A host name that the command line defines, with its address.

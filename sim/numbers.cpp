@@ -1,5 +1,5 @@
-// sim/numbers.cpp: replaces syscall(2): if a program makes a system call on descriptors by its number, calls libc's
-// function with the same arguments.
+// sim/numbers.cpp: handles system calls on descriptors that a program makes by their numbers, with syscall(2). Calls
+// libc's function with the same arguments instead.
 #include <sim/real.hpp>
 
 #include <type_traits>

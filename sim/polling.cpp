@@ -95,7 +95,7 @@ class epoll final : public object {
     std::erase_if(watches_, [&](const auto& each) { return each.get() == &gone; });
   }
 
-  /// Stores the events that are currently true, without waiting. Returns their number.
+  /// Stores the events that currently hold, without waiting. Returns the number of stored events.
   auto find(epoll_event* events, int room) -> int {
     if (room <= 0 || events == nullptr) return fail(EINVAL);
     const bool is_real_first = network_chance(2) == 0;
@@ -174,8 +174,8 @@ void object::changed(std::uint32_t events) {
       if (waits == is_any_waiting) exclusive.push_back(each);
     }
   }
-  // For EPOLLEXCLUSIVE, only one instance with a waiting thread is notified. If no thread waits, all instances are
-  // notified.
+  // With EPOLLEXCLUSIVE, only one epoll instance with a waiting thread is notified. If no instance has a waiting
+  // thread, all instances are notified.
   if (is_any_waiting) exclusive = {exclusive[network_chance(exclusive.size())]};
   for (watch* each : exclusive) each->owner->enqueue(*each);
 }

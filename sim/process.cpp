@@ -240,8 +240,8 @@ void process::become(const run_options& options, const machine_seat* seat) {
         "braid-sim: the system does not allow fixed memory addresses; the order of pointers may differ between runs\n",
         stderr);
   refuse_io_uring();
-  // The text has the same length whatever the two numbers are. Otherwise the addresses of the program's stack, which is
-  // below the environment in memory, would differ between runs.
+  // The text has the same length for all values of the two numbers. Otherwise the addresses of the program's stack
+  // would differ between runs, because the stack is below the environment in memory.
   std::array<char, 64> file{};
   const std::string number = std::to_string(::getppid());
   std::snprintf(file.data(), file.size(), "/proc/%s%s%d", number.c_str(),

@@ -26,7 +26,7 @@ struct run_options {
 /// Checks that the program can be simulated, and stores its path. Returns an error message, or an empty text.
 auto find_program(run_options& options) -> std::string;
 
-/// Says whether the output of a run is printed, or stored for later.
+/// Selects whether the output of a run is printed at once, or stored.
 enum class output { shown, kept };
 
 /// The properties of a process that is a machine of a world.
@@ -60,7 +60,7 @@ class process {
   void ask_for_report(question reason);
 
   [[nodiscard]] auto seed() const -> std::uint64_t { return page_->wanted.seed; }
-  /// Returns the exit status as a shell would report it.
+  /// Returns the exit status of the process in the form that shells use: 128 plus the signal number after a signal.
   [[nodiscard]] auto status() const -> int { return status_; }
   [[nodiscard]] auto has_failed() const -> bool { return status_ != 0 || !was_simulated(); }
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }

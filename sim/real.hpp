@@ -56,7 +56,7 @@ inline auto after(const timespec& duration) -> nanoseconds {
 /// Makes a system call directly, without libc's functions.
 auto kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) -> long;
 
-// Several replaced calls use the functions below.
+// The functions below are shared by several of the functions that replace libc's functions.
 auto lock_mutex(pthread_mutex_t* mutex, nanoseconds deadline) -> int;
 auto clock_time(clockid_t clock) -> nanoseconds;
 auto sleep_until(nanoseconds deadline) -> woken;
@@ -65,8 +65,8 @@ void fill_with_entropy(void* memory, std::size_t size);
 auto send_signal(thread& target, int signal) -> int;
 auto kill_process(int signal) -> int;
 auto futex(const long* words) -> long;
-/// Makes a system call about descriptors through libc's function. Returns false if `number` is that of another system
-/// call.
+/// If `number` is the number of a system call on descriptors, calls libc's function for it, and stores the result.
+/// Otherwise returns false.
 auto call_on_descriptor(long number, const long* words, long& result) -> bool;
 
 }  // namespace sim

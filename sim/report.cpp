@@ -37,7 +37,7 @@ auto find_map(const void* address) -> const link_map* {
   return map;
 }
 
-/// Returns the frames of the program's own functions, without the simulator's frames above them.
+/// Returns the stack frames of the program's own functions. Leaves out the simulator's frames, which are above them.
 auto program_frames(std::span<void* const> frames) -> std::span<void* const> {
   std::size_t first = 0;
   for (std::size_t at = 0; at < std::min<std::size_t>(frames.size(), 12); ++at)
@@ -109,7 +109,7 @@ void keep_stack(thread& shown) {
   shown.frame_count.store(count, std::memory_order_release);
 }
 
-/// Stores the stack of the thread. This is a signal handler of threads that wait for the token.
+/// Stores the stack of the calling thread. This is the signal handler of threads that wait for the token.
 void answer() {
   const int error = errno;
   if (self != nullptr) {

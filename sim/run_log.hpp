@@ -1,5 +1,4 @@
-// sim/run_log.hpp: stores what a trace of a run shows: the switches of the run's threads, packets, and events of the
-// world.
+// sim/run_log.hpp: stores the data for a trace of a run: switches between threads, packets, and events of the world.
 #pragma once
 
 #include <sim/links.hpp>
@@ -39,8 +38,8 @@ class run_log {
   /// Adds the switches of a process that has ended.
   void add(const process& ended, machine_number machine);
   void note(std::int64_t time_ns, std::optional<machine_number> machine, std::string text);
-  /// Adds a packet. If the packet is sent, assigns a number to it, which the packet keeps in transit. Ignores messages
-  /// about disks.
+  /// Adds a packet. If the packet is being sent, assigns a number to it. The packet has the same number when it is
+  /// received. Ignores messages about disks.
   void note_packet(std::int64_t time_ns, machine_number machine, packet& shown, direction way);
 
   [[nodiscard]] auto processes() const -> const std::vector<process_log>& { return processes_; }

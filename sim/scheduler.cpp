@@ -65,8 +65,8 @@ struct run_state {
 run_state run;
 std::array<thread, max_threads> threads;
 
-/// The threads from which the next one is chosen. These objects are global, because they are too large for the stack of
-/// a thread.
+/// The threads from which the next thread to run is chosen. These lists are global, because they are too large for the
+/// stack of a thread.
 struct choice {
   std::array<thread*, max_threads> all;
   std::size_t count;
@@ -268,7 +268,8 @@ void go_on() {
   if (self->is != state::finished) wait_for_token(*self);
 }
 
-/// Decides whether another thread may run at this call. With --every, most calls do not switch.
+/// Decides whether a switch to another thread may happen at this call. With the option --every, most calls cause no
+/// switch.
 auto may_switch(call kind) -> bool {
   return page->wanted.every == 1 || kind == call::yield || run.orders.below(page->wanted.every) == 0;
 }
@@ -299,8 +300,8 @@ auto map_file() -> bool {
   return true;
 }
 
-/// Makes the program's allocator ready. With its first call, an allocator such as jemalloc reads the number of CPUs and
-/// the clock. So this must be a call of the program: the simulator's own calls see the real machine.
+/// Initializes the program's allocator. At its first call, an allocator such as jemalloc reads the number of CPUs and
+/// the clock. So this call must count as a call of the program, because the simulator's own calls see the real machine.
 void begin_allocator() {
   void* volatile first = std::malloc(1);
   std::free(first);

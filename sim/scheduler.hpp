@@ -91,7 +91,7 @@ class inside {
 
 /// Records a possible switch, and lets the seed choose the thread that runs next. Preserves errno.
 void point(call kind);
-/// Does the same as point(call::yield). With --order pct, this thread also gets the lowest priority.
+/// Does the same as point(call::yield). With the option `--order pct`, also gives this thread the lowest priority.
 void yield();
 /// Blocks the calling thread until the wait ends. Preserves errno.
 auto block(const wait& what) -> woken;

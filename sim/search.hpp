@@ -26,7 +26,7 @@ struct search_options {
 };
 auto search(run_options options, const search_options& wanted) -> int;
 
-/// Returns the options of the command line that differ from the defaults, with the seed.
+/// Returns command-line words for the options that differ from the defaults, and for the seed.
 auto option_words(const run_options& options, std::uint64_t seed) -> std::vector<std::string>;
 
 /// Prints that a seed of a program or a world fails, with the command that repeats it.

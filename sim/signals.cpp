@@ -54,7 +54,7 @@ void crash(int signal) {
 #if defined(__x86_64__)
 
 /// Emulates an instruction that reads the processor's cycle counter, and returns virtual time. The kernel reports the
-/// instruction as a fault.
+/// instruction as a fault, because `trap_counter` has requested that.
 auto complete_counter(void* context) -> bool {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
@@ -127,8 +127,8 @@ void wait_for_signal(nanoseconds deadline, woken& end) {
 #if defined(__x86_64__)
 
 /// Returns the difference of two reads of the cycle counter, for `hwy::platform::TimerResolution()`. Each process that
-/// loads the library of Highway calls this function once, and it would read the counter 131 072 times. Each read is a
-/// fault here, so these reads would take most of the time of a run.
+/// loads the library Highway calls this function once. Highway's own function would read the counter 131 072 times.
+/// Each read is a fault under the simulator, so the reads would take most of the time of a run.
 extern "C" __attribute__((visibility("default"))) auto sim_timer_resolution() -> std::uint64_t
     asm("_ZN3hwy8platform15TimerResolutionEv");
 extern "C" auto sim_timer_resolution() -> std::uint64_t { return 1; }

@@ -1,4 +1,4 @@
-// sim/sockets.cpp: replaces the calls about sockets. Internet sockets are simulated. Other sockets belong to the
+// sim/sockets.cpp: replaces libc's functions for sockets. Internet sockets are simulated. Other sockets belong to the
 // kernel, which delivers data between threads of one process immediately.
 #include <sim/network.hpp>
 

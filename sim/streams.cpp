@@ -45,7 +45,7 @@ auto close_stream(void* cookie) -> int {
   return ::close(descriptor);
 }
 
-/// Returns the mode without letters that only matter when the file is opened.
+/// Returns the mode of fopen without the letters that only affect how the file is opened.
 auto plain_mode(std::string_view mode) -> std::array<char, 3> {
   return {mode.empty() ? 'r' : mode.front(), mode.contains('+') ? '+' : '\0', '\0'};
 }

@@ -140,9 +140,9 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
   return bound < 2 ? 0 : static_cast<std::uint32_t>(entropy() % bound);
 }
 
-/// Returns the result of braid::sim::sometimes, which finds this function by its name. With a quarter of the seeds, the
-/// result for a given `place` is true in a quarter of the calls; with the other seeds, it is never true. So each seed
-/// tries only some of the places.
+/// Implements braid::sim::sometimes, which finds this function by its name. For each `place`, a quarter of the seeds
+/// enables that place; the result is then 1 in a quarter of the calls. With all other seeds, the result is 0. So each
+/// seed tries only some of the places.
 extern "C" __attribute__((visibility("default"))) auto braid_sim_sometimes(const char* place) -> int {
   if (!on()) return 0;
   const auto calm_from = static_cast<nanoseconds>(page->wanted.calm_from_ns);
@@ -172,7 +172,7 @@ auto number_after(std::string_view prefix, const char* text) -> std::optional<le
   return leading_number{.value = value, .rest = end};
 }
 
-/// A path in which the program's numbers of threads are replaced by the kernel's numbers.
+/// A path with a thread number of the kernel, in place of the thread number that the program has used.
 class system_path {
  public:
   explicit system_path(const char* asked) : path_(asked) {
@@ -186,7 +186,7 @@ class system_path {
     }
   }
   [[nodiscard]] auto get() const -> const char* { return path_; }
-  /// Returns the thread whose state the file contains, or null for any other file.
+  /// Returns the thread whose state is in the file at this path. Returns null if the file is not such a file.
   [[nodiscard]] auto shown() const -> const thread* { return shown_; }
 
  private:

@@ -64,7 +64,8 @@ SIM_CALL(int, clock_gettime, clockid_t clock, timespec* time) {
   return 0;
 }
 
-/// Returns a clock with the number of the thread that the program sees, as `gettid` does.
+/// Returns the id of a thread's CPU-time clock. The id contains the thread number that the program sees, which `gettid`
+/// also returns.
 SIM_CALL(int, pthread_getcpuclockid, pthread_t handle, clockid_t* clock) {
   if (!on()) return REAL(pthread_getcpuclockid)(handle, clock);
   const thread* found = find_thread(handle);

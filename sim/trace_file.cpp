@@ -100,8 +100,8 @@ class trace_writer {
     return place->second;
   }
 
-  /// Writes the states of the threads of a process. A thread is shown as running from one microsecond before its call,
-  /// because the call takes this time. It is shown as running until another thread or another machine runs.
+  /// Writes the states of the threads of a process. A call takes one microsecond, so a thread is shown as running from
+  /// one microsecond before its call. The thread is shown as running until another thread or another machine runs.
   void write_process(const process_log& log, const traced_machine& machine, std::uint64_t id, std::uint64_t starts) {
     std::map<std::uint32_t, thread_track> threads;
     const auto to_time = [&](std::int64_t local) {

@@ -80,7 +80,7 @@ auto udp_socket::send(int /*descriptor*/, const message& given) -> ssize_t {
   address source = local_;
   if (source.is_any()) source.ip = own_address(target).ip;
   if (!target.is_local() && send_datagram(word::datagram, source, target, data)) return static_cast<ssize_t>(size);
-  // The side with the lower port counts as the server, because the ports of clients are chosen from the upper range.
+  // The side with the lower port is treated as the server, because clients get their ports from the upper range.
   const bool to_server = target.port < source.port;
   const bool is_cut = cut_until(to_server ? target.port : source.port, to_server) != 0;
   if (is_cut || !target.is_local() || happens(fault::loss)) return static_cast<ssize_t>(size);

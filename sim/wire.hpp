@@ -7,8 +7,8 @@
 namespace sim {
 
 /// The kinds of messages. A machine sends `pause` when it returns the token, and the coordinator sends `go` when it
-/// grants the token. The kinds from `knock` to `unreachable` are packets, which the coordinator passes on. The other
-/// kinds are about the disk of the machine, and the machine sends them without ending its turn.
+/// grants the token. The kinds from `knock` to `unreachable` are packets, which the coordinator passes on. The kinds
+/// from `disk_write` on are about the disk of the machine, and do not end the machine's turn.
 enum class word : std::uint32_t {
   pause,
   go,

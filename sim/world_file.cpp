@@ -40,7 +40,7 @@ constexpr std::int64_t max_events = 1'000;  // of each kind that a seed chooses:
 constexpr std::int64_t max_packet_faults = 1'000'000;
 constexpr std::array event_kinds = {"cut",       "heal",      "crash",     "kill",     "restart",
                                     "fill_disk", "fail_disk", "slow_disk", "heal_disk"};
-/// The disk faults of the last kinds of events in `event_kinds`, in the same order.
+/// The disk faults that the last four kinds of events in `event_kinds` begin, in the same order.
 constexpr std::array disk_faults = {disk_fault::full, disk_fault::error, disk_fault::slow, disk_fault::none};
 
 /// Parses a duration. Returns `max_time_ns` plus 1 for a duration that is longer than `max_time_ns`.
@@ -443,7 +443,7 @@ auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t> {
     bool is_started = false;
     for (const std::size_t at : order) {
       const world_event& event = plan.events[at];
-      // If a machine starts later than the world, an event at the same time precedes its start.
+      // If a machine starts later than the world, events at the time of its start happen before its start.
       if (!is_started && (each.starts_at_ns == 0 || event.at_ns > each.starts_at_ns)) runs = is_started = true;
       if (event.machines != std::vector{each.name}) continue;
       if (event.what == kind::restart && runs) idle.push_back(at);

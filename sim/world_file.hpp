@@ -64,12 +64,13 @@ struct world_plan {
   fault_budgets faults;
 };
 
-/// Returns the names of the machines that may have a fault of this kind. Unless the file names the machines, machines
-/// whose program must end have network faults only.
+/// Returns the names of the machines that may have a fault of this kind. If the file names no machines, a machine whose
+/// program must end can only have network faults.
 auto fault_targets(const world_plan& plan, world_event::kind fault) -> std::vector<std::string>;
 
 /// Returns the indexes of events that certainly do nothing: restarts of a machine that has not crashed and was not
-/// killed since its last start. A restart does not count as such if the machine's program may have ended by itself.
+/// killed since its last start. If the machine's program may have ended by itself, its restart is not returned, because
+/// it may start the program again.
 auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t>;
 
 /// An error in a world file, with its line.
@@ -78,15 +79,16 @@ struct world_problem {
   std::string sentence;
 };
 
-/// The first error in the options of a file, with the position of the wrong word. The sentence is empty if there is no
-/// error.
+/// The first error in the options of a file: the position of the wrong word, and an error message. The message is empty
+/// if there is no error.
 struct option_problem {
   std::size_t position = 0;
   std::string sentence;
 };
 using option_check = std::function<option_problem(const std::vector<std::string>& words)>;
 
-/// Reads a world file. Returns all errors in the order of their lines. `check` finds errors in the options of the file.
+/// Reads a world file. Returns all errors in the order of their lines. `check` is called to find an error in the
+/// options of the file.
 auto read_world(const std::string& file, world_plan& plan, const option_check& check) -> std::vector<world_problem>;
 
 /// Adds the machines and events of a plan to a world. Returns an error message, or an empty text.

@@ -1,4 +1,4 @@
-// sim/world_hash.hpp: computes the hash of a world, by which two runs of one seed are compared.
+// sim/world_hash.hpp: computes a hash of a run of a world. Two runs with the same seed must have the same hash.
 #pragma once
 
 #include <algorithm>
