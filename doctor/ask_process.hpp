@@ -47,7 +47,7 @@ auto silent_problem(int process) -> std::string;
 /// the process.
 auto runs_with_top(int process) -> bool;
 
-/// Returns the problem with a word of a command line that is neither a known option nor the number of a process.
+/// Returns the error message for a word of a command line that is neither a known option nor the number of a process.
 /// `has_process` is true if a process has been named already.
 auto unexpected_word(const std::string& word, bool has_process) -> std::string;
 

@@ -40,8 +40,8 @@ auto find_pieces(const recorded_thread& thread, std::uint64_t from, std::uint64_
   return found;
 }
 
-/// Returns the kind of a wait with this name. Returns nothing for waits for other tasks or threads, which the walk
-/// follows.
+/// Returns the kind of step for a wait with this name. Returns nothing if the wait is for another task or thread,
+/// because the walk then continues in that task or thread.
 auto kind_of_wait(std::string_view name) -> std::optional<path_kind> {
   if (name == "sleep") return path_kind::timer;
   if (name == "I/O" || name == "readiness" || name == "Redis reply") return path_kind::io;
@@ -107,8 +107,8 @@ class path_walk {
     place_.when = bound();
   }
 
-  /// Continues the walk at a point at which no job runs. Either the thread's own code began the work, or an event loop
-  /// received an event from the kernel.
+  /// Continues the walk from a point at which no job runs. Either code outside of any job began the work, or an event
+  /// loop received an event from the kernel.
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
@@ -219,8 +219,8 @@ class path_walk {
     return nullptr;
   }
 
-  /// Adds what the thread did since `from`. If the thread slept until another thread woke it, returns false, and the
-  /// walk continues in the waking thread.
+  /// Adds steps for what the thread did since `from`, and returns true. If another thread has woken this thread in the
+  /// meantime, adds only the steps after that and returns false; the walk then continues in the other thread.
   bool run(std::uint64_t from) {
     const recorded_thread& on = thread(place_.thread);
     auto all = find_pieces(on, from, place_.when);
@@ -283,7 +283,8 @@ class path_walk {
     return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
   }
 
-  /// Returns the last point with this number that is not later than `when`, or null.
+  /// Returns the last of the points that `of` contains for this number, at or before the time `when`. Returns null if
+  /// there is no such point.
   static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
                    std::uint64_t when) -> const trace_place* {
     const auto found = of.find(number);

@@ -10,7 +10,7 @@ namespace {
 
 auto byte_at(std::string_view text, std::size_t at) -> unsigned { return static_cast<unsigned char>(text[at]); }
 
-/// Returns whether `c` is a valid character and its encoding has the minimum length.
+/// Returns whether `c` is a valid character, and whether its encoding is not longer than necessary.
 auto is_character(char32_t c, std::size_t length) -> bool {
   constexpr std::array<char32_t, 5> min_count{0, 0, 0x80, 0x800, 0x10000};
   return c >= min_count.at(length) && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);

@@ -11,7 +11,8 @@ namespace braid::doctor {
 /// that `text` is not empty.
 auto utf8_length(std::string_view text) -> std::size_t;
 
-/// Returns the text with control characters and invalid bytes as `\x1b`. Everything else stays unchanged.
+/// Returns the text with an escape such as `\x1b` for each control character and each invalid byte. Everything else
+/// stays unchanged.
 auto escaped(std::string_view text) -> std::string;
 
 }  // namespace braid::doctor

@@ -59,7 +59,7 @@ struct findings {
 /// Examines this machine, or a copy of another machine's files below `root`.
 auto gather(const std::filesystem::path& root) -> findings;
 
-/// The fields below describe the running process, which the files of another machine cannot provide.
+/// The fields below describe the running process. They cannot be found in the files of another machine.
 auto build_of_this_program() -> build_facts;
 auto environment_of_this_process() -> std::vector<variable>;
 auto rights_of_this_user() -> rights;

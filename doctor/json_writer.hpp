@@ -81,7 +81,7 @@ class json_writer {
     first_ = false;
   }
 
-  /// Appends a character, which is passed as its bytes in UTF-8. An empty text stands for an invalid byte.
+  /// Appends a character. The argument contains the character in UTF-8, or is empty for an invalid byte.
   void character(std::string_view each) {
     const unsigned char first = each.empty() ? 0 : static_cast<unsigned char>(each.front());
     if (each.empty()) {

@@ -86,8 +86,8 @@ auto script() -> std::string {
   return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/braid/gdb/braid.py";
 }
 
-/// Returns the command line of gdb. With this command line, gdb ignores init files and scripts of the user, the folder
-/// and the program, and downloads nothing.
+/// Returns the command line of gdb. With this command line, gdb runs no init files and scripts of the user, of the
+/// folder or of the program, and downloads nothing.
 auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   std::vector<std::string> words{
       "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"};

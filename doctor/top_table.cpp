@@ -131,7 +131,8 @@ void write_rows(std::string& text, const std::vector<row>& rows) {
   }
 }
 
-/// Writes a table with a row for each set of labels of the columns' metrics. `name_of(labels)` is the name of a row.
+/// Writes a table. For each set of labels with which one of the columns' metrics occurs, the table has a row with the
+/// name `name_of(labels)`.
 void write_table(std::string& text, const two_looks& of, const char* title, std::span<const column> columns,
                  auto name_of) {
   std::vector<row> rows{{title}};

@@ -63,7 +63,7 @@ struct trace_file {
   std::vector<std::string> names;
   std::vector<recorded_thread> threads;
   std::unordered_map<std::uint64_t, recorded_track> tracks;
-  // The starting points of arrows, by the number of the arrow and by time.
+  // The starting points of arrows: for each number of an arrow, its points in the order of their times.
   std::unordered_map<std::uint64_t, std::vector<trace_place>> posts;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;
