@@ -1,4 +1,4 @@
-// arguments.ts: the commands and options of dslc. Two tables serve parsing, help and error messages.
+// arguments.ts: the commands and options of dslc, in two tables. Parsing, help and error messages use these tables.
 import { parseArgs } from "node:util";
 
 import { defaultLimits, maxLimits } from "./compile.js";

@@ -1,5 +1,5 @@
-// browser_project.ts: lists the files that the compiler reads in a browser: those of the project, of the authoring
-// package and of TypeScript.
+// browser_project.ts: lists the files that the compiler reads in a browser: files of the project, the authoring package
+// and TypeScript.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 

@@ -85,7 +85,8 @@ function asCommonJs(file: string, text: string): string {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
   });
-  // In the built modules, `import ts = require(…)` is a call of `__require`, which Node's `createRequire` has returned.
+  // In the built modules, TypeScript has compiled `import ts = require(…)` to a call of `__require`, a function that
+  // Node's `createRequire` returns. In a CommonJS module, `require` does the same.
   return outputText
     .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
     .replaceAll("__require(", "require(")

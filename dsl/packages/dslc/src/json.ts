@@ -1,5 +1,5 @@
-// json.ts: JSON values, and their canonical text: equal values have equal bytes, because fields are sorted. The engine
-// reads numbers without loss.
+// json.ts: JSON values, and their canonical text. Fields are sorted, so equal values have equal texts. Numbers are
+// written so that the engine reads the same numbers.
 import { createHash } from "node:crypto";
 
 /** A JSON value. `exactInteger` is for integers that do not fit into a number. */

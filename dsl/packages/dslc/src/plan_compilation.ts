@@ -1,4 +1,5 @@
-// plan_compilation.ts: compiles one plan, tests or a fragment: checks its text, and validates the sandbox's result.
+// plan_compilation.ts: compiles one file, which contains a plan, tests or a fragment: checks its text, and validates
+// the sandbox's result.
 import { resolve } from "node:path";
 
 import { Places } from "./artifact_parts.js";

@@ -1,4 +1,5 @@
-// plan_text.ts: parses a file of a plan, and refuses texts that would affect the program's other files.
+// plan_text.ts: parses a file of a plan, and refuses a file that would affect the other files of the TypeScript
+// program.
 import ts = require("typescript");
 
 import { type Diagnostic, diagnostic, startOf } from "./diagnostic.js";

@@ -66,8 +66,8 @@ export class PlanProgram {
   private host(): ts.CompilerHost {
     const host = Object.assign(ts.createCompilerHost(compilerOptions), this.files.host);
     host.getSourceFile = (file, language) => {
-      // The detected module kind is not passed on, because it depends on a package.json in a parent folder. If the file
-      // is in an installed package, that is the package's own package.json.
+      // The module kind that TypeScript has detected is dropped. It depends on the package.json in the nearest parent
+      // folder, so it would differ for files in an installed package.
       const options = typeof language === "object" ? { ...language, impliedNodeFormat: undefined } : language;
       return isStandard(file) || isLibrary(file) ? this.ownSource(file, options) : this.planText(file, options)?.source;
     };

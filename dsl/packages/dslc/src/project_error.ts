@@ -1,4 +1,4 @@
-// project_error.ts: errors that end a command before any plan is compiled, and refusals of single questions.
+// project_error.ts: errors that end a command before any plan is compiled, or that refuse a single request.
 
 /** An error in the project itself, which concerns no single plan. */
 export class ProjectError extends Error {}

@@ -1,4 +1,4 @@
-// watch.ts: compiles plans again when they or the files that they import change.
+// watch.ts: compiles a plan again when its file, or a file that it imports, changes.
 import { type FSWatcher, watch as watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 

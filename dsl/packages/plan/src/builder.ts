@@ -384,8 +384,8 @@ export class Graph {
   /** Names the nodes without a name after their methods, with a number from the second node on. */
   private nameNodes(): void {
     const taken = new Set(this.drafts.map((draft) => draft.id));
-    // The last number of each method is kept. Otherwise, the search for a free name would try all earlier numbers for
-    // each node.
+    // Stores the last number that was used in a node name, for each method. Otherwise, the search for a free name would
+    // try all earlier numbers for each new node.
     const counts = new Map<string, number>();
     for (const draft of this.drafts) {
       if (draft.id !== "" || draft.options[nodeOption] !== undefined) continue;

@@ -1,5 +1,5 @@
-// fragments.ts: fragments: parts of plans with a version and arguments. Their nodes become nodes of the plan that uses
-// them.
+// fragments.ts: fragments: reusable parts of plans. A fragment has a version and arguments, and its nodes become nodes
+// of the plan that uses it.
 import { fieldsOf } from "./failures.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { argumentSpan, currentSpan, inFrame, PlanError, type SpanId } from "./places.js";
