@@ -95,7 +95,7 @@ auto size_of(int descriptor) -> std::int64_t {
   return ::fstat(descriptor, &found) == 0 ? found.st_size : 0;
 }
 
-/// A file of the disk that the program has opened for writing.
+/// A file on the simulated disk that the program has opened for writing.
 class disk_file final : public object {
  public:
   explicit disk_file(std::string_view path) : path_(path.begin(), path.end()) {}

@@ -30,7 +30,7 @@ class handle {
 /// The changes of a disk since its files and folders were synced. Each change stores what is needed to undo it.
 class journal {
  public:
-  /// Begins to count the changes of a new process.
+  /// Called when the machine's program starts. The new process numbers its changes from the beginning again.
   void begin_process() { before_process_ = total_; }
   /// Adds a change that the process has reported, with the descriptors of the changed files.
   void add(const packet& change, std::vector<int> files);

@@ -158,8 +158,8 @@ void forget_sets_in_child() noexcept {
 [[maybe_unused]] const int set_fork_handlers =
     ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
 
-/// Adds a set of signals to the table and returns its ticket. `read` is the descriptor of the stream that `ends.read`
-/// was moved to.
+/// Adds a set of signals to the table and returns its ticket. `read` is the descriptor of the event's reading end,
+/// which a stream already owns.
 auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, int read) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;

@@ -320,8 +320,8 @@ auto http2_line::write_all(const Stream& stream) -> task<void> {
   }
 }
 
-/// Returns whether the server answers with HTTP/1, which its first bytes show. These bytes may arrive one at a time;
-/// libnghttp2 refuses them only after more bytes have arrived.
+/// Returns whether the first bytes from the server show that it answers with HTTP/1. These bytes may arrive one at a
+/// time; libnghttp2 refuses them only after more bytes have arrived.
 auto http2_line::is_http1(std::string_view bytes) noexcept -> bool {
   constexpr std::string_view beginning = "HTTP/1.";
   if (has_settings_) return false;

@@ -49,8 +49,8 @@ void close_descriptor(int number) noexcept;
 /// Opens a pipe. `ends` receives the end for reading and the end for writing.
 [[nodiscard]] auto open_pipe(std::array<int, 2>& ends, blocking_mode mode) noexcept -> int;
 
-/// Returns 0 if the number is a descriptor that can be waited for, such as a pipe. Otherwise returns -1: EPERM for a
-/// regular file and for a folder.
+/// Returns 0 if the number is a descriptor that can be waited for, such as a pipe. Otherwise returns -1; `errno` is
+/// EPERM for a regular file or a folder.
 [[nodiscard]] auto check_can_wait(int number) noexcept -> int;
 
 /// Opens a descriptor that serves only as a reserve. The caller closes it later to make room for another descriptor.

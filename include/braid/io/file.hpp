@@ -19,8 +19,8 @@
 namespace braid {
 
 /// An open file. Its calls run on the executor with which the file was opened; jobs of that executor may block. Each
-/// call has its own position, so several calls may run at once. A stop does not interrupt a call: the task that awaits
-/// the call does not end before the call has ended.
+/// call gets the offset in the file as an argument, so several calls may run at once. A stop does not interrupt a call:
+/// the task that awaits the call does not end before the call has ended.
 /// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
 /// buffers must outlive the calls; the executor must outlive the object. Errors: system errors; invalid_argument for a
 /// path with a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory;

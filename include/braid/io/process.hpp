@@ -79,7 +79,8 @@ class BRAID_API child_process {
 
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 
-  /// Returns this process's end of the pipe to one of the child's streams. Closing `in` ends the child's input.
+  /// Each of these functions returns this process's end of the pipe to one of the child's streams. If you close the
+  /// stream `in()`, the child's input ends.
   [[nodiscard]] auto in() noexcept -> pipe_stream& { return input_; }
   [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
   [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }

@@ -34,8 +34,8 @@ namespace braid {
 /// - IPv4: `127.0.0.1:80`
 /// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
 /// - Unix: `unix:/run/x` for a file; `unix:@x` for an abstract name, which needs no file; unprintable bytes are written
-///   as `\xNN`
-/// Threads: like any value; no call blocks.
+/// as `\xNN`
+/// Threads: one at a time may change an object; any number may read it. No call blocks.
 class BRAID_API socket_address {
  public:
   /// The addresses of a host, best first.
@@ -280,7 +280,7 @@ class BRAID_API udp_socket {
     return bind(loop, address, options());
   }
 
-  /// Restricts the socket to one peer: from now on it sends to this address, and receives only from it.
+  /// Restricts the socket to one peer: from now on it sends to this address, and receives only from this address.
   [[nodiscard]] auto connect(const socket_address& address) const noexcept -> result<void>;
 
   /// Waits for the next datagram, and returns a result<datagram>.

@@ -74,8 +74,8 @@ class tls_setup;
 /// executor must have ended before the loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// PEM data: the text itself, the name of a file, or nothing. Password-protected keys are refused. Threads: like any
-  /// value.
+  /// PEM data: the text itself, the name of a file, or nothing. Password-protected keys are refused. Threads: one at a
+  /// time may change an object; any number may read it.
   class BRAID_API pem {
    public:
     pem() = default;
@@ -120,7 +120,7 @@ class BRAID_API tls_context {
 
   /// The options of the context of a client.
   struct client_options {
-    /// The trusted authorities. If there are none here, the system's authorities are trusted.
+    /// The trusted authorities. If no authorities are given, the system's authorities are trusted.
     tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< used if a server requests a client's certificate

@@ -118,14 +118,14 @@ class BRAID_API http_client {
     std::function<task<result<std::string>>()> pieces = {};
   };
 
-  /// A complete answer.
+  /// An answer with its whole body.
   struct answer {
     http_status status = http_status::ok;
     std::vector<std::pair<std::string, std::string>> fields;
     std::string body;
     std::string url;  ///< the URL of the answer, after redirects
 
-    /// Returns the first field with that name, ignoring case.
+    /// Returns the value of the first field with that name. Names are compared without regard to case.
     [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
   };
 

@@ -37,7 +37,7 @@ struct trace_context {
 
   /// Returns a new child span of this span, in the same trace.
   [[nodiscard]] BRAID_API auto child() const -> trace_context;
-  /// Returns the value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
+  /// Returns the value of the field `traceparent`, such as `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
   [[nodiscard]] BRAID_API auto traceparent() const -> std::string;
   /// Returns the id of the trace as logs and collectors show it: 32 digits.
   [[nodiscard]] BRAID_API auto trace_id_text() const -> std::string;

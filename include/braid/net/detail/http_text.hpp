@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// The parts of a message in which a character is allowed, as bits.
+/// The parts of a message in which a character may be allowed. Each part has its own bit.
 enum http_char : std::uint8_t {
   in_token = 1,   // names of fields and methods
   in_value = 2,   // values of fields: everything except control characters; tab does not count as one

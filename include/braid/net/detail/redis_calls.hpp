@@ -28,7 +28,8 @@ class redis_calls {
  public:
   static constexpr duration default_timeout = duration::zero();
 
-  /// Returns the string of a key, or nothing, as result<std::optional<std::string_view>>.
+  /// Returns the string of a key as result<std::optional<std::string_view>>. The optional is empty if the key does not
+  /// exist.
   auto get(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_get{{}, key}, &memory, timeout);
   }
@@ -40,7 +41,8 @@ class redis_calls {
   auto del(std::string_view key, duration timeout = default_timeout) {
     return call(detail::redis_del{{}, key}, nullptr, timeout);
   }
-  /// Returns a field of a hash, or nothing, as result<std::optional<std::string_view>>.
+  /// Returns the value of a field of a hash as result<std::optional<std::string_view>>. The optional is empty if there
+  /// is no such field.
   auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hget{{}, key, field}, &memory, timeout);
   }

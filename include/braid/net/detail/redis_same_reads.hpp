@@ -15,7 +15,7 @@ namespace braid::detail {
 
 /// A hash table that maps an encoded command to its entry in the window of requests in flight (redis_window.hpp). The
 /// table contains at most as many commands as the window has entries.
-/// Threads: one. Lifetime: `clear` must be called before the encoded bytes move.
+/// Threads: the loop's thread. Lifetime: `clear` must be called before the encoded bytes move.
 class redis_same_reads {
  public:
   /// Creates a table for `max_count` commands. If `max_count` is 0, `find` always returns null. Errors: std::bad_alloc.

@@ -106,7 +106,7 @@ class BRAID_API redis_shared_connection {
 
   static void add_metrics(const void* self, metric_list& metrics);
 
-  // Functions that connect, defined in src/net/redis_shared_connection_state.cpp.
+  // The functions below connect to the server. src/net/redis_shared_connection_state.cpp defines them.
   void connect() noexcept;
   void connected() noexcept;
   void greet();
@@ -131,7 +131,7 @@ class BRAID_API redis_shared_connection {
   void fail_due(std::error_code first_why, std::error_code error) noexcept;
   void fail(redis_request& request, std::error_code error) noexcept;
 
-  // Functions that read and write, defined in src/net/redis_shared_connection.cpp.
+  // The functions below read and write. src/net/redis_shared_connection.cpp defines them.
   void read_ready() noexcept;
   void read_replies(byte_buffer& buffer);
   void begin_reply(char sign) noexcept;
@@ -151,7 +151,7 @@ class BRAID_API redis_shared_connection {
   void flush_later() noexcept;
   [[nodiscard]] auto take_encoded(byte_buffer& into) noexcept -> bool;
 
-  // Functions for deadlines and timers.
+  // The functions below handle deadlines and timers.
   void set_deadline(redis_request& request) noexcept;
   void request_timed_out(redis_request& request) noexcept;
   void expire() noexcept;

@@ -12,8 +12,8 @@
 namespace braid::detail {
 
 /// A ring of entries. Each entry represents consecutive commands that were encoded for one request. An entry stays when
-/// its request is withdrawn, because the replies still arrive. Nothing is allocated after the construction.
-/// Threads: one.
+/// its request is withdrawn, because the replies still arrive. Nothing is allocated after the construction. Threads:
+/// the loop's thread.
 class redis_window {
  public:
   struct entry {
