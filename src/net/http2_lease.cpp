@@ -25,7 +25,7 @@ auto is_left_out(std::string_view name, std::string_view value) noexcept -> bool
 
 class http2_lease::sending {
  public:
-  sending(http2_lease& of, std::string_view piece) noexcept : lease_(&of) { of.piece_ = piece; }
+  sending(http2_lease& lease, std::string_view piece) noexcept : lease_(&lease) { lease.piece_ = piece; }
   sending(const sending&) = delete;
   auto operator=(const sending&) -> sending& = delete;
   ~sending() { lease_->piece_ = {}; }

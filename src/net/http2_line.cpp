@@ -180,9 +180,9 @@ void http2_line::callbacks::receive(http2_line& self, const nghttp2_frame& frame
 
 // The functions below read from and write to the connection.
 
-http2_line::http2_line(loop& on, const http_client::options& options, http_host& host, async_semaphore::permit permit,
+http2_line::http2_line(loop& home, const http_client::options& options, http_host& host, async_semaphore::permit permit,
                        std::variant<stream_socket, tls_stream> stream)
-    : loop_(&on),
+    : loop_(&home),
       limits_(options.limits),
       options_(options.http2),
       idle_timeout_(options.idle_timeout),
@@ -190,10 +190,10 @@ http2_line::http2_line(loop& on, const http_client::options& options, http_host&
       permit_(std::move(permit)),
       stream_(std::move(stream)),
       calls_(find_nghttp2()),
-      output_waits_(on),
-      account_(on.now()),
+      output_waits_(home),
+      account_(home.now()),
       max_used_(options_.streams),
-      last_heard_(on.now()),
+      last_heard_(home.now()),
       idle_since_(last_heard_) {
   open_session();
 }
@@ -203,13 +203,13 @@ http2_line::~http2_line() {
   calls_->session_del(session_);
 }
 
-auto http2_line::open(loop& on, const http_client::options& options, http_host& host, async_semaphore::permit permit,
+auto http2_line::open(loop& home, const http_client::options& options, http_host& host, async_semaphore::permit permit,
                       std::variant<stream_socket, tls_stream> stream) -> http2_slot {
-  const auto line = std::make_shared<http2_line>(on, options, host, std::move(permit), std::move(stream));
+  const auto line = std::make_shared<http2_line>(home, options, host, std::move(permit), std::move(stream));
   host.shared.push_back(line);
   http2_slot first(line);
   try {
-    on.spawn(run(line));
+    home.spawn(run(line));
   } catch (...) {
     line->has_ended();
     throw;

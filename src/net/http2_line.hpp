@@ -87,7 +87,7 @@ class http2_answer_fields {
 /// Threads: only the loop's thread.
 class http2_line {
  public:
-  http2_line(loop& on, const http_client::options& options, http_host& host, async_semaphore::permit permit,
+  http2_line(loop& home, const http_client::options& options, http_host& host, async_semaphore::permit permit,
              std::variant<stream_socket, tls_stream> stream);
   http2_line(const http2_line&) = delete;
   auto operator=(const http2_line&) -> http2_line& = delete;
@@ -95,7 +95,7 @@ class http2_line {
 
   /// Starts HTTP/2 on a connected stream, and adds the new connection to the connections of the host. Returns the
   /// permit for the first call.
-  [[nodiscard]] static auto open(loop& on, const http_client::options& options, http_host& host,
+  [[nodiscard]] static auto open(loop& home, const http_client::options& options, http_host& host,
                                  async_semaphore::permit permit, std::variant<stream_socket, tls_stream> stream)
       -> http2_slot;
   /// Returns a call that uses this permit.

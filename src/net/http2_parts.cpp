@@ -28,11 +28,11 @@ void http2_wait::deadline_timer::fired(timer& self) noexcept {
 
 auto http2_wait::until(time_point deadline) -> task<bool> {
   struct disarms {
-    http2_wait* of;
-    explicit disarms(http2_wait& w) noexcept : of(&w) {}
+    http2_wait* wait;
+    explicit disarms(http2_wait& w) noexcept : wait(&w) {}
     disarms(const disarms&) = delete;
     auto operator=(const disarms&) -> disarms& = delete;
-    ~disarms() { of->loop_->disarm(of->timer_); }
+    ~disarms() { wait->loop_->disarm(wait->timer_); }
   };
   is_late_ = false;
   event_.emplace();

@@ -47,7 +47,7 @@ class http2_account {
 /// A wait with a deadline. One task waits until `notify` is called or the deadline has passed.
 class http2_wait {
  public:
-  explicit http2_wait(loop& on) noexcept : loop_(&on) {}
+  explicit http2_wait(loop& home) noexcept : loop_(&home) {}
   http2_wait(const http2_wait&) = delete;
   auto operator=(const http2_wait&) -> http2_wait& = delete;
   ~http2_wait() { loop_->disarm(timer_); }

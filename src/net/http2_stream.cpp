@@ -186,11 +186,11 @@ auto http2_stream::answer_request() -> task<void> {
 /// Runs a handler in a scope that `stop_handler` stops.
 auto http2_stream::run_while_client_stays(task<void> handler) -> task<void> {
   struct leaves {
-    http2_stream* of;
-    explicit leaves(http2_stream& s) noexcept : of(&s) {}
+    http2_stream* stream;
+    explicit leaves(http2_stream& s) noexcept : stream(&s) {}
     leaves(const leaves&) = delete;
     auto operator=(const leaves&) -> leaves& = delete;
-    ~leaves() { of->handler_scope_ = nullptr; }
+    ~leaves() { stream->handler_scope_ = nullptr; }
   };
   auto body = [this, &handler](scope& around) -> task<void> {
     const leaves at_end(*this);
@@ -334,9 +334,9 @@ auto http2_stream::read_body() -> task<result<std::string_view>> {
 
 class http2_stream::sending {
  public:
-  sending(http2_stream& of, std::string_view piece) noexcept : stream_(&of) {
-    of.is_sending_ = true;
-    of.piece_ = piece;
+  sending(http2_stream& stream, std::string_view piece) noexcept : stream_(&stream) {
+    stream.is_sending_ = true;
+    stream.piece_ = piece;
   }
   sending(const sending&) = delete;
   auto operator=(const sending&) -> sending& = delete;

@@ -107,13 +107,13 @@ auto http_body_decoder::next(std::string_view input) -> std::expected<piece, htt
   return piece{at, {}};
 }
 
-/// Returns the next piece of the body's data, which begins at `at`. The bytes before `at` are framing.
-auto http_body_decoder::take_data(std::string_view input, std::size_t at) noexcept -> piece {
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size() - at));
+/// Returns the next piece of the body's data, which begins at `offset`. The bytes before `offset` are framing.
+auto http_body_decoder::take_data(std::string_view input, std::size_t offset) noexcept -> piece {
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size() - offset));
   left_ -= size;
   if (left_ == 0 && state_ == state::plain) state_ = state::finished;
   if (left_ == 0 && state_ == state::data) state_ = state::data_cr;
-  return {at + size, input.substr(at, size)};
+  return {offset + size, input.substr(offset, size)};
 }
 
 auto http_body_decoder::step(char c) noexcept -> std::optional<http_errc> {

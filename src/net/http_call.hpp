@@ -74,7 +74,7 @@ class http_call {
   /// A guard that marks that a task of the handler is reading the body.
   class reading {
    public:
-    explicit reading(http_call& of) noexcept : call_(&of) { of.is_reading_ = true; }
+    explicit reading(http_call& call) noexcept : call_(&call) { call.is_reading_ = true; }
     reading(const reading&) = delete;
     auto operator=(const reading&) -> reading& = delete;
     ~reading() { call_->is_reading_ = false; }

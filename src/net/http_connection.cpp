@@ -36,8 +36,8 @@ http_connection::~http_connection() {
 
 /// Sets the deadline of the current wait. An armed timer is not re-armed if the deadline moves to a later time, which
 /// happens with each request; instead, the deadline is checked when the timer fires.
-void http_connection::wait_until(wait what, time_point deadline) noexcept {
-  waits_for_ = what;
+void http_connection::wait_until(wait reason, time_point deadline) noexcept {
+  waits_for_ = reason;
   deadline_ = deadline;
   if (deadline != time_point::max()) arm_for(deadline);
 }

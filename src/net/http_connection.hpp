@@ -69,7 +69,7 @@ class http_connection : public served_connection, public http_call {
   /// so the connection cannot continue.
   class sending {
    public:
-    explicit sending(http_connection& of) noexcept : connection_(&of) { of.is_sending_ = true; }
+    explicit sending(http_connection& connection) noexcept : connection_(&connection) { connection.is_sending_ = true; }
     sending(const sending&) = delete;
     auto operator=(const sending&) -> sending& = delete;
     ~sending() {
@@ -92,7 +92,7 @@ class http_connection : public served_connection, public http_call {
   void go_through(const stream_socket& socket) noexcept { socket_ = &socket; }
 
   static void fired(timer& self) noexcept;
-  void wait_until(wait what, time_point deadline) noexcept;
+  void wait_until(wait reason, time_point deadline) noexcept;
   void stop_waiting() noexcept;
   void wait_for_write() noexcept;
   void arm_for(time_point deadline) noexcept;

@@ -20,10 +20,10 @@ void append_number(std::string& out, unsigned value, unsigned digits) {
 
 }  // namespace
 
-auto http_date(std::chrono::sys_seconds when) -> std::string {
-  const auto day = std::chrono::floor<std::chrono::days>(when);
+auto http_date(std::chrono::sys_seconds moment) -> std::string {
+  const auto day = std::chrono::floor<std::chrono::days>(moment);
   const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(when - day);
+  const std::chrono::hh_mm_ss time(moment - day);
   std::string out(days[std::chrono::weekday(day).c_encoding()]);
   out += ", ";
   append_number(out, static_cast<unsigned>(date.day()), 2);

@@ -21,7 +21,7 @@ constexpr std::size_t max_around = 128;
 /// its capacity before each piece.
 class head_writer {
  public:
-  explicit head_writer(char* at) noexcept : position_(at) {}
+  explicit head_writer(char* position) noexcept : position_(position) {}
 
   void text(std::string_view piece) noexcept {
     if (piece.empty()) return;

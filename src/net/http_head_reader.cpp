@@ -114,7 +114,7 @@ auto http_head_reader::add_field(std::string_view input, std::string_view line) 
   if (colon == 0 || colon == line.size() || line[colon] != ':') return http_errc::bad_field;
   if (places_.size() == limits_->fields) return http_errc::too_many_fields;
   const std::string_view value = trimmed(line.substr(colon + 1));
-  const auto place = [&](const char* at) { return static_cast<std::uint32_t>(at - input.data()); };
+  const auto place = [&](const char* text) { return static_cast<std::uint32_t>(text - input.data()); };
   places_.push_back({place(line.data()), static_cast<std::uint32_t>(colon), place(value.data()),
                      static_cast<std::uint32_t>(value.size())});
   return note(line.substr(0, colon), value);

@@ -20,10 +20,10 @@ auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span)
 
 }  // namespace
 
-http_pacer::http_pacer(loop& loop, const http_server::pacing& how) noexcept
+http_pacer::http_pacer(loop& loop, const http_server::pacing& options) noexcept
     : loop_(&loop),
-      pacing_(&how),
-      account_(how.share * in_nanoseconds(saved_for)),
+      pacing_(&options),
+      account_(options.share * in_nanoseconds(saved_for)),
       mean_(in_nanoseconds(unseen)),
       refilled_(loop.now()) {}
 
@@ -74,9 +74,9 @@ void http_pacer::leave(waiter& one) noexcept {
   one.comes.set();
 }
 
-http_pacer::waiter::waiter(http_pacer& by, time_point now) noexcept : pacer_(&by), since_(now) {
-  by.queue_.push_back(*this);
-  if (by.waiting_++ == 0) by.loop_->arm(by.tick_, now + between_ticks);
+http_pacer::waiter::waiter(http_pacer& pacer, time_point now) noexcept : pacer_(&pacer), since_(now) {
+  pacer.queue_.push_back(*this);
+  if (pacer.waiting_++ == 0) pacer.loop_->arm(pacer.tick_, now + between_ticks);
 }
 
 http_pacer::waiter::~waiter() {

@@ -21,7 +21,7 @@ class http_pacer {
  public:
   class waiter;
 
-  http_pacer(loop& loop, const http_server::pacing& how) noexcept;
+  http_pacer(loop& loop, const http_server::pacing& options) noexcept;
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
@@ -58,7 +58,7 @@ class http_pacer {
 /// A connection that waits until it may be read again.
 class http_pacer::waiter : public list_hook {
  public:
-  waiter(http_pacer& by, time_point now) noexcept;
+  waiter(http_pacer& pacer, time_point now) noexcept;
   waiter(const waiter&) = delete;
   auto operator=(const waiter&) -> waiter& = delete;
   ~waiter();

@@ -145,7 +145,7 @@ auto detail::http_request_parser::finish(std::string_view input) -> detail::http
 }
 
 void detail::http_request_parser::place_views(std::string_view input) {
-  const auto view = [&](part of) { return input.substr(of.at, of.size); };
+  const auto view = [&](part piece) { return input.substr(piece.at, piece.size); };
   head_.target = view(target_);
   const std::string_view local = view(path_);
   const std::size_t question = std::min(local.find('?'), local.size());

@@ -41,15 +41,15 @@ namespace {
 constexpr std::string_view rest_mark = "...";
 
 /// Ends the program with a message about an invalid route. The message contains the pattern of the route.
-[[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
-  const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
+[[noreturn]] void refuse_route(std::string_view pattern, std::string_view problem) {
+  const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(problem);
   detail::contract_failed(sentence, "the route is valid");
 }
 
 /// Like `BRAID_EXPECTS`, checks a condition of the route that is being added. If the check fails, the message contains
 /// the pattern.
-void require(bool holds, std::string_view pattern, std::string_view what) {
-  if (!holds) refuse_route(pattern, what);
+void require(bool holds, std::string_view pattern, std::string_view problem) {
+  if (!holds) refuse_route(pattern, problem);
 }
 
 /// Removes the first segment from `path`, which begins with a slash. Returns the segment without the slash.

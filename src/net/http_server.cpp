@@ -54,40 +54,40 @@ class http_server::state : public detail::http_service {
     state* owner;
   };
 
-  /// A connection during its TLS handshake. `where` is the scope in which the task of the handshake runs.
+  /// A connection during its TLS handshake. `tasks` is the scope in which the task of the handshake runs.
   struct handshake : list_hook {
-    handshake(state& s, scope& scope) noexcept : of(&s), where(&scope) {
-      detail::add_to_count(of->counts.handshakes);
-      of->handshakes_.push_back(*this);
+    handshake(state& s, scope& scope) noexcept : owner(&s), tasks(&scope) {
+      detail::add_to_count(owner->counts.handshakes);
+      owner->handshakes_.push_back(*this);
     }
     handshake(const handshake&) = delete;
     auto operator=(const handshake&) -> handshake& = delete;
     ~handshake() {
-      detail::take_from_count(of->counts.handshakes);
+      detail::take_from_count(owner->counts.handshakes);
       if (is_linked()) unlink();
     }
     void give_up() noexcept {
       unlink();
-      where->request_stop();
+      tasks->request_stop();
     }
-    state* of;
-    scope* where;
+    state* owner;
+    scope* tasks;
   };
 
   /// A guard whose destructor marks the server as ended when `serve` ends, even if the task of `serve` is stopped.
   struct whole_course {
-    explicit whole_course(state& s) noexcept : of(&s) {}
+    explicit whole_course(state& s) noexcept : owner(&s) {}
     whole_course(const whole_course&) = delete;
     auto operator=(const whole_course&) -> whole_course& = delete;
     ~whole_course() {
-      of->accepting_ = of->scope_ = nullptr;
-      of->next_.reset();
-      of->on.disarm(of->cut_);
-      of->on.disarm(of->hurry_);
-      of->phase_ = phase::over;
-      of->is_over_.set();
+      owner->accepting_ = owner->scope_ = nullptr;
+      owner->next_.reset();
+      owner->on.disarm(owner->cut_);
+      owner->on.disarm(owner->hurry_);
+      owner->phase_ = phase::over;
+      owner->is_over_.set();
     }
-    state* of;
+    state* owner;
   };
 
   void begin_stop(time_point cut_at) noexcept;
@@ -301,9 +301,9 @@ http_server::~http_server() {
                 "a server must not be destroyed while it serves: co_await its stop or the end of serve first");
 }
 
-void http_server::replace_tls(tls_context by) {
+void http_server::replace_tls(tls_context context) {
   BRAID_EXPECTS(state_->options.tls.has_value(), "a server without TLS cannot be given a TLS context");
-  state_->options.tls = std::move(by);
+  state_->options.tls = std::move(context);
 }
 
 auto http_server::counts() const noexcept -> http_server::totals {

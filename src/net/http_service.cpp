@@ -31,13 +31,13 @@ void http_service::report(std::exception_ptr error) noexcept {
   report_job_exception(options.on_error, std::move(error), {.what = "an HTTP server"});
 }
 
-void http_service::report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept {
+void http_service::report(std::exception_ptr error, const http_request_head& request, std::string_view route) noexcept {
   constexpr std::size_t max_path = 200;
   std::string what = "an HTTP handler";
   try {
     what = "the handler ";
     if (!route.empty()) (what += '`').append(route) += "` ";
-    what += "of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
+    what += "of " + std::string(name_of(request.method)) + " " + std::string(request.path.substr(0, max_path));
   } catch (const std::bad_alloc&) {  // the report then contains no request
   }
   report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});

@@ -85,7 +85,7 @@ struct http_service {
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
   /// Reports an exception of a handler. The message names the request, and the route if it has a name.
-  void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
+  void report(std::exception_ptr error, const http_request_head& request, std::string_view route) noexcept;
   static void add_metrics(const void* self, metric_list& metrics);
 
   loop& on;

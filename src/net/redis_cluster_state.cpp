@@ -47,7 +47,7 @@ constexpr std::string_view asking_command = "*1\r\n$6\r\nASKING\r\n";
 /// node was silent.
 class redis_cluster_state::watch {
  public:
-  watch(redis_cluster_state& of, const place& asked) noexcept : cluster_(&of), asked_(asked) {}
+  watch(redis_cluster_state& cluster, const place& asked) noexcept : cluster_(&cluster), asked_(asked) {}
   watch(const watch&) = delete;
   auto operator=(const watch&) -> watch& = delete;
   ~watch() {
@@ -158,17 +158,17 @@ auto redis_cluster_state::find_replica_connection(redis_node& node) -> redis_sha
   return *node.replica_connection;
 }
 
-auto redis_cluster_state::choose(const way& of) -> place {
-  if (of.target != nullptr) return {.connection = &find_connection(*of.target), .node = of.target};
-  redis_node* const owner = owners_[of.slot];
-  return owner == nullptr ? place() : place_for(*owner, of);
+auto redis_cluster_state::choose(const way& route) -> place {
+  if (route.target != nullptr) return {.connection = &find_connection(*route.target), .node = route.target};
+  redis_node* const owner = owners_[route.slot];
+  return owner == nullptr ? place() : place_for(*owner, route);
 }
 
 /// Chooses the master or, for reads, one of its replicas, round robin. A replica must be connected, or its state must
 /// still be unknown. All replicas try to connect in the background, so a replica that recovers is used again.
-auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
+auto redis_cluster_state::place_for(redis_node& owner, const way& route) -> place {
   const bool may_be_replica =
-      options_.reads == redis_cluster::reads::replicas && of.access == redis_access::read && !of.masters_only;
+      options_.reads == redis_cluster::reads::replicas && route.access == redis_access::read && !route.masters_only;
   place untried;
   for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
@@ -203,24 +203,24 @@ void redis_cluster_state::left(const place& asked) noexcept {
 
 /// Decides from the reply whether a command has ended, is sent again at once, or is sent again after a pause.
 /// Errors: too_many_hops.
-auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
+auto redis_cluster_state::judge(way& route, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
   const redis_errc code = parse_redis_error(reply.text());
   if (is_transient(code)) {
     is_stale_ = is_stale_ || code == redis_errc::cluster_down;
-    of.masters_only = true;
+    route.masters_only = true;
     avoid(from);
     return verdict::wait;
   }
   const auto to = parse_redis_redirection(reply.text());
   if (!to) return verdict::over;
   ++redirections_;
-  if (++of.hops > options_.max_hops) return fail(redis_errc::too_many_hops);
-  of.slot = to->slot;
-  of.target = node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
-  of.asking = code == redis_errc::ask;
-  if (!of.asking) {
-    learn(to->slot, *of.target);
+  if (++route.hops > options_.max_hops) return fail(redis_errc::too_many_hops);
+  route.slot = to->slot;
+  route.target = node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
+  route.asking = code == redis_errc::ask;
+  if (!route.asking) {
+    learn(to->slot, *route.target);
     is_stale_ = true;
   }
   return verdict::again;
@@ -228,7 +228,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 
 /// Decides from the error whether a command without a reply has ended, is sent again at once, or is sent again after a
 /// pause.
-auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
+auto redis_cluster_state::judge(way& route, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // from the map, before the command was sent
   // If an allocation has failed, the command may have been sent, and only its reply was lost. So a write is never
   // repeated after this error.
@@ -237,21 +237,21 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
                         (error.category() == redis_category() && error != redis_errc::loading &&
                          error != redis_errc::too_many_clients && !was_sent) ||
-                        (was_sent && of.access == redis_access::write);
+                        (was_sent && route.access == redis_access::write);
   const bool is_late_replica = from.is_replica && error == errc::deadline_exceeded;
   if (is_late_replica) avoid(from);
   is_stale_ = true;
-  of.target = nullptr;
-  of.asking = false;
-  of.masters_only = true;
+  route.target = nullptr;
+  route.asking = false;
+  route.masters_only = true;
   if (is_late_replica || has_left) return verdict::again;
   return is_final ? verdict::over : verdict::wait;
 }
 
-auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
+auto redis_cluster_state::pause(way& route, time_point deadline) -> task<void> {
   // docs/design/constants.md gives the reason for this value.
   constexpr std::uint32_t max_doublings = 5;
-  const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, max_doublings));
+  const duration span = std::chrono::milliseconds(2) * (1U << std::min(route.waits++, max_doublings));
   co_await sleep_until(std::min(deadline, after(loop_->now(), span)));
 }
 
@@ -259,11 +259,11 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
     -> task<result<resp_value>> {
   const scope& around = co_await this_scope();
   const time_point limit = std::min(deadline, around.deadline());
-  way of{.slot = find_redis_slot(find_redis_key(command)), .access = access};
+  way route{.slot = find_redis_slot(find_redis_key(command)), .access = access};
   std::error_code why = errc::deadline_exceeded;
   while (loop_->now() < deadline) {
     co_await refresh_if_stale(deadline);
-    const place asked = choose(of);
+    const place asked = choose(route);
     verdict then = verdict::wait;
     if (asked.connection == nullptr) {
       if (is_closed_) co_return fail(errc::closed);
@@ -272,13 +272,13 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       is_stale_ = true;
     } else {
       redis_batch sent;
-      if (of.asking) sent.add_encoded(asking_command);
+      if (route.asking) sent.add_encoded(asking_command);
       sent.add_encoded(command);
       watch looking(*this, asked);
       redis_batch_call call(*asked.connection, sent, memory, time_for(asked, deadline, limit));
       const auto got = co_await call;
       looking.over();
-      const auto judged = got ? judge(of, got->back(), asked) : result<verdict>(judge(of, got.error(), asked));
+      const auto judged = got ? judge(route, got->back(), asked) : result<verdict>(judge(route, got.error(), asked));
       if (!judged) co_return fail(judged.error());
       then = *judged;
       if (then == verdict::over && got) co_return got->back();
@@ -286,7 +286,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       if (got && then == verdict::wait) why = parse_redis_error(got->back().text());
       if (then == verdict::over) co_return fail(why);
     }
-    if (then == verdict::wait) co_await pause(of, deadline);
+    if (then == verdict::wait) co_await pause(route, deadline);
   }
   co_return fail(why);
 }
@@ -308,90 +308,90 @@ struct redis_cluster_state::part {
   bool is_sent_on = false;              // some commands follow a redirection
 };
 
-void redis_cluster_state::part_failed(part& of, std::error_code error, const place& asked) {
-  way lost{.access = choose_access(*of.batch)};
+void redis_cluster_state::part_failed(part& group, std::error_code error, const place& asked) {
+  way lost{.access = choose_access(*group.batch)};
   const verdict then = judge(lost, error, asked);
-  of.why = find_reason(error, *asked.connection);
-  if (then == verdict::over) of.error = of.why;
-  of.waits = of.waits || then == verdict::wait;
+  group.why = find_reason(error, *asked.connection);
+  if (then == verdict::over) group.error = group.why;
+  group.waits = group.waits || then == verdict::wait;
 }
 
-auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> {
-  redis_batch sent(of.batch->expected());
-  for (const std::uint32_t i : of.commands) sent.add_encoded(of.batch->bytes_of(i, 1));
-  watch looking(*this, of.asked);
-  redis_batch_call call(*of.asked.connection, sent, *of.memory, time_for(of.asked, deadline, of.limit));
+auto redis_cluster_state::run_part(part& group, time_point deadline) -> task<void> {
+  redis_batch sent(group.batch->expected());
+  for (const std::uint32_t i : group.commands) sent.add_encoded(group.batch->bytes_of(i, 1));
+  watch looking(*this, group.asked);
+  redis_batch_call call(*group.asked.connection, sent, *group.memory, time_for(group.asked, deadline, group.limit));
   const auto got = co_await call;
   looking.over();
-  if (!got) co_return part_failed(of, got.error(), of.asked);
-  const std::vector<std::uint32_t> commands = std::exchange(of.commands, {});
+  if (!got) co_return part_failed(group, got.error(), group.asked);
+  const std::vector<std::uint32_t> commands = std::exchange(group.commands, {});
   std::vector<std::pair<node_ptr, std::vector<std::uint32_t>>> elsewhere;  // redirected commands by target
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const std::uint32_t i = commands[k];
     if (!(*got)[k].is_error()) {
-      of.replies[i] = (*got)[k];
+      group.replies[i] = (*got)[k];
       continue;
     }
-    way found{.slot = of.slots[i]};
-    const auto judged = judge(found, (*got)[k], of.asked);
-    of.slots[i] = found.slot;
-    if (!judged) of.error = judged.error();
+    way found{.slot = group.slots[i]};
+    const auto judged = judge(found, (*got)[k], group.asked);
+    group.slots[i] = found.slot;
+    if (!judged) group.error = judged.error();
     if (!judged) co_return;
     if (*judged == verdict::over) {
-      of.replies[i] = (*got)[k];
+      group.replies[i] = (*got)[k];
     } else if (found.asking) {
       auto at = std::ranges::find(elsewhere, found.target, &decltype(elsewhere)::value_type::first);
       if (at == elsewhere.end()) at = elsewhere.insert(at, {found.target, {}});
       at->second.push_back(i);
     } else {
-      of.commands.push_back(i);
-      of.is_sent_on = of.is_sent_on || *judged == verdict::again;
-      of.waits = of.waits || *judged == verdict::wait;
-      if (*judged == verdict::wait) of.why = parse_redis_error((*got)[k].text());
+      group.commands.push_back(i);
+      group.is_sent_on = group.is_sent_on || *judged == verdict::again;
+      group.waits = group.waits || *judged == verdict::wait;
+      if (*judged == verdict::wait) group.why = parse_redis_error((*got)[k].text());
     }
   }
   for (auto& [target, those] : elsewhere) {
-    auto running = run_asking(of, target, std::move(those), deadline);
+    auto running = run_asking(group, target, std::move(those), deadline);
     co_await std::move(running);
   }
-  if (of.commands.empty() || choose_access(*of.batch) != redis_access::write) co_return;
-  std::ranges::sort(of.commands);
-  if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
+  if (group.commands.empty() || choose_access(*group.batch) != redis_access::write) co_return;
+  std::ranges::sort(group.commands);
+  if (!group.error && is_out_of_order(group.slots, commands, group.commands)) group.error = redis_errc::out_of_order;
 }
 
 /// Sends commands to the node that their slot is being moved to (ASK redirection). Commands that must be repeated are
 /// added to `of.commands`.
-auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
+auto redis_cluster_state::run_asking(part& group, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
   const place there{.connection = &find_connection(*target), .node = target};
   redis_batch sent;
   for (const std::uint32_t i : commands) {
     sent.add_encoded(asking_command);
-    sent.add_encoded(of.batch->bytes_of(i, 1));
+    sent.add_encoded(group.batch->bytes_of(i, 1));
   }
   watch looking(*this, there);
-  redis_batch_call call(*there.connection, sent, *of.memory, remaining(deadline));
+  redis_batch_call call(*there.connection, sent, *group.memory, remaining(deadline));
   const auto got = co_await call;
   looking.over();
   if (!got) {
-    of.commands.insert(of.commands.end(), commands.begin(), commands.end());
-    co_return part_failed(of, got.error(), there);
+    group.commands.insert(group.commands.end(), commands.begin(), commands.end());
+    co_return part_failed(group, got.error(), there);
   }
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const resp_value& reply = (*got)[2 * k + 1];
-    way found{.slot = of.slots[commands[k]]};
+    way found{.slot = group.slots[commands[k]]};
     const auto judged = judge(found, reply, there);
-    of.slots[commands[k]] = found.slot;
-    if (!judged) of.error = judged.error();
+    group.slots[commands[k]] = found.slot;
+    if (!judged) group.error = judged.error();
     if (!judged) co_return;
     if (*judged == verdict::over) {
-      of.replies[commands[k]] = reply;
+      group.replies[commands[k]] = reply;
       continue;
     }
-    of.commands.push_back(commands[k]);
-    of.is_sent_on = of.is_sent_on || *judged == verdict::again;
-    of.waits = of.waits || *judged == verdict::wait;
-    of.why = parse_redis_error(reply.text());
+    group.commands.push_back(commands[k]);
+    group.is_sent_on = group.is_sent_on || *judged == verdict::again;
+    group.waits = group.waits || *judged == verdict::wait;
+    group.why = parse_redis_error(reply.text());
   }
 }
 
@@ -441,8 +441,8 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
     }
     if (!unknown.empty()) take_reason(why, map_error_, redis_access::read);
     if (!unknown.empty() && is_refused_) co_return fail(why);
-    auto body = [&](scope& in) -> task<void> {
-      for (part& each : parts) in.spawn(run_part(each, deadline));
+    auto body = [&](scope& tasks) -> task<void> {
+      for (part& each : parts) tasks.spawn(run_part(each, deadline));
       co_return;
     };
     co_await with_scope(std::ref(body));

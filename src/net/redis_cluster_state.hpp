@@ -88,8 +88,8 @@ class redis_cluster_state {
   [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
   [[nodiscard]] auto measure_share(time_point limit, std::size_t nodes) const noexcept -> duration;
   [[nodiscard]] auto time_for(const place& asked, time_point deadline, time_point limit) const noexcept -> duration;
-  auto choose(const way& of) -> place;
-  auto place_for(redis_node& owner, const way& of) -> place;
+  auto choose(const way& route) -> place;
+  auto place_for(redis_node& owner, const way& route) -> place;
   void avoid(const place& replica) noexcept;
   void left(const place& asked) noexcept;
   [[nodiscard]] auto find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr;
@@ -99,18 +99,18 @@ class redis_cluster_state {
   auto find_connection(redis_node& node) -> redis_shared_connection&;
   auto find_replica_connection(redis_node& node) -> redis_shared_connection&;
   auto make_connection(const redis_node& node, bool replica) -> std::unique_ptr<redis_shared_connection>;
-  auto judge(way& of, const resp_value& reply, const place& from) -> result<verdict>;
-  auto judge(way& of, std::error_code error, const place& from) noexcept -> verdict;
+  auto judge(way& route, const resp_value& reply, const place& from) -> result<verdict>;
+  auto judge(way& route, std::error_code error, const place& from) noexcept -> verdict;
   void learn(std::uint16_t slot, redis_node& owner) noexcept;
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
   [[nodiscard]] auto may_ask_for_map() const noexcept -> bool;
   void no_map(std::error_code error, bool all_have_answered) noexcept;
   auto ask_for_map(time_point deadline) -> task<result<void>>;
   auto refresh_if_stale(time_point deadline) -> task<void>;
-  auto pause(way& of, time_point deadline) -> task<void>;
-  auto run_part(part& of, time_point deadline) -> task<void>;
-  auto run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
-  void part_failed(part& of, std::error_code error, const place& asked);
+  auto pause(way& route, time_point deadline) -> task<void>;
+  auto run_part(part& group, time_point deadline) -> task<void>;
+  auto run_asking(part& group, node_ptr target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
+  void part_failed(part& group, std::error_code error, const place& asked);
 
   loop* loop_;
   redis_cluster::options options_;

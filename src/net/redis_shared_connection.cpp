@@ -42,12 +42,12 @@ auto within_limits(redis_options options) -> redis_options {
 
 }  // namespace
 
-redis_request::own_timer::own_timer(redis_request& of) noexcept
+redis_request::own_timer::own_timer(redis_request& request) noexcept
     : timer([](timer& self) noexcept {
         redis_request& late = *static_cast<own_timer&>(self).owner;
         late.link->request_timed_out(late);
       }),
-      owner(&of) {}
+      owner(&request) {}
 
 redis_shared_connection::redis_shared_connection(loop& loop, redis_options options)
     : loop_(&loop),

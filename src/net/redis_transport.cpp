@@ -42,7 +42,7 @@ class scoped_scope {
 /// waits for the event again or for the socket.
 class redis_transport::wake_event final : public awaiter_base {
  public:
-  explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), transport_(&of) {}
+  explicit wake_event(redis_transport& transport) noexcept : awaiter_base(operations), transport_(&transport) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
@@ -64,7 +64,7 @@ class redis_transport::wake_event final : public awaiter_base {
     static_cast<wake_event&>(self).transport_->idle_writer_ = nullptr;
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw, "work for a Redis connection"};
+  static constexpr operation operations{&start, &withdraw, "work for a Redis connection"};
 
   redis_transport* transport_;
 };

@@ -54,14 +54,14 @@ void resp_parser::discard() noexcept {
 }
 
 auto resp_parser::parse(std::string_view input) -> progress {
-  cursor in{.at = input.data(), .end = input.data() + input.size(), .begin = input.data()};
+  cursor reader{.at = input.data(), .end = input.data() + input.size(), .begin = input.data()};
   for (;;) {
-    const step next = payload_left_ != 0 ? read_payload(in) : read_value(in);
+    const step next = payload_left_ != 0 ? read_payload(reader) : read_value(reader);
     if (next == step::opened) continue;
-    const auto consumed = static_cast<std::size_t>(in.at - in.begin);
+    const auto consumed = static_cast<std::size_t>(reader.at - reader.begin);
     if (next == step::value && !close_frames()) continue;
     if (next == step::wrong || done_ + consumed > limits_.reply) {
-      if (next != step::wrong) refuse(in, resp_errc::too_large);
+      if (next != step::wrong) refuse(reader, resp_errc::too_large);
       return {status::wrong, consumed};
     }
     if (next == step::value) return {status::complete, consumed};
@@ -132,10 +132,10 @@ auto resp_parser::read_short_bulk(cursor& cursor) -> bool {
   return true;
 }
 
-auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
-  const cursor start = in;
+auto resp_parser::read_bulk(cursor& reader, resp_type type) -> step {
+  const cursor start = reader;
   std::int64_t length = 0;
-  if (const step read = read_length(in, length); read != step::value) return read;
+  if (const step read = read_length(reader, length); read != step::value) return read;
   if (length < 0) return put(resp_value());
   if (!take_budget(static_cast<std::uint64_t>(length))) return refuse(start, resp_errc::too_large);
   if (type == resp_type::verbatim && length < 4) return refuse(start, resp_errc::bad_verbatim);
@@ -144,7 +144,7 @@ auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
   payload_type_ = type;
   payload_size_ = static_cast<std::uint32_t>(size);
   payload_left_ = static_cast<std::uint32_t>(size + 2);
-  return read_payload(in);
+  return read_payload(reader);
 }
 
 /// Reads those bytes of a counted string that have arrived, and the CR LF at the end of the string.
@@ -171,11 +171,11 @@ auto resp_parser::read_payload(cursor& cursor) -> step {
   return put(resp_value::of_text(payload_type_, {payload_, payload_size_}));
 }
 
-auto resp_parser::read_aggregate(cursor& in) -> step {
-  if (sign_ == '>' && depth_ > 0) return refuse(in, resp_errc::misplaced_push);
-  const cursor start = in;
+auto resp_parser::read_aggregate(cursor& reader) -> step {
+  if (sign_ == '>' && depth_ > 0) return refuse(reader, resp_errc::misplaced_push);
+  const cursor start = reader;
   std::int64_t length = 0;
-  if (const step read = read_length(in, length); read != step::value) return read;
+  if (const step read = read_length(reader, length); read != step::value) return read;
   if (length < 0) return put(resp_value());
   const bool pairs = sign_ == '%' || sign_ == '|';
   return open(start, to_aggregate(sign_), static_cast<std::uint64_t>(length) * (pairs ? 2 : 1));
@@ -247,17 +247,17 @@ auto resp_parser::read_line(cursor& cursor, std::string_view& text) -> step {
   return step::value;
 }
 
-auto resp_parser::read_text(cursor& in, resp_type type) -> step {
-  const cursor start = in;
+auto resp_parser::read_text(cursor& reader, resp_type type) -> step {
+  const cursor start = reader;
   std::string_view text;
-  if (const step read = read_line(in, text); read != step::value) return read;
+  if (const step read = read_line(reader, text); read != step::value) return read;
   return put_text(start, type, text);
 }
 
-auto resp_parser::read_word(cursor& in) -> step {
-  const cursor start = in;
+auto resp_parser::read_word(cursor& reader) -> step {
+  const cursor start = reader;
   std::string_view text;
-  if (const step read = read_line(in, text); read != step::value) return read;
+  if (const step read = read_line(reader, text); read != step::value) return read;
   switch (sign_) {
     case '_': return text.empty() ? put(resp_value()) : refuse(start, resp_errc::bad_null);
     case '#':

@@ -181,7 +181,9 @@ auto websocket_reader::end_close() -> found {
   code_ = no_close_code;
   if (control_.empty()) return found::close;
   if (control_.size() == 1) return fail(websocket_code::protocol_error);
-  const auto byte = [this](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(control_[at])); };
+  const auto byte = [this](std::size_t index) {
+    return static_cast<unsigned>(static_cast<unsigned char>(control_[index]));
+  };
   const auto code = static_cast<std::uint16_t>(byte(0) << 8U | byte(1));
   if (!is_close_code(code)) return fail(websocket_code::protocol_error);
   if (!is_utf8(control())) return fail(websocket_code::not_utf8);

@@ -215,7 +215,7 @@ class http_fields::iterator {
   using difference_type = std::ptrdiff_t;
 
   iterator() = default;
-  iterator(const http_fields& of, std::size_t index) noexcept : fields_(&of), index_(index) {}
+  iterator(const http_fields& fields, std::size_t index) noexcept : fields_(&fields), index_(index) {}
   auto operator*() const noexcept -> http_fields::field { return (*fields_)[index_]; }
   auto operator++() noexcept -> iterator& {
     ++index_;

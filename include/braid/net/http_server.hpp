@@ -124,7 +124,7 @@ class BRAID_API http_exchange {
   friend class detail::http_call;
   friend class http_events;
   friend class braid::websocket;
-  explicit http_exchange(detail::http_call& by) noexcept : call_(&by) {}
+  explicit http_exchange(detail::http_call& call) noexcept : call_(&call) {}
 
   detail::http_call* call_;
 };
@@ -387,7 +387,7 @@ class BRAID_API http_server {
 
   /// Uses this context for handshakes that begin from now on. Existing connections keep the previous context. Requires
   /// a server with `http_server::options::tls`.
-  void replace_tls(tls_context by);
+  void replace_tls(tls_context context);
 
   [[nodiscard]] auto counts() const noexcept -> totals;
 

@@ -80,7 +80,7 @@ class BRAID_API http_body_decoder {
     finished,
   };
 
-  auto take_data(std::string_view input, std::size_t at) noexcept -> piece;
+  auto take_data(std::string_view input, std::size_t offset) noexcept -> piece;
   auto step(char c) noexcept -> std::optional<http_errc>;
   auto step_size(char c) noexcept -> std::optional<http_errc>;
   auto step_extension(char c) noexcept -> std::optional<http_errc>;

@@ -49,27 +49,27 @@ inline constexpr auto http_chars = make_http_chars();
   return !text.empty();
 }
 
-/// Returns the position of the first character at or after the position `at` that must not be in a field value. Returns
-/// `end` if there is no such character. Eight bytes are checked at a time, because most received bytes are checked
-/// here.
-[[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
+/// Returns the position of the first character at or after the position `index` that must not be in a field value.
+/// Returns `end` if there is no such character. Eight bytes are checked at a time, because most received bytes are
+/// checked here.
+[[nodiscard]] inline auto find_control(const char* text, std::size_t index, std::size_t end) noexcept -> std::size_t {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   constexpr std::uint64_t highs = ones * 0x80U;
-  while (end - at >= sizeof(std::uint64_t)) {
+  while (end - index >= sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
-    std::memcpy(&word, text + at, sizeof word);
+    std::memcpy(&word, text + index, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
     // `found` marks each byte below 32 and each DEL. (Each DEL has become a zero byte in `del`.) The computation can
     // also mark other bytes by mistake, but only after a correctly marked byte, and only the first mark is used.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
-    at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
+    index += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     if (found == 0) continue;
-    if (!is_http(text[at], in_value)) return at;
-    ++at;  // a tab
+    if (!is_http(text[index], in_value)) return index;
+    ++index;  // a tab
   }
-  while (at < end && is_http(text[at], in_value)) ++at;
-  return at;
+  while (index < end && is_http(text[index], in_value)) ++index;
+  return index;
 }
 
 [[nodiscard]] constexpr auto lower(char c) noexcept -> char {

@@ -48,7 +48,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
       : how(&encoding), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
 
   struct own_timer : timer {
-    explicit own_timer(redis_request& of) noexcept;
+    explicit own_timer(redis_request& request) noexcept;
     redis_request* owner;
   };
 

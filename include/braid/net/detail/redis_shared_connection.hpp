@@ -91,13 +91,13 @@ class BRAID_API redis_shared_connection {
 
   template <void (redis_shared_connection::*Fired)() noexcept>
   struct connection_timer : timer {
-    explicit connection_timer(redis_shared_connection& of) noexcept : timer(&fired), owner(&of) {}
+    explicit connection_timer(redis_shared_connection& connection) noexcept : timer(&fired), owner(&connection) {}
     static void fired(timer& self) noexcept { (static_cast<connection_timer&>(self).owner->*Fired)(); }
     redis_shared_connection* owner;
   };
   /// A job that the connection posts to the loop. The job may outlive the connection.
   struct flush_job : job {
-    explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
+    explicit flush_job(redis_shared_connection& connection) noexcept : job(&act), owner(&connection) {}
     static void act(job& self, action action);
     redis_shared_connection* owner;  // null if the connection was destroyed; then the job frees itself
     bool is_posted = false;

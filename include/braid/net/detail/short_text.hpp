@@ -41,23 +41,23 @@ struct short_text {
   std::size_t consumed = 0;  ///< the size of the text with its length and line ends; 0 if it is absent
 };
 
-/// Returns the length-prefixed string (`$`) at the address `at` if it is complete, valid, and shorter than a hundred
+/// Returns the length-prefixed string (`$`) at the address `begin` if it is complete, valid, and shorter than a hundred
 /// bytes. Otherwise returns an empty result.
-inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
+inline auto short_text_at(const char* begin, const char* end) noexcept -> short_text {
   constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF
-  if (end - at < max_begin || *at != '$') return {};
-  const auto digit = [at](std::size_t place) noexcept { return static_cast<unsigned char>(at[place] - '0'); };
+  if (end - begin < max_begin || *begin != '$') return {};
+  const auto digit = [begin](std::size_t place) noexcept { return static_cast<unsigned char>(begin[place] - '0'); };
   std::size_t size = digit(1);
   if (size > 9) return {};
-  const bool has_two = at[2] != '\r';
+  const bool has_two = begin[2] != '\r';
   if (has_two && (size == 0 || digit(2) > 9)) return {};
   if (has_two) size = size * 10 + digit(2);
-  const char* const line_end = at + (has_two ? 3 : 2);
+  const char* const line_end = begin + (has_two ? 3 : 2);
   if (line_end[0] != '\r' || line_end[1] != '\n') return {};
   const char* const text = line_end + 2;
   if (static_cast<std::size_t>(end - text) < size + 2) return {};
   if (text[size] != '\r' || text[size + 1] != '\n') return {};
-  return {{text, size}, static_cast<std::size_t>(text + size + 2 - at)};
+  return {{text, size}, static_cast<std::size_t>(text + size + 2 - begin)};
 }
 
 }  // namespace braid::detail
