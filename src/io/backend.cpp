@@ -56,10 +56,10 @@ io_backend::~io_backend() = default;
 
 void io_backend::release(detail::io_registration& registration) noexcept { forget(registration); }
 
-auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
+auto io_backend::make(kind wanted) -> result<std::unique_ptr<io_backend>> {
   for (const backend_type& type : types)
-    if (type.kind == of) return type.make();
-  if (of != kind::automatic) return fail(std::make_error_code(std::errc::function_not_supported));
+    if (type.kind == wanted) return type.make();
+  if (wanted != kind::automatic) return fail(std::make_error_code(std::errc::function_not_supported));
   const char* named = std::getenv("BRAID_IO");
   return named != nullptr ? make_named(named) : make_first();
 }

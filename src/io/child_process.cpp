@@ -25,8 +25,8 @@ auto failure_of(int error) -> std::unexpected<std::error_code> {
 /// An operation that waits until the process has ended, and returns its exit status or the number of an error.
 class exit_operation final : public detail::io_operation {
  public:
-  exit_operation(detail::open_descriptor* of, pid_t id) noexcept
-      : io_operation(of, io_interest::read, aim::readiness), id_(id) {}
+  exit_operation(detail::open_descriptor* process, pid_t id) noexcept
+      : io_operation(process, io_interest::read, aim::readiness), id_(id) {}
   [[nodiscard]] auto await_resume() const noexcept -> detail::child_look { return seen_; }
 
  private:
@@ -67,9 +67,10 @@ class killed_process {
   void forget() noexcept { process_.reset(); }
 
   /// A task of the loop that waits for the end of the process and reaps it.
-  static auto await_end(killed_process of) -> task<void> {
-    const detail::child_look seen = co_await exit_operation(of.process_.get(), of.id_);
-    if (seen.ended || seen.error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
+  static auto await_end(killed_process process) -> task<void> {
+    const detail::child_look seen = co_await exit_operation(process.process_.get(), process.id_);
+    if (seen.ended || seen.error == ECHILD)
+      process.forget();  // else the loop cannot wait for it, and the destructor does
   }
 
  private:

@@ -243,8 +243,9 @@ class epoll_backend final : public io_backend {
     // docs/design/constants.md gives the reasons for these values.
     constexpr std::size_t for_registration = 3;
     constexpr std::size_t for_entry = 5;
-    const auto known = [&](std::size_t at) -> entry* {
-      return at < coming.size() && coming[at].data.u64 != wake_data ? &table_.known(number_of(coming[at])) : nullptr;
+    const auto known = [&](std::size_t index) -> entry* {
+      return index < coming.size() && coming[index].data.u64 != wake_data ? &table_.known(number_of(coming[index]))
+                                                                          : nullptr;
     };
     if (const entry* const one = known(for_entry)) __builtin_prefetch(one);
     if (const entry* const one = known(for_registration)) __builtin_prefetch(one->registration, 1);

@@ -194,8 +194,8 @@ auto list_now(const std::string& path) -> result<std::vector<file::entry>> {
 
 }  // namespace
 
-auto file::open(executor& blocking, std::string path, file::mode mode) -> task<result<file>> {
-  auto opening = there(blocking, [&path, mode] { return open_now(path, mode); });
+auto file::open(executor& blocking, std::string path, file::mode access) -> task<result<file>> {
+  auto opening = there(blocking, [&path, access] { return open_now(path, access); });
   auto opened = co_await std::move(opening);
   if (!opened) co_return fail(opened.error());
   co_return file(blocking, std::move(*opened));

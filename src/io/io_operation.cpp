@@ -42,14 +42,15 @@ void open_descriptor::move_to(loop& other) noexcept {
   loop_ = &other;
 }
 
-io_operation::io_operation(open_descriptor* on, io_interest side, aim aim) noexcept
-    : awaiter_base(how),
-      io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->registration()), side, aim,
-                  answered_normally),
-      loop_(&on->on()) {}
+io_operation::io_operation(open_descriptor* descriptor, io_interest side, aim aim) noexcept
+    : awaiter_base(operations),
+      io_transfer(
+          (BRAID_EXPECTS(descriptor != nullptr, "this stream or listener is not open"), descriptor->registration()),
+          side, aim, answered_normally),
+      loop_(&descriptor->on()) {}
 
 io_operation::io_operation(io_operation&& other) noexcept
-    : awaiter_base(how),
+    : awaiter_base(operations),
       io_transfer(other.registration(), other.side(), other.wants_bytes() ? aim::bytes : aim::readiness,
                   answered_normally),
       loop_(other.loop_) {}
@@ -129,8 +130,8 @@ void io_operation::ready(io_transfer& self) noexcept {
   mine.go_on(mine.attempt());
 }
 
-void io_operation::end_read_waits(open_descriptor& of) noexcept {
-  io_registration& registration = of.registration();
+void io_operation::end_read_waits(open_descriptor& descriptor) noexcept {
+  io_registration& registration = descriptor.registration();
   if (registration.ends_read_waits()) return;  // ended before: a pending read will be answered
   registration.set_ends_read_waits(true);
   registration.distrust_short_reads();  // only an attempt then decides whether there is more
@@ -138,7 +139,7 @@ void io_operation::end_read_waits(open_descriptor& of) noexcept {
   io_transfer* const pending = registration.pending(io_interest::read);
   if (pending == nullptr) return;
   auto& waiting = static_cast<io_operation&>(*pending);
-  if (std::exchange(waiting.is_to_end_, true) || !of.on().backend().cancel(waiting))
+  if (std::exchange(waiting.is_to_end_, true) || !descriptor.on().backend().cancel(waiting))
     return waiting.answer_by(answered_early);
   waiting.is_to_end_ = false;
   static_cast<void>(waiting.attempt());  // this attempt always ends the operation

@@ -43,11 +43,11 @@ void loop_driver::await_end() noexcept {
   while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
-/// Returns true if the worker had a permit. Otherwise marks the worker as asleep, and returns false. `how` says whether
-/// the worker sleeps alone or in its loop.
-auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
+/// Returns true if the worker had a permit. Otherwise marks the worker as asleep, and returns false. `sleeping` says
+/// whether the worker sleeps alone or in its loop.
+auto loop_driver::take_or_announce(std::uint32_t sleeping) noexcept -> bool {
   std::uint32_t seen = none;
-  if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;
+  if (permit_.compare_exchange_strong(seen, sleeping, relaxed, relaxed)) return false;
   permit_.exchange(none, acquire);  // edge loop_driver.permit: observe, what came before the unpark is seen
   return true;
 }

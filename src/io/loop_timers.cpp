@@ -22,8 +22,8 @@ class loop_timers::server final : public clock_source, private job, private time
   [[nodiscard]] auto now() const noexcept -> time_point override { return loop_.now(); }
 
   /// Starts to serve the timers. Called on the loop's thread, or when the loop no longer runs.
-  void begin(shared_timers& of) noexcept {
-    timers_ = &of;
+  void begin(shared_timers& timers) noexcept {
+    timers_ = &timers;
     serve();  // from now on it is woken
   }
   void end() noexcept {
@@ -41,7 +41,7 @@ class loop_timers::server final : public clock_source, private job, private time
   }
 
  private:
-  static void act(job& self, action what) {
+  static void act(job& self, action requested) {
     auto& mine = static_cast<server&>(self);
     if (mine.timers_ == nullptr) {
       delete &mine;
@@ -49,7 +49,7 @@ class loop_timers::server final : public clock_source, private job, private time
     }
     // edge loop_timers.step: publish, the job has left the queue before it is queued again
     mine.posted_.store(false, release);
-    if (what == action::run) mine.serve();
+    if (requested == action::run) mine.serve();
   }
   static void fired(timer& self) noexcept { static_cast<server&>(self).serve(); }
 
@@ -70,8 +70,8 @@ auto loop_timers::serve_on(loop& loop) -> std::unique_ptr<server> {
 
 loop_timers::loop_timers(loop& loop) : loop_timers(serve_on(loop)) {}
 
-loop_timers::loop_timers(std::unique_ptr<server> by)
-    : shared_timers(*by, &server::wake, by.get()), server_(by.release()) {
+loop_timers::loop_timers(std::unique_ptr<server> service)
+    : shared_timers(*service, &server::wake, service.get()), server_(service.release()) {
   server_->begin(*this);
 }
 

@@ -51,9 +51,9 @@ auto openssl_engine::create(std::shared_ptr<const openssl_setup> setup, std::str
 
 auto openssl_engine::open() -> result<void> {
   ::ERR_clear_error();
-  BIO_METHOD* const how = method();
+  BIO_METHOD* const buffer_method = method();
   ssl_.reset(::SSL_new(setup_->context()));
-  BIO* const buffers = how == nullptr || ssl_ == nullptr ? nullptr : ::BIO_new(how);
+  BIO* const buffers = buffer_method == nullptr || ssl_ == nullptr ? nullptr : ::BIO_new(buffer_method);
   if (buffers == nullptr) return fail(std::make_error_code(std::errc::not_enough_memory));
   ::BIO_set_data(buffers, this);
   ::BIO_set_init(buffers, 1);
@@ -200,16 +200,16 @@ auto openssl_engine::method() -> BIO_METHOD* {
   constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
   BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe, its functions are seen set
   if (known != nullptr) return known;
-  BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
-  if (how == nullptr) return how;
-  ::BIO_meth_set_read(how, &openssl_engine::take);
-  ::BIO_meth_set_write(how, &openssl_engine::put);
-  ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
-    return what == BIO_CTRL_FLUSH ? 1 : 0;
+  BIO_METHOD* const created = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
+  if (created == nullptr) return created;
+  ::BIO_meth_set_read(created, &openssl_engine::take);
+  ::BIO_meth_set_write(created, &openssl_engine::put);
+  ::BIO_meth_set_ctrl(created, [](BIO* /*self*/, int command, long /*number*/, void* /*pointer*/) -> long {
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
   });
   // edge tls.method: both, a thread that finds the method sees its functions set
-  if (made.compare_exchange_strong(known, how, acq_rel, acquire)) return how;
-  ::BIO_meth_free(how);
+  if (made.compare_exchange_strong(known, created, acq_rel, acquire)) return created;
+  ::BIO_meth_free(created);
   return known;
 }
 

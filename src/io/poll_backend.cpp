@@ -143,12 +143,12 @@ class poll_backend final : public io_backend {
   }
 
   /// Removes an entry from the list, and moves the last entry to the index of the removed entry.
-  auto taken(std::size_t at) noexcept -> asker {
-    const asker item = items_[at];
-    const pollfd question = asked_[at];
-    items_[at] = items_.back();
-    asked_[at] = asked_.back();
-    find_place(asked_[at]) = at;
+  auto taken(std::size_t index) noexcept -> asker {
+    const asker item = items_[index];
+    const pollfd question = asked_[index];
+    items_[index] = items_.back();
+    asked_[index] = asked_.back();
+    find_place(asked_[index]) = index;
     find_place(question) = 0;
     items_.pop_back();
     asked_.pop_back();

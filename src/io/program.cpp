@@ -236,10 +236,10 @@ void program_start::list_paths(const std::string& program) {
   paths_.push_back(nullptr);
 }
 
-auto program_start::lead(int stream, child_process::stream where) -> result<descriptor> {
+auto program_start::lead(int stream, child_process::stream target) -> result<descriptor> {
   const auto at = static_cast<std::size_t>(stream);
-  view_.sources[at] = where == child_process::stream::null ? nothing : inherited;
-  if (where != child_process::stream::pipe) return descriptor();
+  view_.sources[at] = target == child_process::stream::null ? nothing : inherited;
+  if (target != child_process::stream::pipe) return descriptor();
   std::array<int, 2> numbers{};
   if (open_pipe(numbers, blocking_mode::blocking) != 0) return fail(last_system_error());
   std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};

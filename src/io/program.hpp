@@ -65,7 +65,7 @@ class program_start {
 
   /// Prepares one standard stream of the child. Returns the parent's end of a pipe, or a closed descriptor if the
   /// stream is not a pipe.
-  [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
+  [[nodiscard]] auto lead(int stream, child_process::stream target) -> result<descriptor>;
 
   /// Starts the program.
   /// Errors: those of the system calls. If the start fails, no child process remains.

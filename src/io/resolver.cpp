@@ -43,14 +43,14 @@ auto with_port(const result<socket_address::list>& found, std::uint16_t port) ->
 /// The state of several concurrent attempts to connect to the addresses of one host. Only tasks of one loop use this
 /// object.
 struct tries {
-  loop* on;
+  loop* home;
   stream_socket::options options;
   std::optional<stream_socket> made;
   std::error_code why_not;  // the error of the first attempt that failed
   std::size_t failed = 0;
 
   auto run(scope& scope, socket_address address, event& over) -> task<void> {
-    auto one = co_await stream_socket::connect(*on, address, options);
+    auto one = co_await stream_socket::connect(*home, address, options);
     if (one && !made) {
       made = std::move(*one);
       scope.request_stop();
@@ -60,7 +60,7 @@ struct tries {
     over.set();
   }
 
-  static auto over(event& of) -> task<void> { co_await of; }
+  static auto over(event& attempt_ended) -> task<void> { co_await attempt_ended; }
 };
 
 }  // namespace
@@ -133,7 +133,7 @@ auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<sock
 auto stream_socket::connect_to_first(loop& loop, socket_address::list addresses, stream_socket::options options,
                                      duration head_start) -> task<result<stream_socket>> {
   if (addresses.empty()) co_return fail(errc::invalid_argument);
-  tries all{.on = &loop, .options = options, .made = {}, .why_not = {}, .failed = 0};
+  tries all{.home = &loop, .options = options, .made = {}, .why_not = {}, .failed = 0};
   std::vector<std::unique_ptr<event>> over;
   auto body = [&](scope& children) -> task<void> {
     for (const socket_address& each : addresses) {

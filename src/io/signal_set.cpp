@@ -104,8 +104,8 @@ auto take_after(place& from, int last) noexcept -> int {
   return signal;
 }
 
-void close_owned(place& of) noexcept {
-  if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
+void close_owned(place& slot) noexcept {
+  if (const int owned = std::exchange(slot.owned, -1); owned >= 0) ::close(owned);
 }
 
 /// Frees a set's slot in `places`. Returns once no handler uses the set's descriptor any more. In the child of a fork,

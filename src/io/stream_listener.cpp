@@ -64,8 +64,8 @@ auto bind_options(int number, int family, const stream_listener::options& option
 /// the error of the last one.
 class detail::accept_operation final : public io_operation {
  public:
-  explicit accept_operation(stream_listener& by) noexcept
-      : io_operation(by.open_.get(), io_interest::read, aim::readiness), listener_(&by) {}
+  explicit accept_operation(stream_listener& listener) noexcept
+      : io_operation(listener.open_.get(), io_interest::read, aim::readiness), listener_(&listener) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return outcome_; }
 
  private:
@@ -104,9 +104,9 @@ stream_listener::stream_listener(loop& loop, descriptor owned, int family)
   keep_reserve();
 }
 
-auto stream_listener::listen(loop& loop, std::string_view at, const stream_listener::options& options)
+auto stream_listener::listen(loop& loop, std::string_view text, const stream_listener::options& options)
     -> result<stream_listener> {
-  const auto address = socket_address::parse(at);
+  const auto address = socket_address::parse(text);
   if (!address) return fail(address.error());
   return listen(loop, *address, options);
 }

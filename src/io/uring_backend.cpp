@@ -161,10 +161,10 @@ class uring_backend final : public io_backend {
   }
 
   auto set_up(unsigned flags) noexcept -> int {
-    io_uring_params how{};
-    how.flags = flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
-    how.cq_entries = completion_entries;
-    return ::io_uring_queue_init_params(ring_entries, &ring_, &how);
+    io_uring_params parameters{};
+    parameters.flags = flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+    parameters.cq_entries = completion_entries;
+    return ::io_uring_queue_init_params(ring_entries, &ring_, &parameters);
   }
 
   void enable() noexcept {

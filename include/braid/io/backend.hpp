@@ -85,7 +85,7 @@ class BRAID_API io_backend {
   /// Threads: any. Errors: system errors, for instance if too many files are open or the kernel refuses the chosen
   /// interface; unknown_backend if the variable BRAID_IO contains an unknown name. With `automatic` and without
   /// BRAID_IO, a refusal is not an error: the next interface is tried.
-  [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
+  [[nodiscard]] static auto make(kind wanted = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
 

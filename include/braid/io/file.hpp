@@ -61,7 +61,7 @@ class BRAID_API file {
   };
 
   /// Opens a file. New files are readable and writable by all users, except for permissions that the umask removes.
-  [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
+  [[nodiscard]] static auto open(executor& blocking, std::string path, mode access) -> task<result<file>>;
 
   /// Reads up to the size of `buffer`, and returns the number of bytes. The number is smaller than the size of `buffer`
   /// only if the read reaches the end of the file. At the end it is 0.

@@ -177,12 +177,12 @@ BRAID_API void describe_descriptor(std::string& text, io_interest side, int numb
 class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
  public:
   readiness_awaiter(loop& loop, int number, io_interest interest) noexcept
-      : awaiter_base(how), loop_(&loop), watch_(*this) {
+      : awaiter_base(operations), loop_(&loop), watch_(*this) {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
   /// Requires that `other` has not been awaited.
-  readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(how), loop_(other.loop_), watch_(*this) {
+  readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(operations), loop_(other.loop_), watch_(*this) {
     watch_.descriptor = other.watch_.descriptor;
     watch_.interest = other.watch_.interest;
   }
@@ -220,7 +220,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
     describe_descriptor(text, watch.interest, watch.descriptor);
   }
   BRAID_API static const wait_layout layout;
-  static constexpr operation how{&start, &withdraw, "readiness", &describe, nullptr, &layout};
+  static constexpr operation operations{&start, &withdraw, "readiness", &describe, nullptr, &layout};
 
   loop* loop_;
   wake_watch watch_;

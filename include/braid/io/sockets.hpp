@@ -172,9 +172,10 @@ class BRAID_API stream_listener {
   }
   /// Creates a listener for an address as text, such as `127.0.0.1:8080`: see `socket_address::parse`. Errors: system
   /// errors, as above, and the errors of `socket_address::parse`.
-  [[nodiscard]] static auto listen(loop& loop, std::string_view at, const options& options) -> result<stream_listener>;
-  [[nodiscard]] static auto listen(loop& loop, std::string_view at) -> result<stream_listener> {
-    return listen(loop, at, options());
+  [[nodiscard]] static auto listen(loop& loop, std::string_view text, const options& options)
+      -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& loop, std::string_view text) -> result<stream_listener> {
+    return listen(loop, text, options());
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }

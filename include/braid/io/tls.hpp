@@ -151,11 +151,11 @@ class BRAID_API tls_context {
   /// Errors: errc::invalid_argument for invalid options, such as a protocol name that is empty or longer than 255
   /// bytes. OpenSSL's error for a certificate or key, for instance if they do not match or are too weak. System errors
   /// for files. ELIBACC if OpenSSL, or the part of the library that uses it, cannot be loaded.
-  [[nodiscard]] static auto client(const client_options& how) -> result<tls_context>;
+  [[nodiscard]] static auto client(const client_options& options) -> result<tls_context>;
   [[nodiscard]] static auto client() -> result<tls_context> { return client(client_options()); }
   /// Creates the context of a server. Errors: the same as for a client; in addition, errc::invalid_argument if client
   /// certificates are requested but no authority is trusted.
-  [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
+  [[nodiscard]] static auto server(const server_options& options) -> result<tls_context>;
 
   /// Returns whether the protocols of the options contain `protocol`.
   [[nodiscard]] auto offers(std::string_view protocol) const noexcept -> bool;
@@ -280,18 +280,20 @@ concept awaited_as = requires(Awaitable from) {
 
 /// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's thread.
 /// Errors: the errors of `shutdown`.
-[[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
-  co_return of.shutdown(stream_socket::side::write);
+[[nodiscard]] inline auto end_writing(const stream_socket& stream) -> task<result<void>> {
+  co_return stream.shutdown(stream_socket::side::write);
 }
-BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& of) -> task<result<void>> {
-  return of.shutdown();
+BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& stream) -> task<result<void>> {
+  return stream.shutdown();
 }
 
 /// Returns the underlying connection. You can use its addresses and options, or cut the connection by its `shutdown`.
-[[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {
-  return of;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
+[[nodiscard]] inline auto socket_of(const stream_socket& stream) noexcept -> const stream_socket& {
+  return stream;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
 }
-[[nodiscard]] inline auto socket_of(const tls_stream& of) noexcept -> const stream_socket& { return of.socket(); }
+[[nodiscard]] inline auto socket_of(const tls_stream& stream) noexcept -> const stream_socket& {
+  return stream.socket();
+}
 
 /// A connection with the same functions for reading, writing and ending, with or without TLS.
 template <typename Stream>

@@ -26,10 +26,10 @@ constexpr std::uint32_t asked_for = 1;
 constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
-/// The slot that the sampling thread and the sampled thread share; `at` is its state. In the state `asked_for`, both
-/// threads may change the state: the sampled thread to `answering`, and the sampling thread back to `unused`.
+/// The slot that the sampling thread and the sampled thread share. In the state `asked_for`, both threads may
+/// change the state: the sampled thread to `answering`, and the sampling thread back to `unused`.
 struct {
-  atomic<std::uint32_t> at{unused};         // written by the sampling and the sampled thread
+  atomic<std::uint32_t> state{unused};      // written by the sampling and the sampled thread
   atomic<::pid_t> thread{0};                // written by the sampling thread
   std::array<std::uintptr_t, 64> frames{};  // owned by the sampled thread from `answering` to `answered`
   std::size_t count = 0;                    // owned by the sampled thread as well
@@ -41,7 +41,7 @@ std::mutex sampling;
 /// Resets the slot in the child of a fork, which has neither the sampling nor the sampled thread.
 void forget_sample_in_child() noexcept {
   ::new (static_cast<void*>(&sampling)) std::mutex;
-  slot.at.store(unused, relaxed);
+  slot.state.store(unused, relaxed);
   slot.thread.store(0, relaxed);
 }
 
@@ -62,10 +62,10 @@ void write_down(int /*number*/) {
   std::uint32_t seen = asked_for;
   const auto self = static_cast<::pid_t>(::syscall(SYS_gettid));
   // edge stack_sample.asked: observe, the slot is empty
-  if (slot.thread.load(relaxed) == self && slot.at.compare_exchange_strong(seen, answering, acquire, relaxed)) {
+  if (slot.thread.load(relaxed) == self && slot.state.compare_exchange_strong(seen, answering, acquire, relaxed)) {
     ::_Unwind_Backtrace(&add_frame, nullptr);
-    slot.at.store(answered, release);  // edge stack_sample.answered: publish the frames
-    futex_wake(slot.at, INT_MAX);
+    slot.state.store(answered, release);  // edge stack_sample.answered: publish the frames
+    futex_wake(slot.state, INT_MAX);
   }
   errno = before;
 }
@@ -93,21 +93,21 @@ auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>
   slot.count = 0;
   slot.is_in_program = false;
   slot.thread.store(thread, relaxed);
-  slot.at.store(asked_for, release);  // edge stack_sample.asked: publish the empty slot
+  slot.state.store(asked_for, release);  // edge stack_sample.asked: publish the empty slot
   if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) == 0) {
     const time_point end = steady_time().now() + limit;
     // edge stack_sample.answered: observe, the frames are complete
-    for (std::uint32_t seen = slot.at.load(acquire); seen != answered; seen = slot.at.load(acquire)) {
+    for (std::uint32_t seen = slot.state.load(acquire); seen != answered; seen = slot.state.load(acquire)) {
       std::uint32_t unanswered = asked_for;
       const bool in_time = steady_time().now() < end;
-      if (!in_time && slot.at.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
+      if (!in_time && slot.state.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
       // If the sampled thread has begun to answer, this function waits without a limit, because that thread still
       // writes to the slot.
-      static_cast<void>(futex_wait(slot.at, seen, in_time ? end : time_point::max()));
+      static_cast<void>(futex_wait(slot.state, seen, in_time ? end : time_point::max()));
     }
     frames.assign(slot.frames.begin(), slot.frames.begin() + static_cast<std::ptrdiff_t>(slot.count));
   }
-  slot.at.store(unused, relaxed);
+  slot.state.store(unused, relaxed);
   return frames;
 }
 

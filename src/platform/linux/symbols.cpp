@@ -146,17 +146,17 @@ auto symbol_table::literal(std::uint64_t address) -> std::string {
 }
 
 auto symbol_table::object_at(std::uint64_t address) -> const object* {
-  place at{.address = address, .base = 0, .path = {}};
+  place found{.address = address, .base = 0, .path = {}};
   if (is_of_this_process_)
-    ::dl_iterate_phdr(&is_there, &at);
+    ::dl_iterate_phdr(&is_there, &found);
   else if (const loaded* const in = loaded_at(address); in != nullptr)
-    at = {.address = address, .base = in->base, .path = in->path};
-  if (at.path.empty()) return nullptr;
+    found = {.address = address, .base = in->base, .path = in->path};
+  if (found.path.empty()) return nullptr;
   for (const object& known : objects_)
-    if (known.base == at.base && known.path == at.path) return &known;
+    if (known.base == found.base && known.path == found.path) return &known;
 
-  object& made = objects_.emplace_back(object{.path = at.path, .base = at.base, .functions = {}});
-  const elf_file file(at.path);
+  object& made = objects_.emplace_back(object{.path = found.path, .base = found.base, .functions = {}});
+  const elf_file file(found.path);
   auto symbols = file.section(SHT_SYMTAB);
   if (!symbols) symbols = file.section(SHT_DYNSYM);
   if (!symbols) return &made;

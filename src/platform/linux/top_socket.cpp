@@ -33,7 +33,7 @@ namespace {
 
 int listener = -1;  // written before the thread starts, and in the child of a fork
 
-void refuse(const char* why) noexcept { std::fprintf(stderr, "braid: BRAID_TOP is ignored: %s\n", why); }
+void refuse(const char* reason) noexcept { std::fprintf(stderr, "braid: BRAID_TOP is ignored: %s\n", reason); }
 
 /// Creates a listening socket with a name in the abstract namespace. Such a name disappears with the process, so no
 /// file remains.
@@ -55,10 +55,10 @@ auto bound_socket() noexcept -> int {
 
 /// Returns whether the client's user is root or the user of this process.
 auto may_ask(int client) noexcept -> bool {
-  ::ucred who{};
-  ::socklen_t size = sizeof who;
-  if (::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return false;
-  return who.uid == 0 || who.uid == ::geteuid();
+  ::ucred peer{};
+  ::socklen_t size = sizeof peer;
+  if (::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
 }
 
 void add_waits(metric_list& metrics) {

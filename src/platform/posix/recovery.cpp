@@ -88,16 +88,16 @@ class left_rings::image {
   std::size_t size_;
 };
 
-left_rings::left_rings(std::unique_ptr<const image> content) noexcept : image_(std::move(content)) {}
+left_rings::left_rings(std::unique_ptr<const image> file) noexcept : image_(std::move(file)) {}
 left_rings::left_rings(left_rings&& other) noexcept = default;
 left_rings::~left_rings() = default;
 
 auto left_rings::read(const std::string& path) -> std::expected<left_rings, std::string> {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return std::unexpected(path + " cannot be read: " + std::strerror(errno));
-  struct stat what{};
-  const bool is_file = ::fstat(file, &what) == 0 && S_ISREG(what.st_mode);
-  const auto size = static_cast<std::size_t>(what.st_size);
+  struct stat status{};
+  const bool is_file = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const auto size = static_cast<std::size_t>(status.st_size);
   void* const place =
       is_file && size >= ring_file_layout::head ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   ::close(file);
@@ -154,12 +154,13 @@ auto last_time(const std::vector<left_thread>& threads, const tick_line& line) -
   return last;
 }
 
-void encode(trace_encoder& encoder, left_thread& of, left_rings::text_fn text) {
-  for (const trace_record& each : of.records) {
-    if (!of.out.has_begun()) encoder.begin(of.out, of.ring->thread, text(text_of(of.ring->name)), each.when_kind >> 8U);
-    encoder.add(of.out, each);
+void encode(trace_encoder& encoder, left_thread& thread, left_rings::text_fn text) {
+  for (const trace_record& each : thread.records) {
+    if (!thread.out.has_begun())
+      encoder.begin(thread.out, thread.ring->thread, text(text_of(thread.ring->name)), each.when_kind >> 8U);
+    encoder.add(thread.out, each);
   }
-  encoder.lost(of.out, of.missing);
+  encoder.lost(thread.out, thread.missing);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ auto signal_set::next() -> task<result<int>> { co_return unported(); }
 
 // --- files ---
 
-auto file::open(executor& /*blocking*/, std::string /*path*/, mode /*how*/) -> task<result<file>> {
+auto file::open(executor& /*blocking*/, std::string /*path*/, mode /*access*/) -> task<result<file>> {
   co_return unported();
 }
 

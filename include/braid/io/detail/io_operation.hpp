@@ -55,12 +55,12 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
 
   /// Ends the waiting read of the registration, and every later read that would wait. These reads return the bytes that
   /// have arrived, or -ECANCELED. Requires that only objects of this class wait on the registration.
-  static void end_read_waits(open_descriptor& of) noexcept;
+  static void end_read_waits(open_descriptor& descriptor) noexcept;
 
  protected:
   /// Constructs an operation. Requires an open registration. When the operation is awaited, no other operation of the
   /// same side may be pending.
-  io_operation(open_descriptor* on, io_interest side, aim aim) noexcept;
+  io_operation(open_descriptor* descriptor, io_interest side, aim aim) noexcept;
   /// Constructs the same operation again. Requires that `other` was not awaited.
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
@@ -85,7 +85,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
 
   static void describe(const awaiter_base& self, std::string& text);
   static const wait_layout layout;
-  static constexpr operation how{&begin, &withdraw, "I/O", &describe, nullptr, &layout};
+  static constexpr operation operations{&begin, &withdraw, "I/O", &describe, nullptr, &layout};
   static constexpr answers answered_normally{&moved, &ready};
   static constexpr answers answered_early{&moved_early, &ready_early};  // used after `end_read_waits`
 

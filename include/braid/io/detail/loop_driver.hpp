@@ -59,7 +59,7 @@ class BRAID_API loop_driver final : public driver {
   static constexpr std::uint32_t in_loop = 2;  // no permit, and the worker sleeps in the loop, or is about to
   static constexpr std::uint32_t alone = 3;    // no permit, and the worker sleeps on this word, or is about to
 
-  auto take_or_announce(std::uint32_t how) noexcept -> bool;
+  auto take_or_announce(std::uint32_t sleeping) noexcept -> bool;
   void note_end() noexcept;
 
   std::unique_ptr<loop> loop_;

@@ -26,7 +26,7 @@ class BRAID_API loop_timers final : public shared_timers {
  private:
   class server;
   static auto serve_on(loop& loop) -> std::unique_ptr<server>;
-  explicit loop_timers(std::unique_ptr<server> by);
+  explicit loop_timers(std::unique_ptr<server> service);
 
   server* server_;
 };

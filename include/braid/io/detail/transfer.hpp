@@ -27,8 +27,8 @@ class io_registration {
     other,   ///< a pipe or a device: uses read and writev
   };
 
-  io_registration(int descriptor, kind what) noexcept
-      : descriptor_(descriptor), kind_(what), short_reads_are_final_(what == kind::tcp) {}
+  io_registration(int descriptor, kind type) noexcept
+      : descriptor_(descriptor), kind_(type), short_reads_are_final_(type == kind::tcp) {}
   io_registration(const io_registration&) = delete;
   auto operator=(const io_registration&) -> io_registration& = delete;
 
@@ -92,8 +92,8 @@ class io_transfer : public io_transfer_hook {
     bytes,      ///< a transfer of the bytes to which `message` points
   };
 
-  io_transfer(io_registration& registration, io_interest side, aim wanted, const answers& how) noexcept
-      : answers_(&how), registration_(&registration), side_(side), aim_(wanted) {}
+  io_transfer(io_registration& registration, io_interest side, aim wanted, const answers& functions) noexcept
+      : answers_(&functions), registration_(&registration), side_(side), aim_(wanted) {}
 
   [[nodiscard]] auto registration() const noexcept -> io_registration& { return *registration_; }
   [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }
@@ -102,7 +102,7 @@ class io_transfer : public io_transfer_hook {
   [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
 
   /// Sets the functions that the backend calls for later answers.
-  void answer_by(const answers& how) noexcept { answers_ = &how; }
+  void answer_by(const answers& functions) noexcept { answers_ = &functions; }
   void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
   void answer_ready() noexcept { answers_->ready(*this); }
 
