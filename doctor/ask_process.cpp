@@ -25,9 +25,9 @@ constexpr std::string_view last_line = "# EOF\n";
 /// Returns whether the socket's peer is `process`. Another process may have taken the socket's name in the abstract
 /// namespace first.
 auto belongs_to(int socket, int process) -> bool {
-  ::ucred who{};
-  ::socklen_t size = sizeof who;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process;
+  ::ucred peer{};
+  ::socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == process;
 }
 
 /// Reads the answer until the process closes the connection.

@@ -164,11 +164,11 @@ class path_walk {
 
   /// Adds the cause of a stop. If a timer of the loop caused the stop, such as a deadline, adds a step for that timer.
   /// If other code caused the stop, continues the walk in that code.
-  void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
+  void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& text) {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
     if (!by_timer) return follow(wait);
-    add(from, place_.when, path_kind::timer, place_.thread, "a timer that stopped " + what);
+    add(from, place_.when, path_kind::timer, place_.thread, "a timer that stopped " + text);
     place_ = wait.at;
   }
 
@@ -180,29 +180,29 @@ class path_walk {
     return place.slice != no_slice && slice_at(place).cause == 0 && name(slice_at(place).name) == text;
   }
 
-  void slept(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
+  void slept(const recorded_wait& wait, std::uint64_t from, const std::string& text) {
     const std::uint64_t due = wait.due != 0 ? wait.at.when + wait.due : place_.when;
     const std::uint64_t until = std::clamp(due, from, place_.when);
     queued(until, place_.when, place_.thread);
-    add(from, until, path_kind::timer, place_.thread, what);
+    add(from, until, path_kind::timer, place_.thread, text);
   }
 
   /// Adds the wait for an event from the kernel. The event may have been pending since the loop's previous call to the
   /// kernel. If the loop ran other work after that call, the step names that work. Otherwise the whole time counts as
   /// I/O.
-  void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
+  void polled(std::uint64_t from, std::uint64_t to, std::size_t thread_index, const std::string& text) {
     const recorded_slice* const call = last_call(to, from);
-    if (call == nullptr) return add(from, to, path_kind::io, on, what);
+    if (call == nullptr) return add(from, to, path_kind::io, thread_index, text);
     const recorded_slice* const before = last_call(call->begin, 0);
-    queued(call->end, to, on);
-    add(std::max(from, call->begin), call->end, path_kind::io, on, what);
+    queued(call->end, to, thread_index);
+    add(std::max(from, call->begin), call->end, path_kind::io, thread_index, text);
     if (call->begin <= from) return;
     const std::uint64_t asked = std::clamp(before != nullptr ? before->end : from, from, call->begin);
-    const auto [busy, name] = busiest(on, asked, call->begin);
+    const auto [busy, name] = busiest(thread_index, asked, call->begin);
     const bool is_held_up = busy != 0;
-    add(asked, call->begin, is_held_up ? path_kind::unknown : path_kind::io, on,
-        is_held_up ? what + ", or behind " + name : what);
-    add(from, asked, path_kind::io, on, what);
+    add(asked, call->begin, is_held_up ? path_kind::unknown : path_kind::io, thread_index,
+        is_held_up ? text + ", or behind " + name : text);
+    add(from, asked, path_kind::io, thread_index, text);
   }
 
   /// Returns the last call of the loop to the kernel that ended after `from` and before `to`, or null.
@@ -249,23 +249,24 @@ class path_walk {
     return true;
   }
 
-  void queued(std::uint64_t from, std::uint64_t to, std::size_t on) {
+  void queued(std::uint64_t from, std::uint64_t to, std::size_t thread_index) {
     from = std::max(from, bound());
     if (from >= to) return;
-    const auto [busy, name] = busiest(on, from, to);
+    const auto [busy, name] = busiest(thread_index, from, to);
     const bool is_busy = 2 * busy >= to - from;
-    add(from, to, path_kind::queued, on, is_busy ? "behind " + name : "until " + thread(on).name + " came to it");
+    add(from, to, path_kind::queued, thread_index,
+        is_busy ? "behind " + name : "until " + thread(thread_index).name + " came to it");
   }
 
   /// Returns the total busy time of a thread in this span, and the name of the slice that ran longest.
-  [[nodiscard]] auto busiest(std::size_t on, std::uint64_t from, std::uint64_t to) const
+  [[nodiscard]] auto busiest(std::size_t thread_index, std::uint64_t from, std::uint64_t to) const
       -> std::pair<std::uint64_t, std::string> {
     std::unordered_map<std::uint32_t, std::uint64_t> times;
     std::uint64_t all = 0;
     std::pair<std::uint64_t, std::string> most;
-    for (const piece& each : find_pieces(thread(on), from, to)) {
+    for (const piece& each : find_pieces(thread(thread_index), from, to)) {
       if (each.slice == no_slice) continue;
-      const recorded_slice& slice = thread(on).slices[each.slice];
+      const recorded_slice& slice = thread(thread_index).slices[each.slice];
       const std::string& shown = name(slice.name);
       constexpr std::array idle{"wait", "poll", "parked", "tick", "timers"};
       if (slice.cause == 0 && std::ranges::find(idle, shown) != idle.end()) continue;
@@ -283,34 +284,33 @@ class path_walk {
     return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
   }
 
-  /// Returns the last of the points that `of` contains for this number, at or before the time `when`. Returns null if
-  /// there is no such point.
-  static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
-                   std::uint64_t when) -> const trace_place* {
-    const auto found = of.find(number);
-    if (found == of.end()) return nullptr;
-    const auto after = std::ranges::upper_bound(found->second, when, {}, &trace_place::when);
+  /// Returns the last of the `points` with this number at or before `time`. Returns null if there is no such point.
+  static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& points, std::uint64_t number,
+                   std::uint64_t time) -> const trace_place* {
+    const auto found = points.find(number);
+    if (found == points.end()) return nullptr;
+    const auto after = std::ranges::upper_bound(found->second, time, {}, &trace_place::when);
     return after != found->second.begin() ? &*std::prev(after) : nullptr;
   }
 
-  [[nodiscard]] auto last_wait(std::uint64_t number, std::uint64_t when) const -> const recorded_wait* {
+  [[nodiscard]] auto last_wait(std::uint64_t number, std::uint64_t time) const -> const recorded_wait* {
     const auto found = trace_.waits.find(number);
     if (found == trace_.waits.end()) return nullptr;
     const auto after =
-        std::ranges::upper_bound(found->second, when, {}, [](const recorded_wait& wait) { return wait.at.when; });
+        std::ranges::upper_bound(found->second, time, {}, [](const recorded_wait& wait) { return wait.at.when; });
     return after != found->second.begin() ? &*std::prev(after) : nullptr;
   }
 
   /// Adds a step before the steps that were added so far. The new step ends when the previously added step begins.
-  void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t on, std::string what) {
+  void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t thread_index, std::string text) {
     from = std::max(from, bound());
     if (from >= to) return;
-    const bool continues =
-        !steps_.empty() && steps_.back().kind == kind && steps_.back().thread == on && steps_.back().what == what;
+    const bool continues = !steps_.empty() && steps_.back().kind == kind && steps_.back().thread == thread_index &&
+                           steps_.back().what == text;
     if (continues)
       steps_.back().begin = from;
     else
-      steps_.push_back({from, to, kind, on, std::move(what)});
+      steps_.push_back({from, to, kind, thread_index, std::move(text)});
   }
 
   const trace_file& trace_;

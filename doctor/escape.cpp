@@ -8,7 +8,7 @@
 namespace braid::doctor {
 namespace {
 
-auto byte_at(std::string_view text, std::size_t at) -> unsigned { return static_cast<unsigned char>(text[at]); }
+auto byte_at(std::string_view text, std::size_t index) -> unsigned { return static_cast<unsigned char>(text[index]); }
 
 /// Returns whether `c` is a valid character, and whether its encoding is not longer than necessary.
 auto is_character(char32_t c, std::size_t length) -> bool {

@@ -24,8 +24,8 @@ auto microseconds(std::uint64_t ns) -> std::string {
 enum class side : std::uint8_t { left, right };
 
 /// Pads the text with spaces on one side, so that columns are aligned.
-auto in_column(std::string text, std::size_t width, side at) -> std::string {
-  if (text.size() < width) text.insert(at == side::left ? 0 : text.size(), width - text.size(), ' ');
+auto in_column(std::string text, std::size_t width, side padding) -> std::string {
+  if (text.size() < width) text.insert(padding == side::left ? 0 : text.size(), width - text.size(), ' ');
   return text;
 }
 
@@ -122,13 +122,14 @@ auto format_tracks(const trace_file& trace, std::span<const traced_request> requ
   for (const traced_request& each : requests) {
     const std::uint64_t track = first_path_track + number;
     out.track(track, "slowest " + std::to_string(number + 1) + ": " + each.name);
-    braid::detail::perfetto_writer::sequence on{.id = first_path_sequence + number, .last_ns = 0, .known_names = {}};
-    out.begin(on, track, each.first.when);
+    braid::detail::perfetto_writer::sequence sequence{
+        .id = first_path_sequence + number, .last_ns = 0, .known_names = {}};
+    out.begin(sequence, track, each.first.when);
     ++number;
     for (const path_step& step : critical_path(trace, each)) {
       const std::uint32_t name = out.name(std::string(name_of(step.kind)) + ": " + without_parameters(step.what));
-      out.event(on, step.begin, {.what = event::kind::begin, .name = name});
-      out.event(on, step.end, {.what = event::kind::end});
+      out.event(sequence, step.begin, {.what = event::kind::begin, .name = name});
+      out.event(sequence, step.end, {.what = event::kind::end});
     }
   }
   return out.bytes();

@@ -119,8 +119,8 @@ auto try_real_time() -> std::error_code {
 }
 
 auto try_io_uring() -> std::error_code {
-  ::io_uring_params how{};
-  const long ring = ::syscall(SYS_io_uring_setup, 1, &how);
+  ::io_uring_params parameters{};
+  const long ring = ::syscall(SYS_io_uring_setup, 1, &parameters);
   const std::error_code code = code_of(ring);
   if (ring >= 0) ::close(static_cast<int>(ring));
   return code;
@@ -133,9 +133,9 @@ auto try_membarrier() -> std::error_code {
   return std::make_error_code(std::errc::operation_not_supported);
 }
 
-auto read_limit(int which) -> std::optional<::rlimit> {
+auto read_limit(int resource) -> std::optional<::rlimit> {
   ::rlimit limit{};
-  if (::getrlimit(static_cast<__rlimit_resource>(which), &limit) != 0) return std::nullopt;
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return std::nullopt;
   return limit;
 }
 

@@ -89,11 +89,11 @@ class two_looks {
 
   /// Returns the value of a gauge, or the rate of a counter. A counter that is new or was reset is assumed to have
   /// started at zero.
-  [[nodiscard]] auto shown(const top_sample& of) const -> double {
-    if (!of.is_counter) return of.value;
-    const auto known = before_.find({of.family, of.labels});
-    const double before = known != before_.end() && known->second <= of.value ? known->second : 0;
-    return (of.value - before) / seconds_;
+  [[nodiscard]] auto shown(const top_sample& sample) const -> double {
+    if (!sample.is_counter) return sample.value;
+    const auto known = before_.find({sample.family, sample.labels});
+    const double before = known != before_.end() && known->second <= sample.value ? known->second : 0;
+    return (sample.value - before) / seconds_;
   }
 
   [[nodiscard]] auto all() const noexcept -> std::span<const top_sample> { return now_; }
@@ -133,17 +133,17 @@ void write_rows(std::string& text, const std::vector<row>& rows) {
 
 /// Writes a table. For each set of labels with which one of the columns' metrics occurs, the table has a row with the
 /// name `name_of(labels)`.
-void write_table(std::string& text, const two_looks& of, const char* title, std::span<const column> columns,
+void write_table(std::string& text, const two_looks& looks, const char* title, std::span<const column> columns,
                  auto name_of) {
   std::vector<row> rows{{title}};
   for (const column& each : columns) rows[0].emplace_back(each.title);
   std::map<std::map<std::string, std::string>, std::size_t> places;
-  for (const top_sample& each : of.all()) {
+  for (const top_sample& each : looks.all()) {
     const auto at = std::ranges::find(columns, each.family, &column::family);
     if (at == columns.end()) continue;
     const auto [place, is_new] = places.try_emplace(each.labels, rows.size());
     if (is_new) rows.emplace_back(columns.size() + 1, "-")[0] = escaped(name_of(each.labels));
-    rows[place->second][static_cast<std::size_t>(at - columns.begin()) + 1] = short_number(of.shown(each));
+    rows[place->second][static_cast<std::size_t>(at - columns.begin()) + 1] = short_number(looks.shown(each));
   }
   if (rows.size() == 1) return;
   if (!text.empty()) text += '\n';
@@ -179,9 +179,9 @@ auto joined(const std::map<std::string, std::string>& labels) -> std::string {
   return text;
 }
 
-void write_waits(std::string& text, const two_looks& of) {
+void write_waits(std::string& text, const two_looks& looks) {
   std::vector<row> rows{{"waiting for", "tasks"}};
-  for (const top_sample& each : of.all())
+  for (const top_sample& each : looks.all())
     if (each.family == waiting) rows.push_back({escaped(joined(each.labels)), short_number(each.value)});
   if (rows.size() == 1) return;
   text += '\n';
@@ -189,15 +189,15 @@ void write_waits(std::string& text, const two_looks& of) {
 }
 
 /// Writes the rates of all growing counters that no other table contains.
-void write_rest(std::string& text, const two_looks& of) {
+void write_rest(std::string& text, const two_looks& looks) {
   std::set<std::string_view> known{waiting};
   const auto note = [&known](std::span<const column> columns) {
     for (const column& each : columns) known.insert(each.family);
   };
   note(worker_columns), note(loop_columns), note(queue_columns), note(blocking_columns);
   std::map<std::string, double> sums;
-  for (const top_sample& each : of.all())
-    if (each.is_counter && !known.contains(each.family)) sums[each.family] += of.shown(each);
+  for (const top_sample& each : looks.all())
+    if (each.is_counter && !known.contains(each.family)) sums[each.family] += looks.shown(each);
   std::vector<row> rows{{"other counters", "/s"}};
   for (const auto& [family, rate] : sums)
     if (rate > 0) rows.push_back({escaped(family), short_number(rate)});

@@ -27,7 +27,7 @@ struct field {
   std::string_view bytes;
 };
 
-[[noreturn]] void refuse(const char* why) { throw std::runtime_error(why); }
+[[noreturn]] void refuse(const char* reason) { throw std::runtime_error(reason); }
 
 /// A reader of the fields of a protobuf message, in their order.
 class message_reader {
@@ -160,17 +160,17 @@ class trace_parser {
     return track >= first_activity_track || (track >= first_task_track && track < first_counter_track);
   }
 
-  static void set_clock(sequence& of, std::string_view snapshot) {
+  static void set_clock(sequence& current, std::string_view snapshot) {
     message_reader reader(snapshot);
     while (const auto each = reader.next())
       if (each->number == 1 && find(each->bytes, 1).value == 64)
-        of.now = std::clamp(find(each->bytes, 2).value, of.now, max_time);
+        current.now = std::clamp(find(each->bytes, 2).value, current.now, max_time);
   }
 
-  void intern(sequence& of, std::string_view interned) {
+  void intern(sequence& current, std::string_view interned) {
     message_reader reader(interned);
     while (const auto each = reader.next())
-      if (each->number == 2) of.names[find(each->bytes, 1).value] = name_of(find(each->bytes, 2).bytes);
+      if (each->number == 2) current.names[find(each->bytes, 1).value] = name_of(find(each->bytes, 2).bytes);
   }
 
   auto name_of(std::string_view text) -> std::uint32_t {
@@ -179,35 +179,35 @@ class trace_parser {
     return found->second;
   }
 
-  void read_event(sequence& of, std::string_view bytes) {
-    event what{.when = of.now, .track = of.track};
+  void read_event(sequence& current, std::string_view bytes) {
+    event event_read{.when = current.now, .track = current.track};
     message_reader reader(bytes);
     while (const auto each = reader.next()) {
       switch (each->number) {
-        case 4: annotate(what, each->bytes); break;
-        case 9: what.type = each->value; break;
-        case 10: what.name = each->value; break;
-        case 11: what.track = each->value; break;
-        case 47: what.flow = each->value; break;
-        case 48: what.flow_end = each->value; break;
+        case 4: annotate(event_read, each->bytes); break;
+        case 9: event_read.type = each->value; break;
+        case 10: event_read.name = each->value; break;
+        case 11: event_read.track = each->value; break;
+        case 47: event_read.flow = each->value; break;
+        case 48: event_read.flow_end = each->value; break;
         default: break;
       }
     }
-    if (what.track >= first_path_track) return;
-    if (!of.thread) {
-      const auto known = threads_.find(of.track);
+    if (event_read.track >= first_path_track) return;
+    if (!current.thread) {
+      const auto known = threads_.find(current.track);
       if (known == threads_.end()) refuse("an event belongs to a thread that the trace does not describe");
-      of.thread = known->second;
+      current.thread = known->second;
       threads_.erase(known);  // the events of a thread are in one sequence, by time
     }
-    file_.lost += what.lost;
+    file_.lost += event_read.lost;
     std::uint32_t name = no_name_;
-    if (what.name != 0) {
-      const auto known = of.names.find(what.name);
-      if (known == of.names.end()) refuse("an event refers to a name that the trace does not contain");
+    if (event_read.name != 0) {
+      const auto known = current.names.find(event_read.name);
+      if (known == current.names.end()) refuse("an event refers to a name that the trace does not contain");
       name = known->second;
     }
-    what.track == of.track ? on_thread(of, what, name) : on_track(of, what);
+    event_read.track == current.track ? on_thread(current, event_read, name) : on_track(current, event_read);
   }
 
   static void annotate(event& event, std::string_view annotation) {
@@ -216,35 +216,35 @@ class trace_parser {
     if (name == "ns") event.due = find(annotation, 3).value;
   }
 
-  void on_thread(sequence& of, const event& event, std::uint32_t name) {
-    recorded_thread& thread = file_.threads[*of.thread];
+  void on_thread(sequence& current, const event& event, std::uint32_t name) {
+    recorded_thread& thread = file_.threads[*current.thread];
     constexpr std::uint64_t begin = 1;
     constexpr std::uint64_t end = 2;
     constexpr std::uint64_t mark = 3;
     last_ = std::max(last_, event.when);
     if (event.type == begin) {
-      const std::size_t parent = innermost(of);
-      of.open.push_back(thread.slices.size());
+      const std::size_t parent = innermost(current);
+      current.open.push_back(thread.slices.size());
       constexpr std::uint64_t open_end = std::numeric_limits<std::uint64_t>::max();
       thread.slices.push_back(
           {.begin = event.when, .end = open_end, .parent = parent, .name = name, .cause = event.flow_end});
     } else if (event.type == end) {
-      if (of.open.empty()) return;  // the trace has lost the begin
-      thread.slices[of.open.back()].end = event.when;
-      of.open.pop_back();
+      if (current.open.empty()) return;  // the trace has lost the begin
+      thread.slices[current.open.back()].end = event.when;
+      current.open.pop_back();
     } else if (event.type == mark) {
-      on_mark(of, event, name);
+      on_mark(current, event, name);
     }
   }
 
-  static auto innermost(const sequence& of) noexcept -> std::size_t {
-    return of.open.empty() ? no_slice : of.open.back();
+  static auto innermost(const sequence& current) noexcept -> std::size_t {
+    return current.open.empty() ? no_slice : current.open.back();
   }
 
-  void on_mark(const sequence& of, const event& event, std::uint32_t name) {
-    const trace_place here{.thread = *of.thread, .when = event.when, .slice = innermost(of)};
+  void on_mark(const sequence& current, const event& event, std::uint32_t name) {
+    const trace_place here{.thread = *current.thread, .when = event.when, .slice = innermost(current)};
     const std::string& text = file_.names[name];
-    if (event.flow_end != 0 && text == "woken") file_.threads[*of.thread].woken[event.when] = event.flow_end;
+    if (event.flow_end != 0 && text == "woken") file_.threads[*current.thread].woken[event.when] = event.flow_end;
     if (event.flow == 0) return;
     if (event.flow % 2 == 0) {
       if (text == "post") file_.posts[event.flow].push_back(here);
@@ -258,11 +258,11 @@ class trace_parser {
     }
   }
 
-  void on_track(const sequence& of, const event& event) {
+  void on_track(const sequence& current, const event& event) {
     if (!has_states(event.track)) return;
     recorded_track& track = file_.tracks[event.track];
     track.is_activity = event.track >= first_activity_track;
-    const trace_place here{.thread = *of.thread, .when = event.when, .slice = innermost(of)};
+    const trace_place here{.thread = *current.thread, .when = event.when, .slice = innermost(current)};
     const bool is_begin = event.type == 1;
     track.open += is_begin ? 1 : -1;
     if (is_begin && (track.first.when == 0 || here.when < track.first.when)) track.first = here;
@@ -301,11 +301,11 @@ class trace_parser {
 
 }  // namespace
 
-auto recorded_thread::innermost(std::uint64_t when) const noexcept -> std::size_t {
-  const auto after = std::ranges::upper_bound(slices, when, {}, &recorded_slice::begin);
+auto recorded_thread::innermost(std::uint64_t time) const noexcept -> std::size_t {
+  const auto after = std::ranges::upper_bound(slices, time, {}, &recorded_slice::begin);
   if (after == slices.begin()) return no_slice;
   auto at = static_cast<std::size_t>(std::prev(after) - slices.begin());
-  while (at != no_slice && slices[at].end <= when) at = slices[at].parent;
+  while (at != no_slice && slices[at].end <= time) at = slices[at].parent;
   return at;
 }
 

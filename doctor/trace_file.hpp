@@ -39,8 +39,8 @@ struct recorded_thread {
   std::vector<recorded_slice> slices;            ///< sorted by begin
   std::map<std::uint64_t, std::uint64_t> woken;  ///< the times of wakes, with the numbers of the workers
 
-  /// Returns the innermost slice that continues after the time `when`.
-  [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
+  /// Returns the innermost slice that contains the point in time `time`.
+  [[nodiscard]] auto innermost(std::uint64_t time) const noexcept -> std::size_t;
 };
 
 /// The point at which a coroutine began to wait.

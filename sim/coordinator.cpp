@@ -124,9 +124,9 @@ struct coordinator::machine {
   bool has_reached_end = false;
 };
 
-coordinator::coordinator(const run_options& options, output where)
+coordinator::coordinator(const run_options& options, output destination)
     : options_(options),
-      where_(where),
+      destination_(destination),
       links_(*this, options.wanted),
       orders_{options.wanted.seed},
       disk_fates_{options.wanted.seed ^ 0x6a09e667f3bcc909U},
@@ -193,8 +193,8 @@ auto coordinator::find(const std::string& name) const -> std::optional<machine_n
 
 // --- functions that the links call ---
 
-void coordinator::schedule(std::int64_t at, std::function<void()> run) {
-  actions_.push_back({at, next_action_++, std::move(run)});
+void coordinator::schedule(std::int64_t time_ns, std::function<void()> run) {
+  actions_.push_back({time_ns, next_action_++, std::move(run)});
   std::ranges::push_heap(actions_, std::greater<>());
 }
 
@@ -406,10 +406,10 @@ void coordinator::handle(machine_number number, packet got) {
   from.deadline = got.head.limit;
 }
 
-auto coordinator::weight(const machine& of) const -> std::uint64_t {
-  if (of.running == nullptr) return 0;
-  const bool has_work = !of.mail.empty() || of.deadline <= time_;
-  return std::max<std::uint64_t>(of.runnable, has_work ? 1 : 0);
+auto coordinator::weight(const machine& candidate) const -> std::uint64_t {
+  if (candidate.running == nullptr) return 0;
+  const bool has_work = !candidate.mail.empty() || candidate.deadline <= time_;
+  return std::max<std::uint64_t>(candidate.runnable, has_work ? 1 : 0);
 }
 
 /// Chooses the machine that gets the token. The probability of a machine is proportional to the number of its threads
@@ -548,18 +548,18 @@ auto coordinator::output_of(machine_number machine) const -> std::string {
 
 /// Prints the lines that a machine has written since the last call of this function. Each line begins with the name of
 /// the machine.
-void coordinator::show_output(machine& of, bool is_last) {
-  if (where_ == output::kept) return;
-  const std::string text = read_file(of.output, of.shown);
+void coordinator::show_output(machine& source, bool is_last) {
+  if (destination_ == output::kept) return;
+  const std::string text = read_file(source.output, source.shown);
   std::size_t at = 0;
   for (std::size_t end = 0; at < text.size(); at = end) {
     end = text.find('\n', at);
     if (end == std::string::npos && !is_last) break;
     end = end == std::string::npos ? text.size() : end + 1;
     const std::string line = text.substr(at, end - at);
-    std::printf("%s | %s%s", of.plan.name.c_str(), line.c_str(), line.back() == '\n' ? "" : "\n");
+    std::printf("%s | %s%s", source.plan.name.c_str(), line.c_str(), line.back() == '\n' ? "" : "\n");
   }
-  of.shown += at;
+  source.shown += at;
   if (at > 0) std::fflush(stdout);
 }
 

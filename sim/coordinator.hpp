@@ -53,7 +53,7 @@ struct grant {
 class coordinator final : private link_owner {
  public:
   /// Constructs a world without machines. `options` apply to every machine, but the program in `options` is ignored.
-  coordinator(const run_options& options, output where);
+  coordinator(const run_options& options, output destination);
   coordinator(const coordinator&) = delete;
   auto operator=(const coordinator&) -> coordinator& = delete;
   ~coordinator();
@@ -108,7 +108,7 @@ class coordinator final : private link_owner {
   struct machine;
 
   [[nodiscard]] auto now() const -> std::int64_t override { return time_; }
-  void schedule(std::int64_t at, std::function<void()> action) override;
+  void schedule(std::int64_t time_ns, std::function<void()> action) override;
   [[nodiscard]] auto find_machine(const wire_address& address) const -> std::optional<machine_number> override;
   [[nodiscard]] auto is_running(machine_number machine) const -> bool override;
   [[nodiscard]] auto has_power(machine_number machine) const -> bool override;
@@ -127,10 +127,10 @@ class coordinator final : private link_owner {
   auto read_packet(machine& from, packet& got) -> bool;
   auto read_all(machine& from, void* memory, std::size_t size) -> bool;
   [[nodiscard]] auto choose() -> std::optional<machine_number>;
-  [[nodiscard]] auto weight(const machine& of) const -> std::uint64_t;
+  [[nodiscard]] auto weight(const machine& candidate) const -> std::uint64_t;
   [[nodiscard]] auto next_time(const machine* except) const -> std::int64_t;
   void run_due();
-  void show_output(machine& of, bool is_last);
+  void show_output(machine& source, bool is_last);
   void note_end(machine_number number);
 
   struct action {
@@ -143,7 +143,7 @@ class coordinator final : private link_owner {
   };
 
   run_options options_;
-  output where_;
+  output destination_;
   links links_;
   chances orders_;
   chances disk_fates_;

@@ -46,7 +46,7 @@ auto find_error(std::string_view path, bool needs_space) -> int {
   return needs_space && find_rule(disk_fault::full, path) != nullptr ? ENOSPC : 0;
 }
 
-void report(word what, const disk_change& change, std::span<const int> files, std::span<const char> part,
+void report(word kind, const disk_change& change, std::span<const int> files, std::span<const char> part,
             std::span<const char> rest = {}) {
   bytes data;
   data.reserve(sizeof(change) + part.size() + rest.size());
@@ -54,8 +54,8 @@ void report(word what, const disk_change& change, std::span<const int> files, st
   data.insert(data.end(), head, head + sizeof(change));
   data.insert(data.end(), part.begin(), part.end());
   data.insert(data.end(), rest.begin(), rest.end());
-  if (what != word::disk_sync) ++disk().changes;
-  send_change(what, data, files);
+  if (kind != word::disk_sync) ++disk().changes;
+  send_change(kind, data, files);
 }
 
 /// A second descriptor of a file, with which the simulator can read and write, even if the program's descriptor does
@@ -289,10 +289,10 @@ auto sync_on_disk(int descriptor, int& status) -> bool {
   return true;
 }
 
-void report_names(word what, disk_change change, std::span<const int> files, std::string_view name,
+void report_names(word kind, disk_change change, std::span<const int> files, std::string_view name,
                   std::string_view other) {
   change.length = name.size();
-  report(what, change, files, name, other);
+  report(kind, change, files, name, other);
 }
 
 void set_disk_rule(std::span<const char> data) {

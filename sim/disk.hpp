@@ -69,7 +69,7 @@ auto resize_on_disk(int descriptor, std::int64_t size) -> int;
 /// Makes a file or a folder durable. Returns false if the file or folder is not on the disk.
 auto sync_on_disk(int descriptor, int& status) -> bool;
 /// Reports a change of the names in folders.
-void report_names(word what, disk_change change, std::span<const int> files, std::string_view name,
+void report_names(word kind, disk_change change, std::span<const int> files, std::string_view name,
                   std::string_view other);
 /// Begins a disk fault, or ends all disk faults. Called when the coordinator requests this.
 void set_disk_rule(std::span<const char> data);

@@ -114,11 +114,11 @@ void journal::add(const packet& change, std::vector<int> files) {
   names_.push_back(std::move(made));
 }
 
-void journal::add_write(word what, const disk_change& head, const std::string& data, open_file file) {
+void journal::add_write(word kind, const disk_change& head, const std::string& data, open_file file) {
   auto place = std::ranges::find(files_, file.id, [](const written_file& each) { return each.file.id; });
   if (place == files_.end()) place = files_.insert(place, written_file{.file = std::move(file), .writes = {}});
   write made{.number = total_,
-             .is_resize = what == word::disk_resize,
+             .is_resize = kind == word::disk_resize,
              .offset = head.offset,
              .old_size = head.old_size,
              .new_size = head.new_size,
@@ -183,12 +183,12 @@ void journal::tear(const write& change, int file, chances& seed) {
   if (has_new_size && size_of(file) < end) set_size(file, end);
 }
 
-void journal::lose_writes(written_file& of, chances& seed) {
-  const int file = of.file.opened->number();
-  for (std::size_t at = of.writes.size(); at-- > 0;) take_back(of.writes[at], file);
+void journal::lose_writes(written_file& written, chances& seed) {
+  const int file = written.file.opened->number();
+  for (std::size_t at = written.writes.size(); at-- > 0;) take_back(written.writes[at], file);
   enum { drops_all, keeps_all, chooses };
   const std::uint64_t fate = seed.below(3);
-  for (const write& each : of.writes) {
+  for (const write& each : written.writes) {
     const std::uint64_t chance = fate == chooses ? seed.below(3) : fate;
     if (each.is_durable || (chance == keeps_all && !each.is_lost))
       repeat(each, file);

@@ -73,9 +73,9 @@ class journal {
   };
 
   auto keep(int descriptor) -> open_file;
-  void add_write(word what, const disk_change& head, const std::string& data, open_file file);
+  void add_write(word kind, const disk_change& head, const std::string& data, open_file file);
   void sync(const disk_change& head);
-  static void lose_writes(written_file& of, chances& seed);
+  static void lose_writes(written_file& written, chances& seed);
   static void take_back(const write& change, int file);
   static void repeat(const write& change, int file);
   static void tear(const write& change, int file, chances& seed);

@@ -231,9 +231,9 @@ void links::send_held() {
 }
 
 /// Sends a message of a machine's simulated operating system. A cut of the link does not hold back such a message.
-void links::tell(machine_number machine, word what, std::uint64_t number, std::int64_t delay) {
-  owner_.schedule(owner_.now() + delay, [this, machine, what, number] {
-    if (owner_.is_running(machine)) owner_.deliver(machine, {.head = {.what = what, .connection = number}, .data = {}});
+void links::tell(machine_number machine, word kind, std::uint64_t number, std::int64_t delay) {
+  owner_.schedule(owner_.now() + delay, [this, machine, kind, number] {
+    if (owner_.is_running(machine)) owner_.deliver(machine, {.head = {.what = kind, .connection = number}, .data = {}});
   });
 }
 

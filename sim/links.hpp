@@ -37,7 +37,7 @@ struct packet {
 class link_owner {
  public:
   [[nodiscard]] virtual auto now() const -> std::int64_t = 0;
-  virtual void schedule(std::int64_t at, std::function<void()> action) = 0;
+  virtual void schedule(std::int64_t time_ns, std::function<void()> action) = 0;
   [[nodiscard]] virtual auto find_machine(const wire_address& address) const -> std::optional<machine_number> = 0;
   /// Returns true if a process of the machine runs.
   [[nodiscard]] virtual auto is_running(machine_number machine) const -> bool = 0;
@@ -111,7 +111,7 @@ class links {
   void hold(std::uint64_t number, std::size_t side, packet held);
   void give_up(std::uint64_t number, std::size_t side, std::int64_t since);
   void send_held();
-  void tell(machine_number machine, word what, std::uint64_t number, std::int64_t delay);
+  void tell(machine_number machine, word kind, std::uint64_t number, std::int64_t delay);
   void reset_both(std::uint64_t number);
   template <typename Action>
   void for_each_side_of(machine_number machine, Action action);

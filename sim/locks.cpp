@@ -37,7 +37,7 @@ constexpr int once_runs = 1;
 struct once_end {
   int* control;
   int result = PTHREAD_ONCE_INIT;
-  explicit once_end(int* of) : control(of) {}
+  explicit once_end(int* once) : control(once) {}
   once_end(const once_end&) = delete;
   auto operator=(const once_end&) -> once_end& = delete;
   ~once_end() {

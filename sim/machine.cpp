@@ -177,15 +177,15 @@ void read_mail() {
   }
 }
 
-auto send_datagram(word what, const address& source, const address& target, bytes data) -> bool {
+auto send_datagram(word kind, const address& source, const address& target, bytes data) -> bool {
   if (!in_world()) return false;
-  send({.what = what, .source = to_wire(source), .target = to_wire(target)}, data);
+  send({.what = kind, .source = to_wire(source), .target = to_wire(target)}, data);
   return true;
 }
 
-void send_change(word what, std::span<const char> data, std::span<const int> files) {
+void send_change(word kind, std::span<const char> data, std::span<const int> files) {
   const int error = errno;
-  send_head({.what = what,
+  send_head({.what = kind,
              .size = static_cast<std::uint32_t>(data.size()),
              .time = to_world(now(), page->wanted.clock_drift_ppm)},
             files);
@@ -201,8 +201,8 @@ auto open_connection(tcp_socket& client) -> std::uint64_t {
 
 void close_connection(std::uint64_t connection) { mine().open.erase(connection); }
 
-void send_packet(word what, std::uint64_t connection, const bytes& data, std::uint64_t count) {
-  send({.what = what, .connection = connection, .count = count}, data);
+void send_packet(word kind, std::uint64_t connection, const bytes& data, std::uint64_t count) {
+  send({.what = kind, .connection = connection, .count = count}, data);
 }
 
 void send_knock(std::uint64_t connection, const address& source, const address& target) {

@@ -25,15 +25,15 @@ auto return_token(std::size_t runnable, nanoseconds deadline) -> nanoseconds;
 void read_mail();
 
 /// Sends a UDP packet, or a notice about a UDP packet. Returns false if the process is not a machine of a world.
-auto send_datagram(word what, const address& source, const address& target, bytes data) -> bool;
+auto send_datagram(word kind, const address& source, const address& target, bytes data) -> bool;
 
 /// Reports a change of the disk, with descriptors of the changed files. Does not end the machine's turn.
-void send_change(word what, std::span<const char> data, std::span<const int> files);
+void send_change(word kind, std::span<const char> data, std::span<const int> files);
 
 /// Opens a connection to another machine, and returns its number.
 auto open_connection(tcp_socket& client) -> std::uint64_t;
 void close_connection(std::uint64_t connection);
-void send_packet(word what, std::uint64_t connection, const bytes& data = {}, std::uint64_t count = 0);
+void send_packet(word kind, std::uint64_t connection, const bytes& data = {}, std::uint64_t count = 0);
 void send_knock(std::uint64_t connection, const address& source, const address& target);
 
 }  // namespace sim

@@ -162,7 +162,7 @@ class tcp_socket final : public internet_socket {
   void send_end() { transmit(arrival::end); }
   void send_reset() { transmit(arrival::reset); }
   /// Sends a packet to the other side, which is in this process or on another machine.
-  void transmit(arrival what, bytes data = {});
+  void transmit(arrival kind, bytes data = {});
   void take_input(std::size_t count);
 
   state state_ = state::fresh;

@@ -35,9 +35,9 @@ auto with_aliases(std::uint32_t events) -> std::uint32_t {
   return events;
 }
 
-auto found_events(const watch& of) -> std::uint32_t {
-  const std::uint32_t wanted = of.events & ~kinds_of_wake;
-  return wanted == 0 ? 0 : with_aliases(of.target->ready()) & (wanted | always);
+auto found_events(const watch& item) -> std::uint32_t {
+  const std::uint32_t wanted = item.events & ~kinds_of_wake;
+  return wanted == 0 ? 0 : with_aliases(item.target->ready()) & (wanted | always);
 }
 
 }  // namespace

@@ -213,8 +213,8 @@ process::~process() {
   if (output_ >= 0) ::close(output_);
 }
 
-void process::start(const run_options& options, output where, const machine_seat* seat) {
-  if (where == output::kept && seat == nullptr) output_ = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
+void process::start(const run_options& options, output destination, const machine_seat* seat) {
+  if (destination == output::kept && seat == nullptr) output_ = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
   const pid_t parent = ::getpid();
   id_ = ::fork();
   if (id_ < 0) throw std::system_error(errno, std::generic_category(), "a child process cannot be created");

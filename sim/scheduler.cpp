@@ -86,9 +86,9 @@ auto real_time() -> nanoseconds {
   return to_nanoseconds(time);
 }
 
-void keep_last(const record& what) {
+void keep_last(const record& latest) {
   last_switch& place = last_switches[page->switches.load(std::memory_order_relaxed) % last_switch_count];
-  place.what = what;
+  place.what = latest;
   place.frame_count = 0;
   if (!run.keeps_stacks) return;
   const inside guard;
@@ -96,25 +96,25 @@ void keep_last(const record& what) {
 }
 
 void add_record(call kind, std::uint16_t is_wait = 0) {
-  const record what{.time = run.time - start_time, .thread = self->id, .kind = kind, .is_wait = is_wait};
+  const record latest{.time = run.time - start_time, .thread = self->id, .kind = kind, .is_wait = is_wait};
   const std::uint64_t at = page->switches.load(std::memory_order_relaxed);
-  keep_last(what);
+  keep_last(latest);
   if (at < run.records.size() || (page->wanted.keeps_last != 0 && !run.records.empty()))
-    run.records[at % run.records.size()] = what;
-  std::uint64_t mixed = page->hash ^ static_cast<std::uint64_t>(what.time);
-  mixed = (mixed ^ (std::uint64_t{what.thread} << 32U) ^ (std::uint64_t{is_wait} << 16U) ^
+    run.records[at % run.records.size()] = latest;
+  std::uint64_t mixed = page->hash ^ static_cast<std::uint64_t>(latest.time);
+  mixed = (mixed ^ (std::uint64_t{latest.thread} << 32U) ^ (std::uint64_t{is_wait} << 16U) ^
            static_cast<std::uint64_t>(kind)) *
           0x9e3779b97f4a7c15U;
   page->hash = mixed ^ (mixed >> 29U);
-  page->time = what.time;
+  page->time = latest.time;
   page->switches.store(at + 1, std::memory_order_relaxed);
   if (page->wanted.max_switches != 0 && at >= page->wanted.max_switches)
     report_and_exit("the program still runs after the maximum number of switches (--max-switches)");
 }
 
-void end_wait(thread& waiter, woken how) {
+void end_wait(thread& waiter, woken outcome) {
   waiter.is = state::runnable;
-  waiter.end = how;
+  waiter.end = outcome;
 }
 
 auto earliest_deadline() -> nanoseconds {
@@ -358,9 +358,9 @@ auto entropy() -> std::uint64_t { return run.chances.next(); }
 
 void descriptors_changed() { run.descriptors_changed = true; }
 
-auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds {
+auto set_alarm(nanoseconds time, nanoseconds interval) -> nanoseconds {
   run.alarm_interval = interval;
-  return std::exchange(run.alarm, at);
+  return std::exchange(run.alarm, time);
 }
 
 auto alarm_interval() -> nanoseconds { return run.alarm_interval; }
@@ -382,16 +382,16 @@ void yield() {
   point(call::yield);
 }
 
-auto block(const wait& what) -> woken {
+auto block(const wait& reason) -> woken {
   const int error = errno;
   if (self->signals.load(std::memory_order_relaxed) != 0) {
     run_handlers();
     errno = error;
     return woken::interrupted;
   }
-  self->waits = what;
+  self->waits = reason;
   self->is = state::blocked;
-  add_record(what.kind, 1);
+  add_record(reason.kind, 1);
   go_on();
   const woken end = self->end;
   run_handlers();

@@ -94,7 +94,7 @@ void point(call kind);
 /// Does the same as point(call::yield). With the option `--order pct`, also gives this thread the lowest priority.
 void yield();
 /// Blocks the calling thread until the wait ends. Preserves errno.
-auto block(const wait& what) -> woken;
+auto block(const wait& reason) -> woken;
 /// Makes up to `count` threads runnable that wait for this kind of call and this address. The seed chooses the threads.
 /// Returns the number of threads that it has made runnable.
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
@@ -108,7 +108,7 @@ auto now() -> nanoseconds;
 inline auto epoch() -> nanoseconds { return 1'767'225'600 * second - start_time + page->wanted.clock_offset_ns; }
 
 /// Sets or clears the timer that sends SIGALRM. Returns the expiry time of the previous timer.
-auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;
+auto set_alarm(nanoseconds time, nanoseconds interval) -> nanoseconds;
 auto alarm_interval() -> nanoseconds;
 
 /// Returns the next random number that the program gets in place of the system's entropy.

@@ -15,13 +15,13 @@ constexpr std::uint64_t kept_records = 64'000'000;
 
 auto number(std::uint64_t value) -> std::string { return std::to_string(value); }
 
-void print_switch(const char* which, std::span<const record> records, std::size_t at) {
-  if (at >= records.size()) {
-    std::fprintf(stderr, "  %s run: ended\n", which);
+void print_switch(const char* label, std::span<const record> records, std::size_t index) {
+  if (index >= records.size()) {
+    std::fprintf(stderr, "  %s run: ended\n", label);
     return;
   }
-  const record& shown = records[at];
-  std::fprintf(stderr, "  %s run: thread %u: %s%s at %.6f s\n", which, shown.thread, name(shown.kind),
+  const record& shown = records[index];
+  std::fprintf(stderr, "  %s run: thread %u: %s%s at %.6f s\n", label, shown.thread, name(shown.kind),
                shown.is_wait != 0 ? ", waits" : "", static_cast<double>(shown.time) / 1e9);
 }
 
@@ -34,8 +34,8 @@ auto difference(const process& first, const process& second) -> std::string {
   return {};
 }
 
-void print_difference(const process& first, const process& second, const std::string& what) {
-  std::fprintf(stderr, "braid-sim: seed %s: two runs differ in %s\n", number(first.seed()).c_str(), what.c_str());
+void print_difference(const process& first, const process& second, const std::string& subject) {
+  std::fprintf(stderr, "braid-sim: seed %s: two runs differ in %s\n", number(first.seed()).c_str(), subject.c_str());
   const auto one = first.records();
   const auto other = second.records();
   const auto place = std::ranges::mismatch(one, other);

@@ -248,11 +248,11 @@ auto tcp_socket::arrival_time() -> nanoseconds {
   return last_arrival_;
 }
 
-void tcp_socket::transmit(arrival what, bytes data) {
-  if (connection_ == 0) return add_event({.at = arrival_time(), .what = what, .to = peer_, .data = std::move(data)});
-  const word sent = what == arrival::data           ? word::data
-                    : what == arrival::end          ? word::end
-                    : what == arrival::acknowledged ? word::acknowledged
+void tcp_socket::transmit(arrival kind, bytes data) {
+  if (connection_ == 0) return add_event({.at = arrival_time(), .what = kind, .to = peer_, .data = std::move(data)});
+  const word sent = kind == arrival::data           ? word::data
+                    : kind == arrival::end          ? word::end
+                    : kind == arrival::acknowledged ? word::acknowledged
                                                     : word::reset;
   send_packet(sent, connection_, data);
 }

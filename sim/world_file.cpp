@@ -410,10 +410,10 @@ class world_reader {
 
 }  // namespace
 
-auto name(world_event::kind what) -> const char* { return event_kinds.at(static_cast<std::size_t>(what)); }
+auto name(world_event::kind event) -> const char* { return event_kinds.at(static_cast<std::size_t>(event)); }
 
-auto fault_of(world_event::kind what) -> disk_fault {
-  return disk_faults.at(static_cast<std::size_t>(what) - static_cast<std::size_t>(world_event::kind::fill_disk));
+auto fault_of(world_event::kind event) -> disk_fault {
+  return disk_faults.at(static_cast<std::size_t>(event) - static_cast<std::size_t>(world_event::kind::fill_disk));
 }
 
 auto read_world(const std::string& file, world_plan& plan, const option_check& check) -> std::vector<world_problem> {
@@ -435,7 +435,7 @@ auto find_idle_restarts(const world_plan& plan) -> std::vector<std::size_t> {
   using kind = world_event::kind;
   std::vector<std::size_t> order(plan.events.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&plan](std::size_t at) { return std::pair(plan.events[at].at_ns, at); });
+  std::ranges::sort(order, {}, [&plan](std::size_t index) { return std::pair(plan.events[index].at_ns, index); });
   std::vector<std::size_t> idle;
   for (const machine_plan& each : plan.machines) {
     if (each.must_end) continue;

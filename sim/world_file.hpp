@@ -33,10 +33,10 @@ struct world_event {
 };
 
 /// Returns the key that names this kind of event in a world file.
-auto name(world_event::kind what) -> const char*;
-constexpr auto is_about_disk(world_event::kind what) -> bool { return what >= world_event::kind::fill_disk; }
+auto name(world_event::kind event) -> const char*;
+constexpr auto is_about_disk(world_event::kind event) -> bool { return event >= world_event::kind::fill_disk; }
 /// Returns the disk fault that this kind of event begins.
-auto fault_of(world_event::kind what) -> disk_fault;
+auto fault_of(world_event::kind event) -> disk_fault;
 
 /// The kinds of events that a seed can choose, and their keys.
 inline constexpr std::array fault_kinds = {world_event::kind::crash,     world_event::kind::kill,

@@ -13,13 +13,13 @@
 namespace sim {
 namespace {
 
-auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, output where)
+auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, output destination)
     -> std::unique_ptr<coordinator> {
   options.wanted.seed = seed;
   prepare_trace(options);
   if (options.wanted.calm_from_ns == 0)
     options.wanted.calm_from_ns = static_cast<std::uint64_t>(plan.faults.calm_from_ns);
-  auto world = std::make_unique<coordinator>(options, where);
+  auto world = std::make_unique<coordinator>(options, destination);
   if (const std::string problem = build_world(without_idle_restarts(plan), *world); !problem.empty())
     throw std::runtime_error(problem);
   world->run_until(plan.duration_ns);
@@ -27,13 +27,13 @@ auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, o
   return world;
 }
 
-void print_grant(const char* which, const coordinator& world, const world_plan& plan, std::size_t at) {
-  if (at >= world.grants().size()) {
-    std::fprintf(stderr, "  %s run: ended\n", which);
+void print_grant(const char* label, const coordinator& world, const world_plan& plan, std::size_t index) {
+  if (index >= world.grants().size()) {
+    std::fprintf(stderr, "  %s run: ended\n", label);
     return;
   }
-  const grant& shown = world.grants()[at];
-  std::fprintf(stderr, "  %s run: %s returned the token at %.6f s, when the hash of the world was %016llx\n", which,
+  const grant& shown = world.grants()[index];
+  std::fprintf(stderr, "  %s run: %s returned the token at %.6f s, when the hash of the world was %016llx\n", label,
                plan.machines[shown.machine].name.c_str(), static_cast<double>(shown.time - start_time) / 1e9,
                static_cast<unsigned long long>(shown.hash));
 }
