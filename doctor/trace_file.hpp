@@ -12,7 +12,7 @@
 
 namespace braid::doctor {
 
-/// An index that stands for no slice.
+/// The value of an index if there is no slice.
 inline constexpr std::size_t no_slice = ~std::size_t{0};
 
 /// A point in time on a thread.
@@ -63,7 +63,7 @@ struct trace_file {
   std::vector<std::string> names;
   std::vector<recorded_thread> threads;
   std::unordered_map<std::uint64_t, recorded_track> tracks;
-  // The starting points of arrows: for each number of an arrow, its points in the order of their times.
+  // The starting points of arrows. The key is the number of the arrow, whose points are in the order of their times.
   std::unordered_map<std::uint64_t, std::vector<trace_place>> posts;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;

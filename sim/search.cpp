@@ -79,7 +79,8 @@ class searcher {
     return std::make_unique<process>(*options_, seed, output::kept);
   }
 
-  /// Starts runs until all jobs are busy. Returns false if no run is in progress and none is left to start.
+  /// Starts runs until as many are in progress as the option --jobs allows. Returns false if no run is in progress and
+  /// no seed is left.
   auto start_more() -> bool {
     while (running_.size() < wanted_->jobs && !has_started_last_ && !failed_.first) {
       running_[next_].first = make(next_);

@@ -55,8 +55,9 @@ io_operation::io_operation(io_operation&& other) noexcept
                   answered_normally),
       loop_(other.loop_) {}
 
-// The types are not standard-layout types, so `offsetof` is a compiler extension here. This is acceptable, because the
-// debugger's table describes only what this compiler generates. `next` is the first member of an `awaiter_base`.
+// The types below are not standard-layout types, so `offsetof` is a compiler extension here. This is acceptable,
+// because the table tells a debugger only the layout that this compiler generates. `next` is the first member of an
+// `awaiter_base`.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 

@@ -71,7 +71,8 @@ class kqueue_calls {
   /// Returns the descriptor of the kqueue.
   [[nodiscard]] virtual auto number() const noexcept -> int = 0;
 
-  /// Returns whether the descriptor is a regular file, which kqueue reports only up to its last byte.
+  /// Returns whether the descriptor is a regular file. kqueue reports a regular file as readable only while the read
+  /// position is before the end of the file.
   [[nodiscard]] virtual auto is_regular_file(int descriptor) noexcept -> bool = 0;
 
   /// Ends the program because the system refuses to wait.

@@ -209,8 +209,8 @@ void loop::time_next_iteration() noexcept {
   backend_->answered_ = {};
 }
 
-/// Records the duration of the iteration that has just ended, without the system call that waits for events, which may
-/// block.
+/// Records the duration of the iteration that has just ended. The system call that waits for events does not count,
+/// because it may block.
 void loop::time_iteration(time_point start) noexcept {
   if (until_timed_ == 1) return time_next_iteration();
   until_timed_ = iterations_per_timed;

@@ -13,7 +13,7 @@
 namespace braid::detail {
 
 inline constexpr int max_informational = 8;  // answers before the final one
-/// The first status that tells a client not to send the rest of its call.
+/// The lowest status after which a client need not send the rest of its call.
 inline constexpr int first_refusing = 300;
 
 /// A call, which uses an HTTP/1.1 connection alone or a stream of an HTTP/2 connection. If the object is destroyed

@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// A connection in one of the lists of `http_service`.
+/// The base class of connections. A connection is in one of the lists of `http_service`.
 class served_connection : public list_hook {
  public:
   /// Closes an idle connection, unless part of a request has arrived. Requires that the connection is in the list of

@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// Pointers to the functions of libnghttp2 that are called. Their names are those of the library without the prefix
-/// `nghttp2_`.
+/// Pointers to the functions of libnghttp2 that braid calls. Each pointer has the name of its function without the
+/// prefix `nghttp2_`.
 struct nghttp2_calls {
   decltype(&::nghttp2_session_callbacks_new) session_callbacks_new = nullptr;
   decltype(&::nghttp2_session_callbacks_del) session_callbacks_del = nullptr;

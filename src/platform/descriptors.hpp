@@ -37,7 +37,7 @@ void clear_event(int number) noexcept;
 /// Closes a descriptor.
 void close_descriptor(int number) noexcept;
 
-/// Makes a descriptor non-blocking, and closes it when the process executes another program. Returns 0, or -1.
+/// Makes a descriptor non-blocking, and sets its close-on-exec flag. Returns 0, or -1 after an error.
 [[nodiscard]] auto set_non_blocking(int number) noexcept -> int;
 
 // The next four functions open descriptors that child processes do not inherit. Unless the mode says otherwise, calls

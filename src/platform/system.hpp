@@ -67,8 +67,8 @@ auto job_cpu_quota() noexcept -> std::optional<double>;
 /// Returns the time since the machine started, including the time when it was suspended.
 auto time_since_boot() noexcept -> std::chrono::nanoseconds;
 
-/// Installs a handler of SIGUSR2, the signal by which users request a file. `restore_user_signal` restores the previous
-/// handler. Does nothing on a system without such a signal.
+/// Installs a handler for SIGUSR2, the signal with which users request a trace file. `restore_user_signal` restores the
+/// previous handler. Does nothing on a system without such a signal.
 void set_user_signal(void (*handler)(int)) noexcept;
 void restore_user_signal() noexcept;
 

@@ -65,7 +65,8 @@ class io_transfer;
 }  // namespace detail
 
 /// The interface of a backend: the part of a loop that depends on the kernel interface.
-/// Threads: the loop's thread (the thread of the first `wait`), except `wake`.
+/// Threads: any thread may call `wake`. Only the loop's thread, which is the thread of the first `wait`, may call the
+/// other functions.
 class BRAID_API io_backend {
  public:
   /// The kernel interface through which a loop waits.

@@ -132,9 +132,10 @@ class BRAID_API byte_stream {
     return detail::write_operation<void>(open_.get(), parts);
   }
 
-  /// Ends the wait of a read from another task. The read returns the bytes that have arrived, or operation_canceled if
-  /// there are none. Later reads also return at once instead of waiting, until `allow_read_waits` is called. The peer
-  /// and its data are not affected. The waiting task is queued, not resumed at once. Requires an open stream.
+  /// Ends the wait of a read that another task has begun. The read returns the bytes that have arrived, or
+  /// operation_canceled if there are none. Later reads also return at once instead of waiting, until `allow_read_waits`
+  /// is called. The peer and its data are not affected. The waiting task is queued, not resumed at once. Requires an
+  /// open stream.
   void end_read_waits() const noexcept;
   /// Ends the effect of `end_read_waits`: reads may wait again. Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }

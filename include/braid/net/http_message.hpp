@@ -178,7 +178,7 @@ struct http_field_span {
 /// Threads: any, while the text is valid. Cost: no copy of the text.
 class http_fields {
  public:
-  /// A field with the line `name: value`. Names are compared without regard to case.
+  /// A field, which has the form `name: value` in a message. Names are compared without regard to case.
   struct field {
     std::string_view name;
     std::string_view value;

@@ -116,7 +116,8 @@ class BRAID_API redis_cluster {
   /// Ends all connections; calls fail with errc::closed.
   void close() noexcept;
 
-  /// Returns the message of any node that refused its connection with this error: see `redis_connection::refusal_of`.
+  /// If a node has refused a connection with this error, returns the message of the node: see
+  /// `redis_connection::refusal_of`.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view;
 
   /// Returns the address of the master of a slot as `host:port`, or an empty string if it is not known.

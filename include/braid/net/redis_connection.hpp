@@ -88,7 +88,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     return connections_[connection]->counts();
   }
 
-  /// Returns the message of any connection that was refused with this error: see `redis_connection::refusal_of`.
+  /// If the server has refused a connection with this error, returns its message: see `redis_connection::refusal_of`.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     for (const auto& each : connections_)
       if (const std::string_view text = each->refusal_of(error); !text.empty()) return text;

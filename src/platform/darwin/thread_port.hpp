@@ -25,7 +25,7 @@ class thread_port {
 
   [[nodiscard]] auto port() const noexcept -> ::thread_t { return port_; }
 
-  /// Returns the same id of the thread as own_thread_id(), or 0 if the thread has ended.
+  /// Returns the id that own_thread_id() returns on that thread, or 0 if the thread has ended.
   [[nodiscard]] auto id() const noexcept -> ::pid_t {
     ::thread_identifier_info_data_t facts{};
     ::mach_msg_type_number_t size = THREAD_IDENTIFIER_INFO_COUNT;

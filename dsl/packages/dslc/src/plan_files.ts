@@ -1,4 +1,5 @@
-// plan_files.ts: the files that a plan may import: those of its project, the authoring package, and unsaved texts.
+// plan_files.ts: the files that a plan may import: files of its project and of the authoring package, and unsaved
+// texts.
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
