@@ -50,7 +50,7 @@ struct http2_connection::callbacks {
   static auto at(void* data) noexcept -> http2_connection& { return *static_cast<http2_connection*>(data); }
 
   /// Refuses stream numbers that are lower than an earlier number, and frames of streams that the client has reset.
-  /// libnghttp2 ignores such frames.
+  /// libnghttp2 itself would ignore such frames.
   static auto begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* data) noexcept -> int {
     if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA) return 0;
     const auto id = static_cast<std::uint32_t>(head->stream_id);

@@ -26,7 +26,7 @@
 
 namespace braid::detail {
 
-/// The numbers of the streams that a client has opened last.
+/// The numbers of the streams that a client has opened most recently.
 class http2_stream_numbers {
  public:
   /// Records a stream. Returns false if its number is new although a higher number was already used.

@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-/// Sends a command to the cluster and reads the reply, like the same function of a single connection.
+/// Sends a command to the cluster and reads the reply. `redis_calls` does the same for a single connection.
 template <typename Command>
 auto sent_by(detail::redis_cluster_state& cluster, Command command, arena& memory, time_point deadline)
     -> task<result<typename Command::value_type>> {

@@ -243,8 +243,8 @@ void redis_shared_connection::turned_away(std::string_view text) noexcept {
   lose(why, why, text);
 }
 
-/// Stores why the connection has ended, with the server's text. The text is cut before the password: a server that does
-/// not know a command of the greeting repeats its arguments.
+/// Stores why the connection has ended, with the server's text. The text is cut before the password, because a server
+/// that does not know a command of the greeting repeats the arguments of that command.
 void redis_shared_connection::keep_reason(std::error_code error, std::string_view text) noexcept {
   constexpr std::size_t max_text = 1'000;
   last_error_ = error;

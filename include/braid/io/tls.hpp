@@ -67,8 +67,9 @@ class tls_setup;
 
 /// A handle of TLS settings. The settings are checked and loaded once, and shared by connections and by copies of the
 /// handle. The context of a client also stores the last session of each host. The supported versions are TLS 1.2 and
-/// 1.3, and all ciphers have forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is
-/// no compression, no renegotiation, and no early data. Revocation of certificates is not checked.
+/// 1.3, and all ciphers have forward secrecy. Keys with less than 112 bits of security, and signatures that use SHA-1,
+/// are refused. There is no compression, no renegotiation, and no early data. Revocation of certificates is not
+/// checked.
 /// Threads: any; connections of several loops may share one context.
 /// Lifetime: connections keep the settings alive. The executor `handshakes` must outlive the settings; the jobs of this
 /// executor must have ended before the loops are destroyed.
@@ -295,7 +296,8 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& 
   return stream.socket();
 }
 
-/// A connection with the same functions for reading, writing and ending, with or without TLS.
+/// The concept of a connection that may or may not use TLS: both kinds have the same functions to read, to write and to
+/// end.
 template <typename Stream>
 concept transport = std::movable<Stream> &&
                     requires(const Stream& stream, Stream& open, std::span<std::byte> buffer,

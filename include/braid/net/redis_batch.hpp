@@ -86,7 +86,8 @@ class BRAID_API redis_batch {
   /// Returns the bytes of `count` commands, starting with the command at the index `first`.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Returns whether the batch may be sent over a shared connection. Such a batch must not change the connection for
-  /// other callers, as a SELECT does, or a transaction that does not both begin and end in the batch.
+  /// other callers: it contains no command such as SELECT, and each transaction that begins in the batch also ends in
+  /// it.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
   /// Returns whether the batch contains a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }

@@ -381,7 +381,7 @@ auto accept4(int number, sockaddr* address, socklen_t* size, int flags) noexcept
 
 auto connect(int number, const sockaddr* address, socklen_t size) noexcept -> int {
   const SOCKET open = to_socket(number);
-  // After a failed attempt to connect, Winsock would begin another attempt.
+  // Returns the error of an earlier attempt that has failed. Otherwise Winsock would begin another attempt.
   if (const int error = find_error(open); error != 0) return refuse(error);
   if (::connect(open, address, size) == 0) return 0;
   const int error = ::WSAGetLastError();

@@ -1,4 +1,4 @@
-// compile.ts: compiles plans in TypeScript to artifacts, or to lists of all their errors.
+// compile.ts: compiles plans in TypeScript. The result for a plan is an artifact, or a list of all errors in the plan.
 import { resolve } from "node:path";
 
 import { bindings } from "./bindings.js";

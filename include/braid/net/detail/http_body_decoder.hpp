@@ -52,8 +52,8 @@ class BRAID_API http_body_decoder {
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 
   [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }
-  /// Returns whether the next `bytes` bytes of input certainly contain the end of the body. For a chunked body this is
-  /// not known before its end.
+  /// Returns whether the next `bytes` bytes of input certainly contain the end of the body. For a chunked body, returns
+  /// false until the end of the body was decoded.
   [[nodiscard]] auto ends_within(std::size_t bytes) const noexcept -> bool {
     return finished() || (state_ == state::plain && left_ <= bytes);
   }
