@@ -147,7 +147,8 @@ struct redis_options {
   /// until each attempt to connect has ended.
   resolver* names = nullptr;
 
-  /// The client context for a TLS connection; its rules of verification apply. A plain connection has no context.
+  /// The client context for a TLS connection. The server is verified as this context requires. Without a context, the
+  /// connection does not use TLS.
   std::optional<tls_context> tls = {};
   std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 

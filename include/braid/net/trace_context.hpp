@@ -24,9 +24,9 @@ struct trace_context {
 
   /// Returns the first span of a new trace, with random numbers. Threads: any.
   [[nodiscard]] BRAID_API static auto begin() -> trace_context;
-  /// Parses the value of a field `traceparent`. If the version is above 00, it parses the fields of version 00.
-  /// Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as a value with
-  /// upper-case letters.
+  /// Parses the value of a field `traceparent`. If the version is above 00, it parses only the parts that version 00
+  /// defines. Threads: any. Errors: returns nothing for a value that the recommendation calls invalid, such as a value
+  /// with upper-case letters.
   [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
   /// Returns a span for the work on a request with these fields. It is a child of the span in these fields. If the
   /// fields contain no span, several spans, or an invalid span, the returned span is the first span of a new trace. An
