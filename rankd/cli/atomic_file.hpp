@@ -27,7 +27,8 @@ class atomic_file {
     bool keeps_part = false;
   };
 
-  /// Begins to write a file, or standard output if the path is empty. Follows a symbolic link.
+  /// Begins to write a file, or standard output if the path is empty. If the path is a symbolic link, the file that the
+  /// link points to is written.
   /// Errors: operation_would_block if another process is writing this file; file_exists if something other than a
   /// regular file has the name of the part file; system errors.
   static auto create(const std::filesystem::path& file, options options) -> braid::result<atomic_file>;

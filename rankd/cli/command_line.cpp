@@ -65,7 +65,8 @@ void add_store(CLI::App& command, std::string& store) {
       ->type_name("URL");
 }
 
-/// Checks the ids after --why. The ids must be integers, or may be any texts in a project whose ids are texts.
+/// Checks the ids that --why lists. If the ids of the project are texts, any text is valid. Otherwise, each id must be
+/// an integer.
 void check_why(const rankd::rank_options& options) {
   const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (std::string id : options.why)

@@ -47,7 +47,7 @@ void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t 
   }
 }
 
-/// Returns whether a value is null, or is the code of a null in the array's dictionary.
+/// Returns whether a value is null, or is a dictionary code that stands for null.
 auto is_null(const ArrowSchema& type, const ArrowArray& from, std::int64_t row) -> bool {
   if (string_view(type.format) == "n") return true;
   if (from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row)) return true;

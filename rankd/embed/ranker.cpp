@@ -119,7 +119,7 @@ struct ranker::generation {
   auto rank(std::string_view text, const rank_call& call) -> rank_answer;
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& how) -> braid::checked<void>;
 
-  /// Opens the stores that a plan reads, or all stores if `plan` is null. Requires the lock.
+  /// Opens the stores that a plan reads, or all stores if `plan` is null. Requires that the caller holds the lock.
   auto open_stores_for(const bound_plan* plan) -> braid::checked<std::vector<store*>>;
   /// Returns the engine of a plan. Each plan has its own engine, which uses the stores that this plan reads.
   auto engine_for(const bound_plan& plan) -> braid::checked<engine*>;

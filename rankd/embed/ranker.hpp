@@ -32,10 +32,11 @@ enum class time_fallbacks : std::uint8_t { refused, allowed };
 
 /// The options for opening a ranker.
 struct ranker_options {
-  /// A folder with rankd.toml. If it is empty, the folder is searched for from the current folder upwards.
+  /// The path of the folder that contains rankd.toml. If the path is empty, the folder is searched for from the current
+  /// folder upwards.
   std::filesystem::path project = {};
-  /// The plan for requests that do not name a plan. It is loaded at once. If it is empty, each request must name its
-  /// plan.
+  /// The name of the plan for requests that do not name a plan. This plan is loaded when the project is opened. If the
+  /// name is empty, each request must name its plan.
   std::string plan = {};
   workspace_choice choice = {};
   unsigned workers = 0;  ///< threads that compute; 0: as many as the machine grants
@@ -95,7 +96,7 @@ class ranker {
   /// `workspace::load_named_plan` and `open_store`; `forked` in a child of a process that has opened a ranker.
   static auto open(ranker_options options) -> braid::checked<std::unique_ptr<ranker>>;
 
-  /// Waits for nodes that are still running after the answer of their request.
+  /// Waits for nodes that are still running although their request has been answered.
   ~ranker();
   ranker(const ranker&) = delete;
   auto operator=(const ranker&) -> ranker& = delete;

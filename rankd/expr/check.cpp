@@ -132,8 +132,8 @@ class checker {
   braid::diagnostics problems_;
 };
 
-/// Returns how a node reads its children: as numbers, strings or vectors. Some nodes read their children in the way in
-/// which their parent reads them.
+/// Returns how a node reads its children: as numbers, strings or vectors. A node that selects one of its children reads
+/// them in the same way as its own parent reads the node.
 auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   switch (parent.op) {
     case node_op::concat:

@@ -90,7 +90,7 @@ class form_finder {
     }
   }
 
-  /// Returns the form that a choosing node needs from its alternatives: its own, or `floating` for a presence test.
+  /// Returns the form of the children from which a node selects: its own, or `floating` for a presence test.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
@@ -108,7 +108,7 @@ class form_finder {
   std::vector<form> forms_;
 };
 
-/// Assigns register numbers, and reuses them after they are given back.
+/// Assigns register numbers, and reuses the numbers that were given back.
 class register_file {
  public:
   auto take() -> std::uint32_t {
@@ -386,7 +386,7 @@ void writer::write_product(std::size_t index) {
   give_back_children(node);
 }
 
-/// If a param sets the pattern of an unused regex test, compiles that pattern. So a request with an invalid pattern
+/// Compiles the pattern of an unused regex test if the pattern comes from a param. So a request with an invalid pattern
 /// fails even if the result of the test does not matter.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
@@ -514,13 +514,13 @@ auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
   return place;
 }
 
-/// Returns a cell if the value is the same for all rows, or else a register of the type that the parent needs.
+/// Returns a new cell if the value is the same for all rows, or else a register of the type that the parent needs.
 auto writer::new_slot(std::size_t index) -> value_slot {
   if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
   return {.index = registers(index).take(), .uniform = false};
 }
 
-/// Gives back the registers of a node's operands. This happens after the register of the result was taken, so an
+/// Gives back the registers of a node's operands. Must be called after a register was taken for the result, so that an
 /// instruction never overwrites its operands.
 void writer::give_back_children(const tree_node& node) {
   for (const std::uint32_t child : node.children)

@@ -134,7 +134,8 @@ auto find_column(const detail::program& code, const row_set& rows, std::span<con
   detail::evaluation shared(code, read, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   result_column<T> out(read, memory);
-  // If the rows are not in their natural order, two parts could write to the same word of the validity bitmap.
+  // If the rows are not in their natural order, two parts could write to the same word of the validity bitmap, so all
+  // rows are evaluated as one part.
   if (!read.is_prefix()) options.rows_of_part = evaluate_options::one_part;
   run_parts(parts::make(read.size(), find_parts(code, options)), shared, out.results(), memory,
             [&out](frame& registers, std::size_t from, std::size_t to) {

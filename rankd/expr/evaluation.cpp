@@ -81,7 +81,8 @@ void evaluation::ask_all(const text_matcher& matcher, const string_values& text,
     if (matcher.matches((*text.words)[code])) add_code(set, code);
 }
 
-/// Tests only the strings of active rows. This is faster if the dictionary has more strings than there are active rows.
+/// Tests only the strings of active rows. This is faster than testing the whole dictionary if there are fewer active
+/// rows than strings.
 void evaluation::ask_occurring(const text_matcher& matcher, const string_values& text, bitmap validity,
                                std::span<std::uint32_t> set) {
   const std::span<std::uint64_t> asked = memory_.filled(words_for(text.words->size()), std::uint64_t{0});

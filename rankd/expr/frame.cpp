@@ -38,7 +38,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Returns which of two operands has one value for all rows, or `each_each` if both do, because one row is then enough.
+/// Returns which operand has one value for all rows. If both do, returns `each_each`: computing one row is then enough.
 template <typename T>
 auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
@@ -222,7 +222,7 @@ void frame::show_result(value_slot out, const std::uint64_t* valid) {
   find_bank<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
 }
 
-/// Returns the validity bits of the current rows. Writes them to `own` unless they can be read in place.
+/// Returns the validity bits of the current rows. Copies the bits to `own` unless they can be read in place.
 auto frame::valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t* {
   if (validity.all_set()) return nullptr;
   if (rows_.is_prefix()) return validity.words() + block_.first / word_bits;
@@ -245,7 +245,7 @@ void frame::run(const compute& code) {
   show_result<double>(code.out, valid);
 }
 
-/// Computes an operation for all rows, even if an operand is null.
+/// Computes an operation for all rows, even for rows in which an operand is null.
 void frame::calculate(const compute& code, double* out) {
   const auto what = static_cast<std::size_t>(code.what);
   const vector_slot<double>& a = floats_.at(code.in[0]);
@@ -262,7 +262,7 @@ void frame::calculate(const compute& code, double* out) {
   kernels_->clamps[singles](out, a.values, b.values, c.values, block_.rows);
 }
 
-/// Returns a bitmap of the rows in which all operands are valid, or null if they are valid in all rows.
+/// Returns a bitmap of the rows in which all operands are valid, or null if there are no nulls.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
@@ -276,7 +276,7 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Returns a bitmap of the rows with a valid and finite value. Writes it to `own` if some value is not finite.
+/// Returns a bitmap of the rows with a valid and finite value. Writes the bitmap to `own` if some value is not finite.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, block_.rows)) return valid;
@@ -287,7 +287,7 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   return own;
 }
 
-/// Returns a bitmap of the rows in which both operands are valid, stored in `own`, or null if all rows are valid.
+/// Returns `own`, set to a bitmap of the rows in which both operands are valid, or null if there are no nulls.
 template <typename T>
 auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
     -> const std::uint64_t* {
@@ -348,7 +348,7 @@ void frame::run(const join_texts& code) {
   show_result<std::string_view>(code.out, valid);
 }
 
-/// Computes the lengths of the rows' results, and marks the results that fit. Returns the total length of these.
+/// Computes the length of each row's result, and marks the results that fit. Returns the sum of the marked lengths.
 auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
   std::fill_n(fits, words(), all_bits(true));
   std::ranges::fill(lengths, std::size_t{0});
@@ -365,7 +365,7 @@ auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span
   return total;
 }
 
-/// Returns a buffer of at least `bytes` bytes. The next block reuses it, so lasting results are copied.
+/// Returns a buffer of at least `bytes` bytes. The next block reuses it, so results that are needed longer are copied.
 auto frame::reserve_room(std::uint32_t buffer, std::size_t bytes) -> char* {
   std::span<char>& room = buffers_[buffer];
   if (room.size() < bytes) room = memory_.uninitialized<char>(std::max(bytes, 2 * room.size()));
@@ -569,7 +569,7 @@ void frame::run(const relate_columns& code) {
   write_bits(truth_words(code.out), block_.rows, [&](std::size_t i) { return holds_in(rows_.row(block_.first + i)); });
 }
 
-/// Returns a string that is the same for all rows, or null if it is a param without a string.
+/// Returns a string that is the same for all rows, or null if it is a param whose value is not a string.
 auto frame::text_of(const fixed_text& source) const -> const std::string* {
   if (const auto* literal = std::get_if<std::string>(&source)) return literal;
   return std::get_if<std::string>(&shared_.params()[std::get<std::uint32_t>(source)]);

@@ -85,7 +85,7 @@ struct div_fn {
   static HWY_INLINE auto scalar(double a, double b) -> double { return a / b; }
 };
 
-/// Computes the minimum. If the values are equal, the result is the first one, even for zeros of different signs. The
+/// Computes the minimum. If the values are equal, the result is the first value, even for zeros of different signs. The
 /// CPU's instruction for the minimum behaves differently. If a value is NaN, the result is NaN. `Ne` is not used to
 /// test for NaN, because some instruction sets compare NaN as equal to itself.
 struct min_fn {
@@ -414,7 +414,7 @@ void finite_bits(std::uint64_t* HWY_RESTRICT out, const double* values, std::siz
   write_bits(hn::ScalableTag<double>(), finite{values}, out, rows);
 }
 
-/// Says whether a set of codes fits into one word. Looking up a code in such a set needs no memory access.
+/// States whether a set of codes fits into one word. Looking up a code in such a set needs no memory access.
 enum class set_size : std::uint8_t { one_word, any };
 
 template <set_size Size>

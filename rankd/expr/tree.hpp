@@ -85,7 +85,7 @@ struct regex_test {
 /// A source of a string: a key of the row, a param of the request, or a literal of the plan.
 using text_source = std::variant<key_number, param_number, std::string>;
 
-/// The operands of a test of two strings. `how` is used only by cmp_text, which compares bytes.
+/// The operands of a test of two strings. Only cmp_text, which compares bytes, uses `how`.
 struct text_pair {
   comparison how = comparison::equal;
   text_source a;
@@ -98,10 +98,10 @@ struct bucket_choice {
   std::string seed;
 };
 
-/// The data of a node besides its children. The type depends on the op: `number` for const_number; `key_number` for
-/// key_ref; `param_number` for param_ref; `bool` for const_bool; `std::string` for const_text; `comparison` for cmp;
-/// `literal_list` for in; `regex_test` for regex; `bucket_choice` for bucket and bucket_text; `text_pair` for cmp_text,
-/// starts_with, ends_with and contains. All other ops have no data.
+/// The data of a node besides its children. The type of the data depends on the op: `number` for const_number;
+/// `key_number` for key_ref; `param_number` for param_ref; `bool` for const_bool; `std::string` for const_text;
+/// `comparison` for cmp; `literal_list` for in; `regex_test` for regex; `bucket_choice` for bucket and bucket_text;
+/// `text_pair` for cmp_text, starts_with, ends_with and contains. All other ops have no data.
 using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
                                   regex_test, text_pair, bucket_choice, std::string>;
 

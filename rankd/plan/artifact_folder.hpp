@@ -14,12 +14,12 @@ namespace rankd {
 /// digests.
 inline constexpr std::string_view index_file = "index.json";
 
-/// The name of the file that lists the sources for the compiler of plans. It is stored next to the sources, which may
-/// be in the same folder as the artifacts.
+/// The name of the file that lists the sources for the compiler of plans. This file is stored next to the sources,
+/// which may be in the same folder as the artifacts.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// The ending of a file of tests: NAME.tests.json contains the tests of the plan NAME. It is stored next to the
-/// artifacts, but is not an artifact.
+/// The ending of a file of tests. The file NAME.tests.json contains the tests of the plan NAME. It is stored next to
+/// the artifacts, but it is not an artifact.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
 /// An artifact: the file NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not

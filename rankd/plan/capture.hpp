@@ -1,4 +1,5 @@
-// rankd/plan/capture.hpp: states which rows of a node are captured. An option of a plan or a request sets this.
+// rankd/plan/capture.hpp: states which rows of a node are captured. A plan can set this by an option of the node, and a
+// request can set it, too.
 #pragma once
 
 #include <array>

@@ -119,8 +119,8 @@ class matcher {
     node_index at = 0;
   };
 
-  /// Pairs nodes by their neighbours. Nodes that have the most neighbours in common are paired first, so that a weak
-  /// pair never prevents a strong pair.
+  /// Pairs nodes by their neighbours. The nodes with the most common neighbours are paired first, so that a pair with
+  /// few common neighbours never prevents a pair with many.
   auto by_neighbours() -> bool {
     constexpr std::size_t many = 4;
     bool found = false;

@@ -26,7 +26,7 @@ enum class change_kind : std::uint8_t {
 /// One difference. Its values are texts, as `list_fields` returns them.
 struct plan_change {
   change_kind kind = change_kind::changed;
-  /// The node's id in the second plan, or in the first plan if the node was removed. If it is empty, the difference
+  /// The node's id in the second plan, or in the first plan if the node was removed. If the id is empty, the difference
   /// concerns the plan itself.
   std::string node;
   std::string was;    ///< the id in the first plan, if it differs
@@ -44,12 +44,12 @@ struct plan_side {
   const registries& declared;
 };
 
-/// Returns for each node of `before` the corresponding node of `after`, if any. First, nodes with the same id and
-/// operator are matched. Then nodes with the same content are matched. The content consists of the operator, the params
-/// with their formulas, and the content of all sources. Then nodes with the same operator are matched, in descending
-/// order of the number of matched neighbours that they have in common. In this step, nodes with equal params are
-/// preferred, and an output in the same position counts as a neighbour. Cost: the number of nodes and edges, times the
-/// size of their formulas. For nodes without common content, also the square of the number of users of one node.
+/// Returns, for each node of `before`, the corresponding node of `after`, if there is one. First, nodes with the same
+/// id and operator are matched. Then nodes with the same content are matched. The content consists of the operator, the
+/// params with their formulas, and the content of all sources. Then nodes with the same operator are matched, in
+/// descending order of the number of matched neighbours that they have in common. In this step, nodes with equal params
+/// are preferred, and an output in the same position counts as a neighbour. Cost: the number of nodes and edges, times
+/// the size of their formulas. For nodes without common content, also the square of the number of users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
 /// Returns the differences of two plans: removed nodes, then the nodes of `after` in order, then differences that

@@ -198,7 +198,7 @@ class fallback_edges {
     mark_live(outputs);
   }
 
-  /// Adds all edges. Returns false if the plan then has too many edges.
+  /// Adds all edges. Returns false if the plan has too many edges after that.
   auto add(std::size_t edges) -> bool {
     edges_ = edges;
     for (node_index at = 0; at < nodes_.size(); ++at)
@@ -232,7 +232,7 @@ class fallback_edges {
   }
 
   /// Marks the nodes that run only if `source` fails. These are the fallback node of `source`, and those sources of the
-  /// fallback node that nothing else needs. Returns false if the plan then has too many edges.
+  /// fallback node that nothing else needs. Returns false if the plan has too many edges after that.
   auto wake(node_index source) -> bool {
     std::set<node_index> seen;
     std::vector<node_index> open{nodes_[source].fallback->node};

@@ -49,7 +49,8 @@ struct plan_fallback {
 /// Returns whether a pattern matches a failure code.
 [[nodiscard]] auto stands_for(std::string_view pattern, std::string_view code) noexcept -> bool;
 
-/// If one of the patterns matches `code`, returns the equal code in `known`. Otherwise, returns nothing.
+/// If one of the patterns matches `code`, returns the element of `known` that equals `code`. Otherwise, returns
+/// nothing.
 [[nodiscard]] auto find_failure(const failure_patterns& patterns, std::string_view code,
                                 std::span<const std::string_view> known) noexcept -> std::optional<std::string_view>;
 

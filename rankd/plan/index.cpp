@@ -28,8 +28,8 @@ auto name_in(const nlohmann::json& row) -> std::string {
   return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-/// Returns the artifact name in the row of an index that the JSON pointer `pointer` leads into, or an empty text if the
-/// index has no such row.
+/// Returns the artifact name in a row of an index. `pointer` is the JSON pointer of that row or of a part of it.
+/// Returns an empty text if the index has no such row.
 auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
   constexpr std::string_view rows = "/plans/";
   if (!pointer.starts_with(rows)) return {};

@@ -50,7 +50,7 @@ auto find_place(numbered_text of, std::size_t offset) -> std::string {
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
 }
 
-/// Returns the part of nlohmann's message that describes the error, truncated to 200 bytes.
+/// Returns the part of a message of nlohmann::json that describes the error, truncated to 200 bytes.
 auto find_reason(std::string_view what) -> std::string {
   constexpr std::size_t max_length = 200;
   const std::size_t start = what.find("syntax error");
@@ -69,7 +69,8 @@ class builder : public nlohmann::json_sax<json> {
   ~builder() override { dismantle(root_); }
 
   enum class special_form : std::uint8_t { number, null };
-  /// Replaces the placeholder numbers at the positions of `specials` by the values in `specials`, or by nulls.
+  /// Replaces each placeholder number at a position in `specials` with the value that `specials` contains for this
+  /// position, or with null.
   void replace(std::span<const special_number> specials, special_form form) {
     specials_ = specials;
     form_ = form;
@@ -250,7 +251,8 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
 
 }  // namespace
 
-/// Destroys the innermost parts first, because the destructor of a value without parts does not allocate memory.
+/// Destroys the innermost parts first, so that each destroyed value has no parts left. The destructor of such a value
+/// does not allocate memory.
 void dismantle(json& value) noexcept {
   std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
   open[0] = &value;

@@ -22,7 +22,7 @@ constexpr auto is_plain(char c) noexcept -> bool {
 }
 
 /// Returns whether `text` contains a character that cannot occur in an escaped value. Such a character marks the end of
-/// the value before `text`.
+/// an escaped value that precedes `text` in a key.
 auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }

@@ -253,7 +253,8 @@ void check_graph(std::size_t problems_before, draft& draft) {
   if (draft.problems.size() == problems_before) detail::link_fallbacks(draft.out, draft.problems);
   const bool edges_complete = draft.problems.size() == problems_before;
   draft.out.order = detail::order_nodes(draft.out.nodes, draft.problems);
-  // After a misspelt name or a cycle, these checks would report only consequential errors, so they are skipped.
+  // If a name is misspelt or there is a cycle, the checks below are skipped, because they would report only
+  // consequences of that error.
   if (!edges_complete || draft.problems.size() != problems_before) return;
   detail::check_depth(draft.out, draft.problems);
   detail::check_reach(draft.out, draft.problems);

@@ -243,8 +243,8 @@ auto read_list(object_reader& reader, const param_shape& shape, node_context con
   }
 }
 
-/// Returns whether a param has an effect. This depends on the value of an earlier param. Returns nothing if that value
-/// is wrong.
+/// Returns whether a param has an effect, which depends on the value of an earlier param. Returns nothing if the value
+/// of that earlier param is wrong.
 auto has_meaning(object_reader& reader, const param_shape& wanted, const op_shape& shape, const plan_node& out)
     -> std::optional<bool> {
   const param_condition& when = wanted.when;
@@ -265,7 +265,7 @@ void refuse_without_meaning(object_reader& reader, const param_shape& wanted) {
                 quote_name(wanted.name) + " has an effect only if " + quote_name(wanted.when.param) + " is " + values);
 }
 
-/// Reports an error if a list of conditions is used without its capability.
+/// Reports an error if a node has a list of conditions, but the plan does not list the capability for such lists.
 void require_branches(object_reader& reader, const param_shape& conditions, const known_names& known) {
   if (known.capabilities.find(branch_capability)) return;
   reader.report(conditions.name, "capability_not_required",
@@ -273,7 +273,8 @@ void require_branches(object_reader& reader, const param_shape& conditions, cons
                 "add " + quote_name(branch_capability) + " to `capabilities_required`");
 }
 
-/// Reports an error if a param is used without the capability with which it was introduced.
+/// Reports an error if a node sets a param, but the plan does not list the capability with which this param was
+/// introduced.
 void require_capability(object_reader& reader, const param_shape& wanted, const known_names& known) {
   if (wanted.capability.empty() || known.capabilities.find(wanted.capability)) return;
   reader.report(wanted.name, "capability_not_required",

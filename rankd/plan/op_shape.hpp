@@ -46,7 +46,8 @@ struct float_range {
   double max = std::numeric_limits<double>::max();
 };
 
-/// A condition under which a param has an effect: an earlier param of the shape has one of these values.
+/// A condition under which a param has an effect. It holds if an earlier param of the shape has one of the listed
+/// values.
 struct param_condition {
   std::string_view param;  ///< the name of an enumeration; if it is absent, it has none of the values
   std::span<const std::string_view> values = {};

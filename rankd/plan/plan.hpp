@@ -82,8 +82,8 @@ struct plan_node {
   std::optional<node_fallback> fallback = {};
   /// The nodes that this node waits for because of fallbacks, without reading their rows.
   std::vector<node_index> after = {};
-  /// The nodes whose failure starts this node, if it is needed only as a fallback. If the plan has branches, there may
-  /// be more such nodes in the route of a request.
+  /// The nodes whose failure starts this node, if it is needed only as a fallback. If the plan has branches, a request
+  /// may take a route in which further nodes can start this node.
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< the node fails if it has not ended by then
   std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view code = "registry_changed";
 
-/// The word for an entry of each registry, for use in messages.
+/// For each registry, the word that messages use for one of its entries.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> entry_words{
     {{"keys", "key"}, {"params", "param"}, {"capabilities", "capability"}, {"endpoints", "endpoint"}}};
 

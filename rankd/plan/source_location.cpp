@@ -32,7 +32,7 @@ auto source_location(const plan& plan, std::string_view pointer) -> std::string 
 auto with_locations(const braid::diagnostics& problems, const plan& plan) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems) {
-    // A diagnostic with its own source is about another file, so it gets no location.
+    // A diagnostic that already has a source is about another file, so no location is added to it.
     const std::string place = each.source.empty() ? source_location(plan, each.pointer) : std::string();
     if (!place.empty()) each.message += " (" + place + ")";
     out.add(std::move(each));

@@ -25,7 +25,7 @@ struct aggregate_options {
 /// Cost: one pass. If there is a group key, also about one lookup in a hash table for each active row.
 auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column;
 
-/// The first row of each id, and the score of each of these rows.
+/// The result of a fusion: the first row of each id, and a column with the scores of these rows.
 struct fused_ranks {
   row_set rows;
   column scores;

@@ -41,7 +41,7 @@ class batch {
   [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
     return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
   }
-  /// Returns the id of a row. Only for messages and other rare uses, because reading `ids` is faster.
+  /// Returns the id of a row. Use this only for messages and other rare purposes, because reading `ids` is faster.
   [[nodiscard]] auto id(std::uint32_t row) const -> row_id;
   /// Returns all columns except `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }

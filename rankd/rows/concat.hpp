@@ -16,7 +16,7 @@ namespace rankd {
 /// the operands.
 auto concat(const row_set& left, const row_set& right, braid::arena& memory) -> row_set;
 
-/// Concatenates any number of row sets in the same way, in their order.
+/// Concatenates any number of row sets in the given order, in the same way.
 auto concat(std::span<const row_set> sets, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -62,8 +62,8 @@ class copier {
     return bitmap(words.data());
   }
 
-  /// Copies the strings of active rows. New codes are assigned from 0 in the order of the strings' first use. If a row
-  /// is null, its code is 0.
+  /// Copies the strings of active rows. New codes are assigned from 0 in the order of the strings' first use. A null
+  /// row gets the code 0.
   auto texts(const column& column, const string_values& values) -> string_values {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     std::vector<std::uint32_t> moved(values.words->size(), none);

@@ -25,8 +25,8 @@ class recent_values {
     return value == no_value || counts_[value] < options_.at_most;
   }
 
-  /// Removes the row that leaves the window before the next row is placed. Returns the value of this row if the value
-  /// becomes allowed again.
+  /// Removes the row that leaves the window before the next row is placed. If this makes the value of the removed row
+  /// allowed again, returns that value.
   auto leave() -> std::uint32_t {
     if (options_.window == 0 || size_ < options_.window) return no_value;
     const std::uint32_t value = placed_[size_ - options_.window];
@@ -83,7 +83,7 @@ class waiting_rows {
   std::span<std::uint32_t> next_;  // per position
 };
 
-/// Chooses a row for each position, which is the first remaining row that is allowed there.
+/// Chooses a row for each position: the first remaining row that is allowed there.
 class spreader {
  public:
   spreader(const row_set& rows, const window_options& options, braid::arena& memory)

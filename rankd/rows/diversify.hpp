@@ -24,9 +24,9 @@ struct window_options {
 
 /// Returns rows such that any `window` consecutive rows contain each value of the key at most `at_most` times. With
 /// `later`, each position gets the first remaining row that is allowed there, or simply the first remaining row if no
-/// row is allowed. With `drop`, each row that is not allowed after the rows before it is left out. Without a window,
-/// `drop` keeps the first `at_most` rows of each value. A null is not equal to any value, and values are compared as in
-/// `distinct`. Copies no column.
+/// row is allowed. With `drop`, a row is left out if it is not allowed after the rows chosen before it. Without a
+/// window, `drop` keeps the first `at_most` rows of each value. A null is not equal to any value, and values are
+/// compared as in `distinct`. Copies no column.
 /// Cost: about one lookup in a hash table for each active row, and a heap operation for each row that moves.
 auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set;
 

@@ -40,8 +40,8 @@ class word_table {
   word_table(std::size_t max_words, braid::arena& memory)
       : slots_(memory.filled(std::bit_ceil(2 * max_words + 1), slot{})) {}
 
-  /// Returns the number that is stored for a word. If the word is new, the number is `nothing` and the caller may set
-  /// it.
+  /// Returns a reference to the number that is stored for a word. If the word is new, the number is `nothing`, and the
+  /// caller may set it.
   auto operator[](std::uint64_t word) -> std::uint32_t& {
     slot& place = find(word);
     place.word = word;
@@ -62,8 +62,8 @@ class word_table {
       if (slots_[at].number == nothing || slots_[at].word == word) return slots_[at];
   }
 
-  /// Returns the hash of a word, into which it mixes all bits of the word, because ids are often consecutive and floats
-  /// often end in zero bits.
+  /// Returns the hash of a word. Every bit of the word affects the whole hash, because ids are often consecutive and
+  /// floats often end in zero bits.
   /// Source: Stafford's variant 13.
   static auto mixed(std::uint64_t word) -> std::uint64_t {
     word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;

@@ -16,7 +16,7 @@ struct mmr_options {
   std::uint32_t vector_key = 0;     ///< a key of vectors
   double lambda = 0.5;              ///< from 0 (only dissimilarity counts) to 1 (only relevance counts)
   std::size_t count = 1;            ///< the maximum number of rows
-  /// This flag is polled before each row. If it is set, the rows chosen so far are returned.
+  /// This flag is read before each row is chosen. If the flag is set, the rows chosen so far are returned.
   const braid::stop_flag* stop = nullptr;
 };
 

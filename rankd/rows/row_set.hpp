@@ -17,8 +17,8 @@ namespace rankd {
 
 /// A batch and its active rows in their current order. A *row* is an index into the batch; a *position* is an index
 /// into the order. Selection and order are stored as one list of rows, so `take` only shortens the list. Without a
-/// list, the active rows are the first rows of the batch in their natural order. Sources, `vm` and `take` then allocate
-/// nothing, and columns are read sequentially.
+/// list, the active rows are the first rows of the batch in their natural order. In this case, `take`, operators that
+/// are sources, and the operator `vm` allocate no list, and columns are read sequentially.
 /// The object is a few words in size, and copies share all data.
 /// Threads: any, once constructed. Lifetime: the arena that contains the data outlives it.
 class row_set {
@@ -65,7 +65,7 @@ class row_set {
     return fewer;
   }
 
-  /// Returns the active rows for whose position the bit in `kept` is set, in the same order. Copies no column.
+  /// Returns the active rows at the positions whose bits are set in `kept`, in the same order. Copies no column.
   [[nodiscard]] auto select(bitmap kept, braid::arena& memory) const -> row_set;
 
   /// Returns the same rows with one more column, which has a value for every row of the batch. Behaves like

@@ -85,7 +85,7 @@ auto make_ranks(const row_set& rows, const string_values& text, bitmap validity,
 }
 
 /// Calls `use(rank)` with a function `rank(row)`. The function returns an unsigned integer that orders the rows without
-/// nulls in this `direction`.
+/// nulls in the given `direction`.
 template <typename Use>
 void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
   const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;

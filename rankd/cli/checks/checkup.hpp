@@ -37,8 +37,8 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// Adds a finding for each of the first diagnostics, and one that counts the remaining diagnostics. `advice` is used
-  /// for diagnostics without a hint.
+  /// Adds a finding for each of the first few diagnostics, and one finding with the number of all remaining
+  /// diagnostics. `advice` is the advice for diagnostics without a hint.
   void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
     add(area, health::fail, problems, advice);
   }

@@ -9,7 +9,7 @@
 namespace rankd {
 
 /// Returns a check for an integer in decimal digits, from `min_value` to `max_value`. CLI11's own check would parse 010
-/// as eight, and would silently replace a number that is too large by the largest possible number.
+/// as eight, and would silently replace a number that is too large with the largest possible number.
 [[nodiscard]] auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator;
 
 /// Returns a check for a number from `min_value` to `max_value`, with or without a fraction.

@@ -43,7 +43,8 @@ auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   return false;
 }
 
-/// Reads the first records. Returns the number of all records, and the number of records that were read.
+/// Reads the first records of a store. Returns the number of all records in the store, and the number of records that
+/// were read.
 auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::uint64_t, std::size_t>> {
   constexpr std::size_t enough = 1000;
   const auto snapshot = opened.take_snapshot();
@@ -110,7 +111,7 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& workspace, 
                  "run rankd load to apply the changes");
 }
 
-/// A server's answers to the first commands.
+/// The answers of a Redis server to the commands that the check sends first.
 struct greeting {
   std::error_code failure;
   std::string refusal;  ///< the text of an error reply, or of a refused connection; or empty

@@ -27,7 +27,7 @@ auto answer_lines() -> exit_status {
     if (!*line) return exit_status::fine;
     print(((*line)->too_long ? check_session::answer_too_long(line_reader::max_bytes) : session.answer((*line)->text)) +
           "\n");
-    // If the client has closed the pipe, it does not need further answers.
+    // A client that has closed the pipe needs no further answers.
     if (std::fflush(stdout) != 0) return exit_status::failed;
   }
 }

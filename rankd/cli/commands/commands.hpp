@@ -73,7 +73,8 @@ struct batch_command_options : project_options {
 
 struct bench_options : project_options {
   std::string plan;
-  /// A file with one request on each line. If it is empty, there is one request for each user of the embedded store.
+  /// The path of a file with one request on each line. If the path is empty, the benchmark sends one request for each
+  /// user in the embedded store.
   std::filesystem::path requests;
   std::vector<unsigned> clients{1, 2, 4, 8, 16};
   std::chrono::milliseconds duration{1000};  ///< for each number of clients
@@ -83,8 +84,8 @@ struct bench_options : project_options {
   output_form form = output_form::people;
   std::filesystem::path plot;  ///< an SVG to write; empty: no plot
   std::string http;            ///< the URL of a server to which the requests are sent; empty: they run in this process
-  /// The rates at which requests are sent to the server, in requests per second. If there are none, each client sends
-  /// its next request after an answer.
+  /// The rates at which requests are sent to the server, in requests per second. If the list is empty, each client
+  /// sends its next request as soon as the previous one is answered.
   std::vector<double> rates;
   unsigned connections = 512;  ///< for these rates
 };
@@ -123,10 +124,11 @@ struct serve_command_options : project_options {
       0};  ///< a request as slow as this writes a trace of the last seconds to a file; 0: off
   std::chrono::milliseconds announcement{0};  ///< the time between the announcement of the stop and the stop itself
   std::string page_token = {};                ///< the token of the only client of a studio; empty: not a studio
-  /// Files of recorded traffic for the page. If there are none, those in the project's folder are used.
+  /// Files of recorded traffic for the page. If the list is empty, the page uses the recorded traffic in the project's
+  /// folder.
   std::vector<std::filesystem::path> traffic = {};
-  /// The compiler for plans that are edited in the page. If it is empty, the dslc of the project or of PATH is used, if
-  /// there is one.
+  /// The path of the compiler for plans that are edited in the page. If the path is empty, the dslc in the project's
+  /// packages or in PATH is used, if there is one.
   std::string compiler = {};
 };
 
@@ -167,7 +169,8 @@ struct diff_options : list_options {
   std::string before;  ///< a plan by its name or file
   std::string after;
   std::vector<std::filesystem::path> traffic;  ///< files of recorded traffic; empty: only the plans are compared
-  /// The plan whose recorded requests are run. If it is empty, these are the requests to the plan `before`.
+  /// The name of the plan whose recorded requests are run. If the name is empty, the recorded requests to the plan
+  /// `before` are run.
   std::string recorded_plan;
   bool is_live = false;          ///< whether the stores are asked for data that is not recorded
   std::size_t depth = 10;        ///< the depth of the overlap

@@ -76,7 +76,7 @@ struct done_load {
   column_check::counts counts;
 };
 
-/// The project's checks of loaded data. Outside of a project, nothing is checked.
+/// The checks of loaded data against the plans of the project. Outside of a project, nothing is checked.
 class project_rules {
  public:
   project_rules(const fs::path& project, const std::vector<fs::path>& files) {
@@ -188,7 +188,7 @@ auto load_once(const load_command_options& options) -> braid::checked<void> {
   return {};
 }
 
-/// Returns whether, according to its error code, a failed load may succeed later with the same data.
+/// Returns whether the error code of a failed load means that the same data may load successfully later.
 auto is_momentary(std::string_view code) -> bool {
   constexpr std::array<std::string_view, 8> codes{"store_busy",       "disk_full",      "store_write_failed",
                                                   "data_unreadable",  "store_timeout",  "store_unreachable",

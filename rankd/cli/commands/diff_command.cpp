@@ -1,5 +1,5 @@
-// rankd/cli/commands/diff_command.cpp: rankd diff: prints the structural differences between two plans, the
-// consequences of these differences, and the differences between the plans' answers.
+// rankd/cli/commands/diff_command.cpp: rankd diff: prints how two plans differ in structure, what follows from these
+// differences, and how the answers of the plans differ.
 #include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>

@@ -93,7 +93,8 @@ auto read_judged(std::string_view text, std::uint64_t number, const std::string&
   const std::string place = file + ":" + std::to_string(number);
   auto document = parse_json(text, file, number);
   if (!document) {
-    // A message about the syntax begins with its line and column; any other one has only a pointer.
+    // The message of a syntax error already contains its line and column. Any other diagnostic has only a JSON pointer,
+    // so its source is set.
     braid::diagnostics placed;
     for (braid::diagnostic each : document.error()) {
       if (!each.pointer.empty()) each.source = place;
@@ -160,7 +161,7 @@ auto for_each_judged(const std::filesystem::path& file, const registries& declar
   return {};
 }
 
-/// The totals of a file of judgements.
+/// The number of requests in a file of judgements, and all ids that the file judges.
 struct judged_file {
   std::size_t requests = 0;
   std::set<row_id> ids;  ///< that have a relevance for some request

@@ -169,7 +169,7 @@ class joiner {
       return is_intact(text, line) && add_event(line);
     });
     if (!done) return std::unexpected(std::move(done.error()));
-    // Broken lines of exposures are counted when the exposures are read for the second time.
+    // This pass ignores broken lines of exposures. They are counted when the exposures are read for the second time.
     const auto noted =
         for_each_line(shown, [this](std::string_view /*text*/, const json& line) { return note_columns(line); });
     if (!noted) return std::unexpected(noted.error());
@@ -222,8 +222,8 @@ class joiner {
     return found != fields->end() && found->is_number() ? found->get<double>() : 0;
   }
 
-  /// Returns the rows of an exposure or a capture, as columns of equal length, including `id`. Returns null if the line
-  /// has no rows.
+  /// Returns the rows in a line of exposures or captures, as columns of equal length, including `id`. Returns null if
+  /// the line has no rows.
   static auto find_rows(const json& line) -> const json* {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;
@@ -270,7 +270,7 @@ class joiner {
     return true;
   }
 
-  /// Finds the numbers of the types that labels name.
+  /// Looks up the number of each event type that a label names.
   void number_labels() {
     std::set<std::string> unseen;
     for (const event_label& each : labels_) {
@@ -429,7 +429,7 @@ auto join_events(const join_options& options, atomic_file& out) -> braid::checke
 
 namespace {
 
-/// Returns a text about what was joined, for the user of the command.
+/// Returns a summary for the user of the command: how many rows, answers and events were joined.
 auto summary(const join_counts& counts) -> std::string {
   std::string out = counted(counts.rows, "row") + " of " + counted(counts.answers, "answer") + ", with " +
                     std::to_string(counts.matched) + " of " + counted(counts.events, "event") + "\n";

@@ -22,7 +22,7 @@ namespace rankd {
 
 class atomic_file;
 
-/// The treatment of an exposure whose labels later events may still change.
+/// States what to do with an exposure if later events may still change its labels.
 enum class open_windows : std::uint8_t {
   wait,     ///< leave it out; a later run writes it
   include,  ///< write it with the labels that it has so far
@@ -31,7 +31,8 @@ enum class open_windows : std::uint8_t {
 struct join_options {
   std::filesystem::path exposures;  ///< a folder that `serve --exposures` has filled
   std::filesystem::path events;     ///< a folder that `serve --events` has filled
-  /// A folder that `serve --captures` has filled, for more features. If it is empty, no captures are used.
+  /// A folder of files that `serve --captures` has written. Their rows provide more features. If the path is empty, no
+  /// captures are used.
   std::filesystem::path captures = {};
   std::filesystem::path labels = {};  ///< a file of labels; empty: the events of each type are counted
   /// The time up to which the files contain all events. If it is not set, the current time is used.
@@ -54,9 +55,9 @@ struct join_counts {
 };
 
 /// Writes a line of CSV for each row that an answer has shown. The line contains the request, the position and the
-/// columns. It ends with the labels. Without a file of labels, it ends with the number of events of each type that
-/// refer to this request and item. Keeps in memory all events that name a request, and all captured values of shown
-/// rows.
+/// columns. The last cells of the line are the labels. Without a file of labels, they are the numbers of events of each
+/// type that refer to this request and item. Keeps in memory all events that name a request, and all captured values of
+/// shown rows.
 /// Blocks: on the disk. Errors: unreadable_file, output_unwritable, unsupported_form if the captures are Arrow files,
 /// and those of `load_labels`.
 auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;

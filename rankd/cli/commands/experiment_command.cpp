@@ -37,7 +37,7 @@ auto list_plans(const experiment_set& experiments) -> std::set<std::string> {
   return out;
 }
 
-/// The errors that cannot be found in the file of experiments alone, and warnings about probable mistakes.
+/// The result of checking experiments together with their plans: errors, and warnings about probable mistakes.
 struct findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;

@@ -37,8 +37,9 @@ void print_verdicts(const std::vector<plan_verdict>& all) {
   }
 }
 
-/// Adds a verdict for each other file of the project that a server would refuse. It replaces a verdict about the same
-/// file. The checked plans count as plans of the project, even if their artifacts are elsewhere.
+/// Adds a verdict for each project file that is not a plan and that a server would refuse. If there is already a
+/// verdict about such a file, the new verdict replaces it. The checked plans count as plans of the project, even if
+/// their artifacts are elsewhere.
 void add_file_verdicts(const workspace& workspace, std::vector<plan_verdict>& all) {
   std::vector<std::string> plans;
   if (const auto artifacts = list_artifacts(workspace.where.plans))

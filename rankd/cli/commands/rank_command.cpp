@@ -42,7 +42,8 @@ auto read_standard_input() -> braid::checked<std::string> {
   }
 }
 
-/// Returns the request that the value of --request contains, or that is in the file that this value names.
+/// Returns the request that is given by the value of --request: either the value itself, or the contents of the file
+/// that it names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
   auto text = request.empty() ? read_standard_input() : read_text_file(request);

@@ -72,8 +72,8 @@ auto first_difference(const json& was, const json& is, const std::string& pointe
   return difference{pointer, shown(&was), shown(&is)};
 }
 
-/// Returns the first difference between two answers. If the answers are not JSON, or differ only in their spelling,
-/// returns both answers completely.
+/// Returns the first difference between two answers. If the answers are not JSON, or differ only in how the same JSON
+/// is written, returns both answers completely.
 auto find_difference(const replayed_request& request) -> difference {
   const auto was = parse_json(request.recorded, "recorded");
   const auto is = parse_json(request.replayed, "replayed");
@@ -119,7 +119,7 @@ auto make_json(const replayed_request& request, bool with_answers) -> json {
   return out;
 }
 
-/// The results of all requests of a file.
+/// The results of replaying all requests of a file.
 class tally {
  public:
   explicit tally(const replay_options& options) : options_(&options) {}

@@ -16,7 +16,7 @@ namespace rankd {
 
 struct replay_options {
   std::filesystem::path file;
-  /// Artifacts, or folders of artifacts, that replace recorded plans. If there are none, the recorded plans run.
+  /// Artifacts, or folders of artifacts, that replace recorded plans. If the list is empty, the recorded plans run.
   std::vector<std::filesystem::path> plans;
   std::vector<std::filesystem::path> operators;  ///< libraries of operators that recorded plans use
   std::filesystem::path vectors;  ///< the root folder of the project with the files of vectors; empty: none

@@ -89,8 +89,8 @@ struct outputs {
     return made;
   }
 
-  /// Logs which files could not be reopened, and when they are reopened later. Lifetime: the log must exist as long as
-  /// the files.
+  /// Logs when a file cannot be reopened, and when a later attempt to reopen it succeeds. Lifetime: the log must exist
+  /// as long as the files.
   void report_to(const serve_log& to) const {
     const auto listen = [&to](auto& file, std::string_view name) {
       if (file == nullptr) return;
@@ -207,8 +207,8 @@ struct event_takers {
   }
 };
 
-/// Removes the file of recorded traffic after a failed start. The file contains no request, and would make the next
-/// start fail.
+/// Removes the file of recorded traffic after a failed start. The file contains no request, and the next start would
+/// fail if the file existed.
 void remove_record(const serve_command_options& options) {
   std::error_code ignored;
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
@@ -224,7 +224,7 @@ auto strangers_in(const workspace& workspace, const reload_report& loaded) -> br
   return all;
 }
 
-/// Says whether requests are recorded. A file of recorded traffic contains the registries with which the recording
+/// Reports whether requests are recorded. A file of recorded traffic contains the registries with which the recording
 /// began.
 enum class recording : std::uint8_t { off, on };
 

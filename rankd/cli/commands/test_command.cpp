@@ -74,8 +74,8 @@ auto find_files(const workspace& workspace, const test_options& options) -> brai
   return out;
 }
 
-/// Returns an error for the first model that the tests replace but the plan does not call. Otherwise such a test would
-/// silently use the model of the project.
+/// Returns an error for the first model that the tests replace but the plan does not call. Without this error, such a
+/// test would silently use the model of the project.
 auto find_unused_stub(const bound_plan& plan, const plan_tests& tests) -> braid::diagnostics {
   std::vector<std::string> called = list_models(*plan.stated);
   if (plan.substitute != nullptr)

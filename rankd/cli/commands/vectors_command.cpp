@@ -128,9 +128,9 @@ auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) ->
   return {};
 }
 
-/// If a server uses the file, locks the file, so that the server cannot merge changes into the file. If the server
-/// merged at the same time, the changes would be lost, because the command would replace the server's file by a file
-/// without these changes.
+/// Locks the file if a server uses it, so that the server cannot merge changes into the file. Otherwise changes that
+/// the server merged at the same time would be lost, because the command would then replace the file with one that does
+/// not contain them.
 auto lock_merge(const fs::path& file, std::optional<vector_claims>& into) -> braid::checked<void> {
   std::error_code error;
   if (!fs::exists(file.string() + ".lock", error)) return {};

@@ -43,8 +43,8 @@ struct experiment_split {
   split_test test;
 };
 
-/// The units that two experiments of different layers share, and a test whether both experiments split them
-/// independently.
+/// The units that are in two experiments of different layers, and a test of whether the two experiments split these
+/// units independently of each other.
 struct split_overlap {
   std::string first;
   std::string second;

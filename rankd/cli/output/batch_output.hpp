@@ -37,9 +37,9 @@ enum class unfinished : std::uint8_t {
 /// Threads: a single thread. Blocks: on the disk.
 class batch_output {
  public:
-  /// Opens the output. `made_from` is a JSON object that contains everything on which the answers depend, under
-  /// readable names. Follows a symbolic link. If the target is not a regular file, it is written directly, and the
-  /// batch cannot be resumed.
+  /// Opens the output. `made_from` is a JSON object with everything on which the answers depend. Its names are
+  /// readable, because error messages show them. If the path is a symbolic link, the output is the file that the link
+  /// points to. An output that is not a regular file is written directly, and the batch cannot be resumed.
   /// Errors: output_unwritable, output_busy (another process writes the file), batch_unfinished (with
   /// unfinished::refuse), resume_mismatch (the message names what has changed), resume_corrupt.
   static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)

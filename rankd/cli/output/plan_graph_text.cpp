@@ -50,7 +50,7 @@ auto make_title(const plan_graph& graph) -> std::string {
   return graph.name + " (" + graph.digest.substr(0, 12) + "), budget: " + budget_text(graph.budget);
 }
 
-/// Escapes a text for a quoted string of Graphviz. Control characters are escaped first, so that no line ends within
+/// Escapes a text for a quoted string in Graphviz. Control characters are escaped first, so that no line ends within
 /// the text.
 auto dot_text(std::string_view text) -> std::string {
   std::string out;
@@ -61,7 +61,7 @@ auto dot_text(std::string_view text) -> std::string {
   return out;
 }
 
-/// Escapes a text for a quoted string of Mermaid. Mermaid writes entities between `#` and `;`.
+/// Escapes a text for a quoted string in Mermaid. In Mermaid, an entity is written between `#` and `;`.
 auto mermaid_text(std::string_view text) -> std::string {
   constexpr std::string_view special = "\"#<>&;`\\";
   std::string out;

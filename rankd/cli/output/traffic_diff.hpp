@@ -11,7 +11,8 @@
 
 namespace rankd {
 
-/// A report about the differences of answers. It is printed after the structural difference of the plans.
+/// A report about the differences between the answers of two plans. It is printed after the structural differences of
+/// the plans.
 struct traffic_report {
   std::string text;           ///< lines for people, or one JSON object without a line feed
   bool is_all_equal = false;  ///< every request could be compared, and no answer differs

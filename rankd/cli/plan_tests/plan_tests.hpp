@@ -70,7 +70,7 @@ struct error_expectation {
   std::string node;  ///< the node that fails; empty: any node
 };
 
-/// The expectation that exactly these fallbacks are used, each after a failure.
+/// The expectation that exactly the listed fallbacks are used, each because of a failure.
 struct degraded_expectation {
   std::vector<std::string> names;  ///< names of nodes in plan order, perhaps preceded by that of the plan; may be empty
 };

@@ -162,7 +162,7 @@ auto demo_writer::write_mark(atomic_file& mark, const detail::demo_file& file) -
       options_.kind == project_kind::empty ? named_mark(file.text, folder_) : std::string(file.text);
   ++report_.files;
   report_.bytes += text.size();
-  // It is a source like the other files, so it gets their mode.
+  // rankd.toml is a source file like README.md, so it gets the same mode.
   std::error_code error;
   const fs::path part = folder_ / (std::string(project_file) + std::string(atomic_file::default_suffix));
   fs::permissions(part, fs::status(folder_ / "README.md", error).permissions(), error);

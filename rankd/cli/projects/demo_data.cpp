@@ -89,8 +89,8 @@ auto demo_network::recommendations(std::uint32_t user) -> std::vector<std::int64
 }
 
 auto demo_network::media(std::uint32_t user) const -> std::vector<std::int64_t> {
-  // Users with low numbers publish more. If the users with higher numbers than `user` are a share s of all users, they
-  // have together a share s * s of all media.
+  // Users with low numbers publish more. If a share s of all users has higher numbers than `user`, these users together
+  // have a share s * s of all media.
   const auto find_end = [this](std::uint64_t u) {
     const std::uint64_t left = size_.users - u;
     return size_.media - size_.media * left / size_.users * left / size_.users;

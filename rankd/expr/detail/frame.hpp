@@ -81,8 +81,8 @@ class frame {
   /// batch.
   frame(const evaluation& of, braid::arena& memory, double* results = nullptr);
 
-  /// Computes the blocks from position `from` to `to` and calls `take(block)` after each. Requires that `from` is a
-  /// multiple of `block_rows`.
+  /// Computes the blocks from position `from` to `to` and calls `take(block)` after each block. Requires that `from` is
+  /// a multiple of `block_rows`.
   template <typename Take>
   void for_each_block(std::size_t from, std::size_t to, Take&& take) {
     begin();
@@ -182,7 +182,8 @@ class frame {
   bank<std::int64_t> exacts_;
   bank<std::string_view> strings_;
   braid::arena& memory_;  ///< for concatenated strings; a program that concatenates runs in one chunk
-  /// The memory of each buffer of `program::buffers`. It is as large as any block has needed so far.
+  /// The memory for each buffer of `program::buffers`. Each memory range is as large as the largest contents that any
+  /// block has needed so far.
   std::span<std::span<char>> buffers_;
   std::span<std::uint64_t> truths_;
   std::span<std::uint32_t> codes_;  ///< codes of strings, in the order of the rows

@@ -12,8 +12,8 @@
 
 namespace rankd::detail {
 
-/// Arithmetic operations on doubles. Those up to `pow` have two operands, those from `neg` to `log1p` have one operand,
-/// and `clamp` has three operands. pow, exp, log and log1p have no kernel and use the C library.
+/// Arithmetic operations on doubles. The operations from `add` to `pow` have two operands, those from `neg` to `log1p`
+/// have one operand, and `clamp` has three. pow, exp, log and log1p have no kernel and use the C library.
 enum class arithmetic : std::uint8_t {
   add,
   sub,
@@ -53,7 +53,8 @@ inline constexpr std::size_t unary_kernels = 5;
 }
 
 /// States whether each of two operands has a value for each row or a single value for all rows. If both have a single
-/// value, a call of `each_each` with one row is enough, except for the choosers, whose bits differ by row.
+/// value, it is enough to call the kernel for `each_each` with one row. Only the choosers need a kernel for
+/// `same_same`, because each row has its own bit.
 enum class shape : std::uint8_t { each_each, each_same, same_each, same_same };
 
 /// The kernels for one set of vector instructions. The results have the same bits for all sets. Operands and outputs
@@ -100,8 +101,8 @@ struct kernel_table {
   bool (*all_finite)(const double* values, std::size_t rows);
   /// Sets a bit for each row: whether the value is finite.
   void (*finite_bits)(std::uint64_t* out, const double* values, std::size_t rows);
-  /// Sets a bit for each row: whether the set contains the code. The set is a bitmap with a bit for each code, in words
-  /// of 32 bits. It has at least one word.
+  /// Sets a bit for each row: whether the set contains the row's code. The set is a bitmap with a bit for each code, in
+  /// words of 32 bits. It has at least one word.
   void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
                       std::size_t rows);
 

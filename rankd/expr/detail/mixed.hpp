@@ -8,7 +8,7 @@
 
 namespace rankd::detail {
 
-/// A comparison of rows with a single number.
+/// A comparison of the value of each row with a single number.
 template <typename T>
 struct bound_test {
   comparison how;

@@ -12,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// The type of a field in the JSON of a node.
+/// The type of a field in the JSON object of a node.
 enum class field_kind : std::uint8_t {
   value,    ///< an expression, hence a child
   truth,    ///< a predicate, hence a child

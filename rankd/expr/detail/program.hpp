@@ -145,14 +145,14 @@ struct test_null {
   truth_slot out;
 };
 
-/// Tests whether the string of a key matches. The set of matching dictionary codes is computed before the first block.
-/// The result is false if the string is null.
+/// Applies a string test, such as a list or a pattern, to the values of a key. The set of matching dictionary codes is
+/// computed before the first block. The result is false if the string is null.
 struct match_text {
   std::uint32_t test;  ///< a position in `program::texts`
   truth_slot out;
 };
 
-/// Tests whether the string of a param matches. The result is false if the string is null.
+/// Applies a string test to the value of a param. The result is false if the string is null.
 struct match_param {
   std::uint32_t param;  ///< the position among the values of params
   text_matcher test;
@@ -167,7 +167,8 @@ struct relate_columns {
   truth_slot out;
 };
 
-/// A string that is the same for every row: a literal of the plan, or a param by its index among the values of params.
+/// A string that is the same for every row: a literal of the plan, or a param. A param is given by its index among the
+/// values of params.
 using fixed_text = std::variant<std::string, std::uint32_t>;
 
 /// Compares two strings that are the same for every row. The result is false if a string is null.
@@ -240,13 +241,13 @@ struct param_relation {
   bool matched_is_left;
 };
 
-/// A test of the strings of a key. The key is identified by its index in `program::keys`.
+/// A string test of the values of a key. The key is identified by its index in `program::keys`.
 struct text_test {
   std::uint32_t key;
   std::variant<text_matcher, param_pattern, param_relation> test;
 };
 
-/// The number of registers and cells of one type that a program uses.
+/// The numbers of registers and of cells of one type that a program uses.
 struct slot_counts {
   std::uint32_t registers = 0;
   std::uint32_t cells = 0;

@@ -90,7 +90,7 @@ void read_plan_fallback(object_reader& top, draft& draft);
 /// Reads the fragments. Requires that all nodes have been read.
 void read_fragments(object_reader& top, draft& draft);
 
-/// Adds the edges that fallbacks require to the nodes. Requires that all names have been resolved.
+/// Adds to the graph the edges that fallbacks require. Requires that all names have been resolved.
 void link_fallbacks(plan& plan, braid::diagnostics& problems);
 
 /// Reports every cycle. If there is no cycle, returns the nodes in topological order.

@@ -85,8 +85,8 @@ void admission_gate::let_in() noexcept {
   }
 }
 
-/// Measures the time per admission, but only while requests wait. If no request waits, the number of admissions shows
-/// how many requests arrive, not how many could be admitted.
+/// Measures the mean time between admissions, but only while requests wait. While no request waits, the number of
+/// admissions shows only how many requests arrive, not how many could be admitted.
 void admission_gate::learn_pace(braid::time_point now) noexcept {
   if (waiting_ == 0) return;
   const std::uint64_t admissions = admissions_ - admissions_before_;

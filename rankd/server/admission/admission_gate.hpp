@@ -81,7 +81,7 @@ class admission_gate {
   std::uint64_t refused_ = 0;
   std::uint64_t late_ = 0;
 
-  // The following members are measured while at least one request waits:
+  // The following members measure periods in which at least one request waits:
   std::uint64_t admissions_ = 0;         // admissions of requests that waited
   std::uint64_t admissions_before_ = 0;  // the value of `admissions_` at the start of this measurement
   braid::time_point measured_from_;      // when this measurement started

@@ -15,7 +15,8 @@ namespace rankd {
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// The minimum of the estimate. If a plan takes less time than this, even four times its time is no sign of overload.
+  /// The minimum of the estimate. If a plan takes less time than this minimum, even a request that takes four times as
+  /// long is no sign of overload.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
   /// Notes the time of a request. Returns the ratio of this time to the time without load, but at least 1.

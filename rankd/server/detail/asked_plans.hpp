@@ -40,7 +40,7 @@ auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint en
 
 /// Refuses a request whose version is not a number.
 void refuse_version(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view number);
-/// Refuses a change that is not possible, or a request for a version that is no longer stored.
+/// Answers with an error if a change is not possible, or if a requested version is no longer stored.
 void refuse_change(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::diagnostics& problems);
 

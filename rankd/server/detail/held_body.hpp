@@ -32,8 +32,8 @@ class held_body {
   /// Reads the body, and waits until all parts have arrived. Errors: those of the exchange; errc::full.
   auto read(braid::http_exchange& x) -> braid::task<braid::result<void>>;
 
-  /// Replaces the body by a text that was made from the body. The text counts against the limit, too. Returns false if
-  /// the limit does not allow it.
+  /// Replaces the body by a text that was made from the body. The text also counts against the limit. Returns false if
+  /// it would exceed the limit.
   [[nodiscard]] auto hold(std::string text) noexcept -> bool;
 
   /// Returns the whole body. Requires that it has been read. Lifetime: as long as this object and the exchange.

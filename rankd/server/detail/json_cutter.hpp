@@ -7,14 +7,14 @@
 
 namespace rankd::detail {
 
-/// A reader that returns the parts of a JSON text as they are written. It looks only at strings and brackets, so it
-/// does not check whether the text is valid.
+/// A reader that returns the parts of a JSON text as they are written. It looks only for strings, brackets and commas,
+/// and does not check whether the text is valid JSON.
 /// Lifetime: the parts point into the text.
 class json_cutter {
  public:
   explicit json_cutter(std::string_view text) noexcept : rest_(text) {}
 
-  /// Skips spaces. Returns whether the next characters equal the given characters, and if so, skips them.
+  /// Skips spaces. If the given characters follow, skips them, too, and returns true. Otherwise, returns false.
   auto skip(std::string_view wanted) noexcept -> bool {
     skip_spaces();
     if (!rest_.starts_with(wanted)) return false;

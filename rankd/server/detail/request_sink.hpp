@@ -12,8 +12,8 @@ namespace rankd::detail {
 struct endpoint_context;
 struct served_request;
 
-/// A receiver of the ended requests of one loop. A sink counts the requests, logs them, or runs a candidate plan for
-/// them, for example. Threads: the loop's thread.
+/// A receiver of the ended requests of one loop. For example, a sink counts the requests, logs them, or runs a
+/// candidate plan for them. Threads: the loop's thread.
 class request_sink {
  public:
   request_sink() = default;

@@ -44,8 +44,8 @@ struct route {
 /// Returns all endpoints, even those that this server does not serve.
 [[nodiscard]] auto all_routes() -> std::span<const route>;
 
-/// Returns a text such as "`rankd serve` with --ui". It describes how to start a server with an endpoint at this
-/// target, if this server does not serve that endpoint. The text is empty if no server has such an endpoint.
+/// If this server does not serve an endpoint at this target, returns how to start a server that does, such as "`rankd
+/// serve` with --ui". Returns an empty text if no server has such an endpoint.
 [[nodiscard]] auto find_switch(const serve_shared& shared, std::string_view target) -> std::string_view;
 
 /// Returns true if the client has access to an endpoint. Otherwise answers the request and returns false.

@@ -55,7 +55,7 @@ struct served_request {
   /// Checks the id, the client and the media type in the head. Returns true if they are valid. Otherwise, answers the
   /// request and returns false.
   auto check_head() -> bool;
-  /// Checks only the id and the client. In other respects, works like `check_head`.
+  /// Checks only the id and the client of the request, and otherwise behaves like `check_head`.
   auto check_client() -> bool;
   /// Counts the request against the limit of its client. If the limit is reached, answers the request and returns
   /// false. For a request of a batch, `part_text` is the JSON of the request, because the answer repeats the id that is

@@ -70,7 +70,7 @@ auto read_batch(endpoint_context& context, served_request call) -> braid::task<v
 
 }  // namespace
 
-/// Like `answer_rank`, uses no coroutine for the steps that do not depend on the body.
+/// The steps that do not depend on the body run without a coroutine, as in `answer_rank`.
 auto answer_batch(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   served_request call(context, endpoint::batch, x);
   if (!call.check_head() || call.is_refused_unread()) return {};

@@ -106,8 +106,9 @@ auto answers_json(const compared_side& before, const compared_side& after, const
   return out + "}\n";
 }
 
-/// Runs the two plans one after the other on the same data: reads that the first plan has made are not sent to the
-/// stores again. Then runs each plan once more on its own recorded reads, to explain the ids that moved.
+/// Runs the two plans one after the other on the same data: if the second plan makes the same read as the first plan,
+/// it gets the same answer, and the store is not asked again. Then runs each plan once more on its own recorded reads,
+/// to explain the ids that moved.
 auto run_both(engine& ranker, const store_list& live, const registries& declared, compared_side& before,
               compared_side& after) -> braid::task<void> {
   const auto run = [&ranker](compared_side& side, store_list on, rank_request with) {

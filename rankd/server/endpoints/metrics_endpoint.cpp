@@ -364,7 +364,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
   if (const auto* candidates = shared.candidates()) runtimes.push_back(candidates->runs_on.get());
   for (braid::runtime* const each : runtimes) {
     std::vector<braid::metric> more = braid::metrics(*each);
-    // The memory for jobs is counted for the whole process, so only the first runtime reports it.
+    // The memory for jobs is counted for the whole process, so only the metrics of the first runtime include it.
     if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
     std::ranges::move(more, std::back_inserter(all));
   }
