@@ -39,7 +39,7 @@ class plan_changes {
       : library_(&of), folder_(std::move(folder)), log_(log) {}
 
   /// A function that prepares other state to be reloaded together with the plans. It returns errors, or a function that
-  /// publishes the new state. The returned function is called if the plans are valid, too. Threads: called by the
+  /// publishes the new state. The returned function is called if the plans are also valid. Threads: called by the
   /// reloading threads, one at a time.
   using reload_step = std::function<braid::checked<std::function<void()>>()>;
   void reload_with(reload_step step);

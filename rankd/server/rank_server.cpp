@@ -51,8 +51,8 @@ auto make_shares(const serve_options& options, std::size_t index) -> detail::sha
           .record_entries = share(options.engine.records.entries, options.loops, index)};
 }
 
-/// Returns whether the plan page can be reached only from this machine or only by clients with tokens. This matters
-/// because the page runs plans for any user.
+/// Returns whether the plan page can be opened only from this machine, or only by clients with tokens. No one else may
+/// open it, because the page can run plans for any user id.
 auto page_is_private(const serve_options& options) -> bool {
   if (options.tokens || !options.listen.is_ip()) return true;
   const std::string host = options.listen.host();
@@ -99,8 +99,9 @@ void rank_server::parts::shard_ended() {
   changed.notify_all();
 }
 
-/// Starts to listen on all loops. The loops share a port by a socket option that also lets other servers of this user
-/// share the port. So the port is first opened without this option, in order to report an error if the port is in use.
+/// Starts to listen on all loops. The loops share a port by a socket option. With this option, other servers of the
+/// same user could share the port, too. So the port is first opened without the option, which fails if the port is in
+/// use.
 auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;

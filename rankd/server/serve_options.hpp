@@ -36,7 +36,7 @@ struct serve_options {
 
   /// The options of each loop's HTTP server. `connections` is the limit for all loops together. The loop sets the
   /// callbacks. The timeout for bodies is shorter than the default, because bodies are small. The HTTP server records
-  /// no activities, because the engine records them for each request.
+  /// no activities for traces, because the engine records an activity for each request.
   braid::http_server::options http = {.body_timeout = std::chrono::seconds(30), .activities = false};
   /// The maximum size of all bodies in memory at a time, in all loops together.
   std::size_t body_memory = 256U * 1024 * 1024;

@@ -34,7 +34,7 @@ auto store_scrubber::step() -> scrub_step {
   const std::size_t at = next_;
   store& read = *targets_[at].reads;
   const scrub_step done = read.scrub(step_bytes);
-  // Continues with the next store when this store was read to its end, or if no byte could be read.
+  // Continues with the next store if this store was read to its end, or if no byte could be read.
   if (done.ends_round || done.bytes == 0) next_ = (at + 1) % targets_.size();
 
   const std::string damage = read.damage();
@@ -61,7 +61,7 @@ void store_scrubber::run(scrub_pace pace) {
     try {
       done = step();
     } catch (const std::bad_alloc&) {
-      // The bytes are skipped now, and will be read in the next round.
+      // These bytes are skipped now, and are read in the next round.
     }
     const std::chrono::duration<double> reading(static_cast<double>(done.bytes) /
                                                 static_cast<double>(pace.bytes_per_second));

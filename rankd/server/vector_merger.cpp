@@ -48,8 +48,8 @@ auto open_newest(const followed_store& store) -> braid::checked<std::shared_ptr<
   return std::make_shared<const embedded_store>(std::move(*opened));
 }
 
-/// Returns the changes that remove from a list the ids whose vectors a file contains. Returns no changes if the file
-/// contains no such vectors.
+/// Returns the changes to the store that remove ids from a list if their vectors are in the file. Returns no changes if
+/// the file contains none of these vectors.
 auto shortened(const embedded_store& now, const vector_changes_policy& list, const vector_file& file,
                std::error_code& error) -> store_changes {
   store_changes out;
@@ -265,7 +265,7 @@ auto vector_merger::claim_used(place& at, const std::string& digest) -> braid::c
 }
 
 /// Merges the changes that the file does not contain into the file, and removes the changes that the file contains from
-/// the list. Requires the lock.
+/// the list. Requires that the caller holds the lock of the file.
 auto vector_merger::merge_list(place& at) -> braid::checked<void> {
   if (const auto now = vector_file::make_digest(at.of.file); !now || *now != at.served) return {};  // followed first
   auto file = open_file(at);
@@ -303,8 +303,8 @@ auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed
   const auto stop_if_cancelled = [this](std::uint64_t = 0, std::uint64_t = 0) {
     if (is_cancelled_.load(braid::relaxed)) throw merge_cancelled();
   };
-  // Without this pool, the workers of the process would share the computation, and requests would wait for these
-  // workers.
+  // The computation gets its own pool. Otherwise, the workers of the default pool would take part in it, and requests
+  // would wait for these workers.
   braid::pool alone({.workers = 1,
                      .name = "merge",
                      .scheduling = braid::scheduling(braid::scheduling::other{.nice = 10}),
@@ -340,8 +340,7 @@ auto vector_merger::may_shorten(place& at, const std::string& digest) -> braid::
   return !*others;
 }
 
-/// Removes from the list the ids whose vectors the file contains. An id whose vector has changed since the merge is
-/// kept.
+/// Removes the ids whose vectors are in the file from the list. Keeps an id if its vector has changed since the merge.
 auto vector_merger::shorten(place& at, const vector_file& file) -> braid::checked<void> {
   std::error_code error;
   const auto done = change_store(at.of.store->folder(),

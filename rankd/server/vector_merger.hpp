@@ -49,7 +49,7 @@ struct merge_counts {
 /// Before and after each step, the file and the list together represent the same vectors. So the process may be killed
 /// at any time: if the list still contains merged ids, the next process removes them. If the vector of an id changes
 /// during a merge, it differs from the vector in the file, so the id stays in the list. Each step begins by comparing
-/// the list with the file, and does not depend on what earlier steps have found.
+/// the list with the file, and does not rely on the results of earlier steps.
 ///
 /// Only one process at a time merges into a file (`vector_claims`). All other processes open the new file. A failure is
 /// logged once for each cause (`vectors_not_merged`). After a failure, the merge is tried again after a pause, which

@@ -33,8 +33,8 @@ auto read_and_rank(endpoint_context& context, served_request request) -> braid::
 
 /// Reports to the gate how long the request took after its admission. The wait before the admission is not counted,
 /// because it shows how many requests arrive, not how many concurrent requests are too many. Immediate errors are not
-/// counted, because they do not show how busy the server is. Answers from a cache are not counted either, because
-/// computed answers would look like overload in comparison.
+/// counted, because they do not show how busy the server is. Answers from a cache are not counted either. They are so
+/// fast that computed answers would look like overload in comparison.
 void learn(endpoint_context& context, const served_request& request, const ranking& ranked, braid::duration took,
            const admission_gate::pass& pass) {
   if (ranked.shares_work) return;

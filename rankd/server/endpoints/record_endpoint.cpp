@@ -27,8 +27,8 @@ auto is_call_id(std::string_view id) -> bool {
          std::ranges::all_of(id, [](char c) { return c > ' ' && c <= '~'; });
 }
 
-/// Returns the writer that the query names, or the only writer. If there is no such writer, answers the request and
-/// returns null.
+/// Returns the record writer of the endpoint that the query names. If the query names no endpoint and there is only one
+/// writer, returns that writer. If no writer is found, answers the request and returns null.
 auto find_writer(served_request& call) -> record_writer* {
   const auto& all = call.context->serving().records;
   const auto named = braid::http_url::query_value(call.exchange->request().query, "endpoint");

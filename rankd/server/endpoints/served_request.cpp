@@ -59,7 +59,7 @@ void log_failed_sink(const serve_log& log) noexcept {
 
 }  // namespace
 
-/// Reads the wall clock once, for all spans of the request. If the clock were read again, spans might be out of order.
+/// Reads the wall clock once, for all spans of the request. If each span read the clock, spans might be out of order.
 served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
     : context(&of), which(reached), exchange(&x), body(of) {
   if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
@@ -143,8 +143,8 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
   return false;
 }
 
-/// Refuses a request before its body is read. Does so in two cases only: if the body has arrived completely, so that
-/// the connection stays open, or if the client waits for `100 Continue`, so that the client need not send the body.
+/// Refuses a request before its body is read, but only in two cases. If the body has arrived completely, the connection
+/// can stay open. If the client waits for `100 Continue`, the client need not send the body.
 auto served_request::is_refused_unread() -> bool {
   const bool may_refuse = exchange->has_whole_body() || exchange->request().expects_continue;
   if (!may_refuse || !context->gate.refuses(record.begun)) return false;
@@ -196,7 +196,8 @@ void served_request::fail_body(std::error_code error) {
   fail(unread_body(error, context->options().http.limits, record.request_id));
 }
 
-/// Answers with a text that was created in advance and inserts only the id, because a refusal must cost little.
+/// Answers with a text that was created in advance, because a refusal must cost little. Only the id of the request is
+/// inserted.
 void served_request::refuse_overloaded() {
   record.is_shed = true;
   if (!is_part()) exchange->pace();

@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 4> check_state_names{"ok", "failed", "war
 /// The checks of an answer, and the error for the first check that has failed.
 class check_list {
  public:
-  /// Adds a check. `members` are further members, such as `,"endpoint":"ep_0001"`, or empty.
+  /// Adds a check. `members` contains further JSON members of the check, such as `,"endpoint":"ep_0001"`, or is empty.
   void add(std::string_view name, check_state state, std::string_view message, std::string_view members = {}) {
     if (!text_.empty()) text_ += ',';
     text_ += '{';
@@ -90,8 +90,9 @@ void check_stores(const endpoint_context& context, check_list& out) {
   }
 }
 
-/// Checks the plans. Plans that were left out do not make the replica unready: all replicas have the same plans, so
-/// otherwise the whole service would stop. Returns a member that describes these plans, or an empty text.
+/// Checks the plans. Plans that were left out do not make the replica unready. All replicas have the same plans, so if
+/// such plans made one replica unready, the whole service would stop. Returns a JSON member that describes the plans
+/// that were left out, or an empty text if there are none.
 auto check_plans(const endpoint_context& context, check_list& out) -> std::string {
   std::string left_out;
   std::size_t wrong = 0;

@@ -44,7 +44,7 @@ auto diagnostic_about(std::size_t line, std::string code, std::string message, c
           .source = source};
 }
 
-/// A line `NAME [RIGHTS] TOKEN`. Name and rights may be absent.
+/// A line of the form `NAME [RIGHTS] TOKEN`. The name and the rights may be absent.
 struct token_line {
   std::string_view name;
   std::optional<std::string_view> rights;

@@ -18,7 +18,8 @@ struct token_client {
   bool may_see_shadows = false;  ///< whether the client may see the results of candidate plans that run as shadows
   bool may_send_events = false;
   bool may_write = false;  ///< whether the client may change records of embedded stores
-  /// Whether the client may try plans that are not served, write sources, and change which plans serve.
+  /// True if the client may try plans that are not served, write sources of plans, and change which versions of plans
+  /// are served.
   bool may_edit = false;
 };
 

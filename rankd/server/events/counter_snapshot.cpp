@@ -45,7 +45,8 @@ auto read_sorted_set(packed_reader& reader) -> counted_sorted_set {
   return out;
 }
 
-/// Converts a number to the kind of a value. Returns nothing if no kind has this number.
+/// Reads the expiry, the kind and the contents of a value. Without `has_kind`, the value is a hash. Returns nothing if
+/// the kind that was read is unknown.
 auto read_value(packed_reader& reader, bool has_kind) -> std::optional<counted_value> {
   counted_value out{.ends = std::chrono::milliseconds(reader.integer())};
   const auto kind = has_kind ? static_cast<record_kind>(reader.number()) : record_kind::hash;

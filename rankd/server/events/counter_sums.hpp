@@ -13,8 +13,8 @@ namespace rankd {
 /// Returns decimal digits that are parsed as the same number as the amount.
 [[nodiscard]] auto amount_text(const scalar& by) -> std::string;
 
-/// Returns whether a counter adds only integers. If not, its field may contain a fraction, which HINCRBY refuses.
-/// HINCRBYFLOAT is then used even for steps that add an integer.
+/// Returns whether a counter adds only integers. If the counter can also add fractions, its field may contain a
+/// fraction, which HINCRBY refuses. So HINCRBYFLOAT is used for such a counter, even for steps that add an integer.
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_rule& counter) -> bool;
 
 /// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum. Returns false and changes

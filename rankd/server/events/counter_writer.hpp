@@ -30,9 +30,9 @@ struct counter_counts {
 };
 
 /// A queue of steps, and a runtime of one worker that sends them to Redis as the commands of `step_kinds`. A step is
-/// sent at most once. If a connection ends while steps are being sent, they are counted as lost, but their events
-/// remain in the event log. After one failure was logged (`counters_failed`), further failures are not logged until a
-/// step was written successfully.
+/// sent at most once. If a connection ends while steps are being sent, these steps are counted as lost, but their
+/// events remain in the event log. A failure is logged (`counters_failed`). Further failures are not logged until a
+/// step has been written successfully.
 /// Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:

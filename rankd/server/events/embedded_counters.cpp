@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 /// The time for which an expired hash is kept. If the disk is busy, an event that was received before the expiry may be
-/// counted after the expiry. Such an event must still find the hash, because it would also find the hash if the log
-/// were counted again.
+/// counted after the expiry. Such an event must still find the hash, so that the result is the same as if all events of
+/// the log were counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
@@ -71,8 +71,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a log may contain a snapshot's position. A position in a missing file is accepted, because the file
-/// may have been removed, unless the number of that file is higher than the number of the newest file.
+/// Returns whether a log may contain a snapshot's position. A position in a missing file is accepted, because old files
+/// may have been removed. It is not accepted if the number of that file is higher than the number of the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
@@ -206,7 +206,8 @@ void embedded_counters::count_step(const rule_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees expired values. While the memory is full, this is done at most once in `between_sweeps`, not for every event.
+/// Frees expired values. While the memory is full, values are freed at most once per `between_sweeps`, not for every
+/// event.
 auto embedded_counters::make_room(const rule_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;

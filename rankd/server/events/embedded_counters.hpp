@@ -105,7 +105,7 @@ class embedded_counters {
   std::mutex saving_;  // held to write a snapshot; guards the next members
   event_position saved_;
 
-  // Written only while `counting_` or `saving_` is held. Metrics read these values without a lock.
+  // The following values are written only while `counting_` or `saving_` is held. Metrics read them without a lock.
   braid::atomic<std::uint64_t> written_{0};
   braid::atomic<std::uint64_t> lost_{0};
   braid::atomic<std::uint64_t> snapshots_failed_{0};

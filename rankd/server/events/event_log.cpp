@@ -102,7 +102,8 @@ auto is_written_by_another(const fs::path& path) -> bool {
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
 }
 
-/// Logs why the disk refused events, because clients learn only that it did. `why` is a value of errno.
+/// Logs why events could not be written to the disk, because clients learn only that writing failed. `why` is a value
+/// of errno.
 void note_failure(const serve_log& log, const fs::path& folder, int why) {
   const std::string message = std::generic_category().message(why);
   log.note(log_level::error, "events_not_written",
@@ -250,8 +251,8 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
   return {};
 }
 
-/// Removes ids that are older than the window, and the oldest ids beyond the maximum number. Requires the mutex of the
-/// log.
+/// Removes ids that are older than the window, and the oldest ids beyond the maximum number. Requires that the caller
+/// holds the mutex of the log.
 void event_log::forget(milliseconds now, event_counts& counts) {
   while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
     if (ages_.front().first > now - options_.window) ++counts.forgotten;
@@ -291,8 +292,8 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
   return result;
 }
 
-/// Adds an event to the waiting group. Returns false if an event with the same id was accepted before. Requires the
-/// mutex of the log.
+/// Adds an event to the waiting group. Returns false if an event with the same id was accepted before. Requires that
+/// the caller holds the mutex of the log.
 auto event_log::take(const event& one, const std::string& line, const event_rules& rules, milliseconds now,
                      batch& waiting) -> bool {
   waiting.ids.push_back(one.event_id);  // first, so that `take_back` finds it
@@ -307,7 +308,7 @@ auto event_log::take(const event& one, const std::string& line, const event_rule
 }
 
 /// Removes all events of a call from the waiting group after an allocation has failed. The client may send these events
-/// again. Requires the mutex of the log.
+/// again. Requires that the caller holds the mutex of the log.
 void event_log::take_back(const queue_sizes& before, batch& waiting) noexcept {
   for (; waiting.ids.size() > before.ids; waiting.ids.pop_back()) ids_.erase(waiting.ids.back());
   waiting.bytes.resize(before.bytes);
@@ -417,7 +418,8 @@ void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
     for (waiter& each : of->waiters) static_cast<void>(each.done.set_value(each.outcome));
 }
 
-/// Forgets the ids of lost events, so that clients can send the events again. Requires the mutex of the log.
+/// Forgets the ids of lost events, so that clients can send the events again. Requires that the caller holds the mutex
+/// of the log.
 void event_log::drop(const batch& taken, event_counts& counts) {
   counts.failed += taken.ids.size();
   for (const std::string& id : taken.ids) ids_.erase(id);

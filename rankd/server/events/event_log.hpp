@@ -38,11 +38,11 @@ struct event_log_options {
   std::filesystem::path folder;
   std::uint64_t max_bytes = std::uint64_t{64} << 20U;  ///< the maximum size of a file, after which the next file begins
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< the time during which an event_id counts once
-  /// The maximum number of ids that are remembered for this purpose. The oldest ids are forgotten first.
+  /// The maximum number of event ids that are remembered to detect repeated events. The oldest ids are forgotten first.
   std::size_t max_ids = std::size_t{1} << 20U;
   std::size_t max_waiting = std::size_t{16} << 20U;  ///< bytes that wait to be written
-  /// Receives the changes that written events cause by rules, and the position after these events in the log. There may
-  /// be no changes. Called by the writing thread, before the events are reported as written.
+  /// Receives the changes that written events cause by rules, and the position after these events in the log. The list
+  /// of changes may be empty. Called by the writing thread, before the events are reported as written.
   std::function<void(std::vector<rule_step>, event_position)> on_written = {};
   /// Called after the last call of `on_written`, while the folder is still locked.
   std::function<void()> on_end = {};
@@ -94,7 +94,7 @@ class event_log {
   event_log(const event_log&) = delete;
   auto operator=(const event_log&) -> event_log& = delete;
 
-  /// Accepts the events of a call that arrived at `now`: either all of them, or none. Blocks: only for a short time.
+  /// Accepts the events of a call that arrived at `now`: either all events, or no event. Blocks: only for a short time.
   auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
       -> braid::future<event_outcome>;
 
@@ -119,7 +119,7 @@ class event_log {
     void clear() { *this = {}; }
   };
 
-  /// The sizes of the waiting group of events and of `ages_`.
+  /// The sizes of the waiting group and of `ages_`, which `take_back` restores if an allocation fails.
   struct queue_sizes {
     std::size_t bytes = 0;
     std::size_t ids = 0;
@@ -152,7 +152,7 @@ class event_log {
   std::uint64_t size_ = 0;  // bytes that are known to be on the disk
   unsigned number_ = 0;
   bool is_misplaced_ = false;  // whether the file or the lock was deleted or moved
-  // Whether the file may end with events that were not reported, or whether its sync has failed.
+  // True if the file may end with events that were not reported as written, or if syncing the file has failed.
   bool is_broken_ = false;
 
   std::unordered_set<std::string> ids_;  // the mutex of the log guards this member and the next

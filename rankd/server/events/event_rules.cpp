@@ -37,7 +37,7 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Says whether a rule requires that a field of an event is a number.
+/// States whether a rule requires that a field of an event is a number.
 enum class field_use : std::uint8_t { any, number };
 
 /// Returns whether two rules change the value under the same key.
@@ -220,7 +220,8 @@ void for_each_row(object_reader& top, std::string_view table, braid::diagnostics
   }
 }
 
-/// Returns false only if a file is known to be absent. Otherwise a later read reports the error.
+/// Returns false only if a file is known to be absent. If the file exists but is not accessible, reading it later
+/// reports the error.
 auto may_exist(const std::filesystem::path& file) -> bool {
   std::error_code error;
   return std::filesystem::exists(file, error) || error;

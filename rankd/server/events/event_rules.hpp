@@ -33,7 +33,7 @@ struct event_type {
   std::optional<std::map<std::string, value_type, std::less<>>> fields = {};
 };
 
-/// The kinds of rules. `step_kinds.hpp` has a row for each.
+/// The kinds of rules. The table in step_kinds.cpp has a row for each kind.
 enum class rule_kind : std::uint8_t { counter, field, list, set, sorted_set };
 
 enum class rule_action : std::uint8_t { add, remove };

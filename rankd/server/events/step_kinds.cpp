@@ -13,9 +13,10 @@ namespace {
 
 using braid::redis_batch;
 
-/// Adds to a decaying sum. KEYS[1] is the hash. ARGV has the field, the field of its time, the amount, the time, and
-/// the half-life; both times are in milliseconds. A late event counts with the weight to which it has decayed by now.
-/// Redis executes a script as one command, so no other server can write between the script's read and its write.
+/// Adds to a decaying sum. KEYS[1] is the hash. ARGV contains the field of the sum, the field of its time, the amount
+/// to add, the time of the event, and the half-life. The times are in milliseconds. If the event is older than the time
+/// of the sum, its amount is first decayed to that time. Redis executes a script as one command, so no other server can
+/// write between the script's read and its write.
 constexpr std::string_view fading_sum = R"(
 local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
 local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -34,7 +35,7 @@ redis.call('HSET', KEYS[1], ARGV[1], string.format('%.17g', sum), ARGV[2], strin
 return 1
 )";
 
-/// Adds a member to a set with a bound. KEYS[1] is the set; ARGV has the member and the bound.
+/// Adds a member to a set with a bound. KEYS[1] is the set; ARGV contains the member and the bound.
 constexpr std::string_view bounded_add = R"(
 if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
 if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[2]) then return redis.error_reply('ERR the set is full') end

@@ -25,7 +25,7 @@ struct step_kind {
   auto (*send)(const event_rules& rules, const rule_step& step, braid::redis_batch& out) -> std::size_t = nullptr;
 };
 
-/// Returns one row for each `rule_kind`, in their order.
+/// Returns one row for each `rule_kind`, in the order of the enumeration.
 [[nodiscard]] auto step_kinds() noexcept -> std::span<const step_kind>;
 [[nodiscard]] auto find_step_kind(rule_kind kind) noexcept -> const step_kind&;
 

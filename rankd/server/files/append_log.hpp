@@ -37,7 +37,7 @@ struct append_options {
 /// - `write(batch&, append_then)`, which writes the entries, and then reopens the file if requested
 /// - `lose(batch&)`, which is called if `write` has thrown for lack of memory. It counts the entries that `write` has
 ///   not counted
-/// - `next_attempt()`, which is optional: the time at which `write` is called even without entries, to retry
+/// - optionally `next_attempt()`, the time at which `write` is called again even if there are no entries
 /// Only the writing thread calls the three functions. A log must be the last member of its encoder, so that the thread
 /// ends before the members used by the thread are destroyed. Threads: any.
 template <typename Encoder>

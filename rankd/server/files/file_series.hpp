@@ -14,7 +14,7 @@
 namespace rankd {
 
 /// A series of files `NAME-20260101T033609Z-PID-000001.ndjson`, then `…-000002.ndjson`, and so on. A file is never
-/// written again once the next one exists. Threads: one at a time.
+/// written again once the next file exists. Threads: one at a time.
 class file_series {
  public:
   struct options {
@@ -29,7 +29,7 @@ class file_series {
   /// Errors: unwritable_file.
   static auto create(options of) -> braid::checked<file_series>;
 
-  /// Writes `last` at the end of the current file and continues with a new one. Returns false if no file can be
+  /// Writes `last` at the end of the current file and continues with a new file. Returns false if no file can be
   /// created. In this case, the current file stays open.
   [[nodiscard]] auto open_next(std::string_view last = {}) noexcept -> bool;
   /// Writes `last` at the end of the file and closes it. An empty file is removed. After that, no file is open until
@@ -44,11 +44,11 @@ class file_series {
   /// Returns how many bytes may still be appended. Returns 0 if the file is full.
   [[nodiscard]] auto room() const noexcept -> std::uint64_t;
 
-  /// Appends bytes to the file, and returns how many the system has written. Unless the disk is full, all bytes are
-  /// written.
+  /// Appends bytes to the file, and returns how many bytes the system has written. All bytes are written unless the
+  /// disk is full.
   [[nodiscard]] auto append(std::string_view bytes) -> std::size_t;
   /// Confirms the first `bytes` of the `taken` bytes written last. Removes the remaining bytes, because readers could
-  /// not continue after a partial entry. Returns false if they cannot be removed.
+  /// not continue after a partial entry. Returns false if these bytes cannot be removed.
   [[nodiscard]] auto keep(std::size_t bytes, std::size_t taken) -> bool;
 
  private:

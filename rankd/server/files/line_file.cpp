@@ -138,8 +138,8 @@ void line_file::write_lines(std::string_view text) {
 }
 
 /// Writes lines. Lines that the system does not write are lost, including a partly written line. In a series of files,
-/// the partial line is removed from the file, because the next line would otherwise continue it and be invalid. Returns
-/// false if the partial line cannot be removed.
+/// the partial line is removed from the file. Otherwise, the next line would be appended to it and be invalid, too.
+/// Returns false if the partial line cannot be removed.
 auto line_file::write_whole(std::string_view lines) -> bool {
   const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
   const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));

@@ -26,11 +26,12 @@ class grpc_call final : public answer_form {
   /// Reads the type, the encoding and the timeout in the head. Returns an error if one of them is invalid.
   auto read_head(std::string_view request_id) -> std::optional<error_answer>;
   /// Checks the head: the client, the type, the encoding and the timeout. If the head is invalid, answers the request
-  /// and returns false. If the type is not that of gRPC, the answer is JSON.
+  /// and returns false. If the Content-Type is not that of gRPC, the answer is JSON.
   auto check_head(served_request& request) -> bool;
-  /// Parses the message of a request whose body was read. If it is invalid, answers the request and returns false.
+  /// Parses the message of a request whose body was read. If the message is invalid, answers the request and returns
+  /// false.
   auto parse(served_request& request, google::protobuf::MessageLite& message) -> bool;
-  /// Parses a message whose prefix was read. Returns an error if it is invalid.
+  /// Parses a message whose prefix was read. Returns an error if the message is invalid.
   static auto parse_bytes(std::string_view bytes, google::protobuf::MessageLite& message, std::string_view request_id)
       -> std::optional<error_answer>;
   /// Returns the deadline of a request, or the time at which the call times out, whichever is earlier.

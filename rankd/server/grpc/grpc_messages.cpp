@@ -22,8 +22,8 @@
 namespace rankd {
 namespace {
 
-/// Appends a number. JSON cannot represent numbers that are not finite. NaN is written in the way in which Python
-/// writes it, and means null. An infinite number is written in a form that the parser refuses.
+/// Appends a number. JSON cannot represent numbers that are not finite. NaN is written as `NaN`, which the parser reads
+/// as null. An infinite number is written in a form that the parser refuses.
 void append_number_message(std::string& out, double number) {
   if (std::isnan(number))
     out += "NaN";

@@ -34,7 +34,8 @@ constexpr auto watch_interval = std::chrono::milliseconds(200);
 
 constexpr std::string_view ranking_service = "rankd.v1.Ranking";
 
-/// Reads the messages of a call one after the other. These calls are not logged, because there are many such calls.
+/// Reads the messages of a call one after the other. Calls of these services are not logged, because there are many of
+/// them.
 class message_reader {
  public:
   message_reader(const endpoint_context& context, braid::http_exchange& x, grpc_encoding encoding)

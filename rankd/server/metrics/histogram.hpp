@@ -20,7 +20,7 @@ struct request_bounds {
                                       0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 };
 
-/// The buckets for parts of a request. They are few, because there are many parts.
+/// The buckets for parts of a request. There are only a few buckets, because there are many parts.
 struct part_bounds {
   static constexpr std::array seconds{0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0};
 };

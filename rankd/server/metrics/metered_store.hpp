@@ -17,7 +17,8 @@ namespace rankd {
 struct endpoint_metrics {
   part_histogram times;      ///< of the batches that were answered, including errors
   std::uint64_t errors = 0;  ///< answers that were errors
-  /// The number of batches for which no task waited any more, because the request had ended or its time was over.
+  /// The number of batches that ended when no task waited for them any more, because the request had ended or its time
+  /// was over.
   std::uint64_t late = 0;
   std::size_t in_flight = 0;
 

@@ -30,7 +30,7 @@ void serve_metrics::count_batch(std::size_t requests) {
   in_batches_ += requests;
 }
 
-/// Counts a request to a plan under the code with which the request ended. Requires the mutex.
+/// Counts a request to a plan under the code with which the request ended. Requires that the caller holds the mutex.
 auto serve_metrics::count_code(std::string_view plan, std::string_view code) -> plan_metrics& {
   auto found = plans_.find(plan);
   if (found == plans_.end()) found = plans_.emplace(std::string(plan), plan_metrics()).first;

@@ -29,8 +29,8 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
 
 auto to_rank(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
-/// Returns whether the candidate plan ran out of time. This does not count against the candidate plan, because the
-/// thread of the candidate plan runs only on idle processors.
+/// Returns whether the candidate plan ran out of time. Such a run does not count against the candidate plan, because
+/// the thread of candidate plans runs only on idle processors.
 auto is_starved(const shadow_run& run) -> bool {
   constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
   return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();

@@ -22,7 +22,8 @@
 
 namespace rankd {
 
-/// The result of running a candidate for a request. The first values are those of `answer_change`.
+/// The result of running a candidate for a request. The first values of this enumeration are the values of
+/// `answer_change`.
 enum class shadow_verdict : std::uint8_t {
   equal,
   values,

@@ -65,7 +65,7 @@ class log_sink final : public request_sink {
   }
 
   /// Logs the number of refusals from time to time. A full server may refuse thousands of requests, and writing a line
-  /// for each refusal would cost as much as the refusal saves.
+  /// for each refusal would cost as much time as the refusal saves.
   void report_refusals(braid::time_point now) noexcept {
     if (unreported_refusals_ == 0 || now < next_summary_) return;
     next_summary_ = now + time_between_summaries;

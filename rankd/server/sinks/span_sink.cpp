@@ -29,7 +29,7 @@ auto is_exported(const request_record& record) noexcept -> bool {
   return record.is_known && record.trace && record.trace->is_sampled;
 }
 
-/// Adds the spans of the nodes that ran. They belong to the plan, or to its fallback plan.
+/// Adds the spans of the nodes that ran. These nodes belong to the plan, or to its fallback plan.
 void add_node_spans(const served_request& request, std::vector<otlp_span>& out) {
   const request_record& record = request.record;
   const ranking& ranked = *request.ranked;

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 4> codes_of_time{"deadline_exceeded", "ti
 
 auto is_of_time(std::string_view code) -> bool { return std::ranges::find(codes_of_time, code) != codes_of_time.end(); }
 
-/// Returns true if the answer depends on time limits, so that the answer would be different without these limits.
+/// Returns true if the answer might be different without time limits.
 auto is_timed(const ranking& result) -> bool {
   return (result.error && is_of_time(result.error->code)) ||
          (result.failed_after != nullptr && is_timed(*result.failed_after)) ||

@@ -42,8 +42,8 @@ class compiler_process {
   auto operator=(const compiler_process&) -> compiler_process& = delete;
 
   /// Sends a question, without a line feed, and returns the line that answers it. `fits` decides whether a line is the
-  /// answer to this question. If it is not, the process is killed. Blocks: until the answer arrives. Errors:
-  /// compiler_failed, no_runtime.
+  /// answer to this question. If the line is not an answer to this question, the process is killed. Blocks: until the
+  /// answer arrives. Errors: compiler_failed, no_runtime.
   auto ask(std::string question, const std::function<bool(const std::string&)>& fits = {})
       -> braid::checked<std::string>;
 

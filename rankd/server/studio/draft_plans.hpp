@@ -39,15 +39,15 @@ class draft_plans {
   struct settings {
     compiler_process::settings compiler = {};
     /// Binds an artifact to the current registries. The artifact was compiled from the source of a plan. The second
-    /// argument is the plan's name.
+    /// argument is the name of the plan.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
   explicit draft_plans(settings settings) : settings_(std::move(settings)), compiler_(settings_.compiler) {}
 
   /// Returns the source of a plan as `{file, text, digest}`. Blocks: until the compiler has answered. Errors: those of
-  /// `compiler_process::ask` and of the compiler, such as no_source. The functions below block in the same way, and
-  /// report the same errors.
+  /// `compiler_process::ask` and of the compiler, such as no_source. The functions from here to `change_option` block
+  /// in the same way, and report the same errors.
   auto source(const std::string& plan) -> braid::checked<std::string>;
   /// Compiles a text instead of the saved source. Returns `{file, diagnostics, options, plan}`. `plan` is the graph of
   /// the plan, or null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the
@@ -77,7 +77,7 @@ class draft_plans {
   /// Drops all drafts and replaces the compiler process, because the project has changed.
   void forget();
 
-  /// Returns the draft that `compile` has made last. Returns null if there is no draft, or if its text was invalid.
+  /// Returns the last compiled draft of a plan. Returns null if there is no draft, or if the last text did not compile.
   [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
 
  private:

@@ -40,7 +40,7 @@ struct open_load_options {
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(500);
   std::chrono::nanoseconds duration = std::chrono::seconds(1);
   /// If no connection is free for a request during this time, the request is not sent. After the end of the load, the
-  /// client waits for answers for twice this time.
+  /// client waits twice this time for the last answers.
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
 };
 

@@ -188,7 +188,7 @@ class open_load {
   braid::channel<arrival> due_;
 };
 
-/// Returns the bytes of the HTTP requests.
+/// Returns the complete HTTP requests as bytes.
 auto make_texts(const http_load_address& address, const braid::http_url& url, std::span<const std::string> requests)
     -> std::vector<std::string> {
   std::string head = "POST /v1/rank HTTP/1.1\r\nHost: " + url.host + "\r\nContent-Type: application/json\r\n";

@@ -56,7 +56,8 @@ struct traffic_differences {
   std::string first_not_recorded = {};  ///< the first such read
   std::uint64_t live_batches = 0;       ///< batches that were sent to live stores
   std::array<std::uint64_t, answer_changes> by_change{};  ///< the numbers of the remaining requests, by their change
-  /// The number of requests that both plans have answered. Only these have an overlap, because an error has none.
+  /// The number of requests that both plans have answered. Only these requests have an overlap, because an error has no
+  /// candidates.
   std::uint64_t answered = 0;
   double overlap = 0;                         ///< the sum over all requests that both plans have answered
   double rbo = 0;                             ///< the same

@@ -107,7 +107,8 @@ class traffic_reader {
   /// A function that fills the beginning of a buffer and returns the number of filled bytes. It returns 0 at the end.
   using source = std::function<std::size_t(std::span<char> buffer)>;
 
-  /// Opens a file. Errors: unreadable_file; not_traffic for a file of another kind or version.
+  /// Opens a file. Errors: unreadable_file; not_traffic for a file that is not recorded traffic, or has another version
+  /// of the format.
   static auto open(const std::filesystem::path& file) -> braid::checked<traffic_reader>;
   /// Reads recorded traffic from any source of bytes. Errors: not_traffic.
   static auto read(source source) -> braid::checked<traffic_reader>;

@@ -80,7 +80,7 @@ auto traffic_writer::wants_next() noexcept -> bool {
 }
 
 /// Returns the number of a plan. If a plan was destroyed and a new plan has the same address, the new plan gets a new
-/// number. Requires the mutex.
+/// number. Requires that the caller holds the mutex.
 auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   known_plan_number& known = numbers_[plan.get()];
   if (known.number != 0 && !known.plan.expired()) return known.number;
@@ -124,7 +124,7 @@ void traffic_writer::batch::clear() {
   if (bytes.capacity() > max_kept_memory) bytes = std::string();
 }
 
-/// Writes frames. If the plans of consecutive frames are in the file already, one call writes these frames.
+/// Writes frames. Consecutive frames whose plans are already in the file are written by one system call.
 void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
@@ -162,8 +162,8 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Counts all frames of a batch as lost. This is correct, because `write` throws only if an allocation fails before its
-/// first frame is written.
+/// Counts all frames of a batch as lost. None of them was written, because `write` throws only if an allocation fails
+/// before the first frame is written.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
 /// Calls `has_plan`, and returns `traffic_loss::plan` if an allocation fails.

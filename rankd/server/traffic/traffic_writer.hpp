@@ -49,8 +49,7 @@ struct traffic_options {
   /// Returns the image of a plan, with all files from which the plan was made. The numbers in the image are not set.
   /// Called by the writing thread.
   std::function<braid::checked<recorded_plan>(const bound_plan&)> make_image = {};
-  /// Called by the writing thread once for each plan for which `make_image` fails, or returns an image that is too
-  /// large.
+  /// Called by the writing thread once for each plan whose image cannot be made or is too large.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
   const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
