@@ -28,7 +28,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// An artifact that a message contains, or whose file the message names.
+/// The artifact that a message is about. The message contains the artifact itself, or the name of its file.
 struct given_artifact {
   std::string text;
   std::string source;               ///< the name in diagnostics; empty for a text that the message carries

@@ -28,7 +28,7 @@ auto check_request_type(const ArrowSchema& type) -> braid::checked<void>;
 auto request_text(const ArrowSchema& type, const ArrowArray& rows, std::int64_t row) -> std::string;
 
 /// Returns a row's number in the column `line`. Returns nothing if there is no such column or if the number is below 1.
-/// Requires the same as `request_text`.
+/// Has the same requirements as `request_text`.
 auto request_line(const ArrowSchema& type, const ArrowArray& rows, std::int64_t row) -> std::optional<std::int64_t>;
 
 }  // namespace rankd

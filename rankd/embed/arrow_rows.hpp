@@ -24,15 +24,15 @@ struct arrow_column {
   nulls has = nulls::some;
   std::int64_t length = 0;
   std::int64_t null_count = 0;
-  /// The buffers of the column. The first buffer is the bitmap of values that are not null. It is empty if there is no
-  /// null.
+  /// The buffers of the column. The first buffer is the bitmap of values that are not null. This buffer is empty if the
+  /// column has no nulls.
   std::vector<std::string> buffers = {};
   std::vector<arrow_column> children = {};
 };
 
-/// Copies the active rows, in their order, to a struct column. It contains the column `id`, and one column for each of
-/// the given keys that the rows have. A column with a text that is not UTF-8 becomes a column of bytes. A vector
-/// becomes a list of float32 with a fixed size.
+/// Copies the active rows, in their order, to a struct column. The struct column contains the column `id`, and one
+/// column for each of the given keys that the rows have. A column with a text that is not UTF-8 becomes a column of
+/// bytes. A vector becomes a list of float32 with a fixed size.
 auto arrow_columns(const row_set& rows, std::span<const key_entry* const> keys) -> arrow_column;
 
 /// Writes the type of a column to `out`. The receiver must release it.

@@ -1,4 +1,4 @@
-// rankd/embed/plan_verdicts.hpp: checks which plans of a project can be run, and reports the errors of the others.
+// rankd/embed/plan_verdicts.hpp: checks which plans of a project can be run, and reports the errors of all other plans.
 #pragma once
 
 #include <rankd/embed/workspace.hpp>

@@ -55,8 +55,8 @@ auto without_result(std::shared_ptr<const workspace> owner, braid::diagnostics p
   return {.owner = std::move(owner), .problems = std::move(problems), .request_id = std::move(request_id)};
 }
 
-/// Refuses a plan whose answers depend on time, unless `fallbacks` allows such plans, because the same request may then
-/// have different answers.
+/// Refuses a plan whose answers depend on time, because the same request may have different answers. Accepts such a
+/// plan if `fallbacks` allows it.
 auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diagnostics {
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",

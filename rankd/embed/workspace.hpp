@@ -80,7 +80,7 @@ struct store_choice {
 auto open_endpoint_store(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice = {})
     -> braid::checked<std::unique_ptr<store>>;
 
-/// Opens the stores of all endpoints in the same way as `open_endpoint_store`.
+/// Opens the stores of all endpoints, each as `open_endpoint_store` does.
 auto open_all_stores(const workspace& workspace, const store_choice& choice = {}) -> braid::checked<open_stores>;
 
 /// Returns whether the plan or its fallback plan uses the endpoint.

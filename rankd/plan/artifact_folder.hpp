@@ -18,8 +18,8 @@ inline constexpr std::string_view index_file = "index.json";
 /// which may be in the same folder as the artifacts.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// The ending of a file of tests. The file NAME.tests.json contains the tests of the plan NAME. It is stored next to
-/// the artifacts, but it is not an artifact.
+/// The ending of a file of tests. The file NAME.tests.json contains the tests of the plan NAME. This file is stored
+/// next to the artifacts, but is not an artifact itself.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
 /// An artifact: the file NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not

@@ -29,9 +29,10 @@ struct plan_change {
   /// The node's id in the second plan, or in the first plan if the node was removed. If the id is empty, the difference
   /// concerns the plan itself.
   std::string node;
-  std::string was;    ///< the id in the first plan, if it differs
-  std::string field;  ///< a param, `inputs`, `trace`, `outputs`, `fragment ID` or a capability; empty for added,
-                      ///< removed and renamed
+  std::string was;  ///< the id in the first plan, if it differs
+  /// The part of the node or plan that differs: the name of a param, `inputs`, `trace`, `outputs`, `fragment ID` or a
+  /// capability. Empty if the node was added, removed or renamed.
+  std::string field;
   std::optional<std::string> before;  ///< empty if the first plan does not have the field
   std::optional<std::string> after;
 

@@ -120,8 +120,9 @@ struct plan {
   std::string built_by;
   std::vector<plan_node> nodes;  ///< in the order of the artifact
   std::vector<node_index> outputs;
-  std::vector<node_index> order;  ///< sources before the nodes that read them; if several nodes could be next, the one
-                                  ///< with the smallest number
+  /// All nodes in topological order: each node follows the nodes whose rows it reads. If several nodes could be next,
+  /// the node with the smallest index is next.
+  std::vector<node_index> order;
   std::vector<named_tree<expr_tree>> expr_table;  ///< in the order of their ids
   std::vector<named_tree<pred_tree>> pred_table;  ///< in the order of their ids
   std::vector<std::string> capabilities_required;

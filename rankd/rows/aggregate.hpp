@@ -19,10 +19,11 @@ struct aggregate_options {
 };
 
 /// Returns a column of floats with the aggregate of each active row's group. A group consists of the active rows with
-/// equal values under the group key, as for `distinct`. A row whose group key is null is a group of its own. Null
-/// values are ignored, and the aggregate of a group without values is null. Integers are converted to the nearest
-/// floats. Values are added in the order of the rows, so the sum is the same on every machine. A sum may be infinite.
-/// Cost: one pass. If there is a group key, also about one lookup in a hash table for each active row.
+/// equal values under the group key, where equality is defined as for `distinct`. A row whose group key is null is a
+/// group of its own. Null values are ignored, and the aggregate of a group without values is null. Integers are
+/// converted to the nearest floats. Values are added in the order of the rows, so the sum is the same on every machine.
+/// A sum may be infinite. Cost: one pass. If there is a group key, also about one lookup in a hash table for each
+/// active row.
 auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column;
 
 /// The result of a fusion: the first row of each id, and a column with the scores of these rows.

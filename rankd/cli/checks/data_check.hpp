@@ -12,7 +12,7 @@
 namespace rankd {
 
 struct data_check_options {
-  /// The files from which records are loaded. If there are none, the records are already in a store.
+  /// The files from which records are loaded. If the list is empty, the records are already in a store.
   std::span<const std::filesystem::path> files = {};
   std::span<const std::string> endpoints = {};  ///< only nodes that read these endpoints count; empty: all endpoints
 };

@@ -172,7 +172,7 @@ auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
   return fs::equivalent(one, other, error) && !error;
 }
 
-/// Returns whether an output file of the batch is the same file as its file of requests.
+/// Returns whether an output file of the batch is the same file as the file of requests.
 auto writes_over_requests(const batch_command_options& options) -> bool {
   if (options.in.empty() || options.out.empty() || !is_regular(options.in)) return false;
   for (const char* suffix : {"", ".part", ".part.state"})
@@ -188,9 +188,9 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened when the first request is read, because the saved state of
-/// the output describes files that must exist by then. One of these files may be a store that is filled on its first
-/// use.
+/// Reads requests and writes answers. The output is opened only when the first request is read. The saved state of the
+/// output describes all input files, and one of them may be a store that does not exist before it is filled on its
+/// first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,

@@ -51,7 +51,7 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
   return lines;
 }
 
-/// Returns the error for a benchmark without requests, if there is no store from which requests could be made.
+/// Returns the error for a benchmark that has neither requests nor a store from which requests could be made.
 auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
   return refused("no_requests",
                  "without --requests, rankd needs the users of an embedded store; " + why.front().message,

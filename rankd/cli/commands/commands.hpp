@@ -134,10 +134,11 @@ struct serve_command_options : project_options {
 
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
-  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
-                         ///< embedded store
-  bool replace = false;  ///< delete the earlier contents; embedded stores only
-  bool strict = false;   ///< warnings are errors
+  /// The store to fill: a folder, written as PATH or lmdb:PATH, or the URL of a Redis server, redis://… or
+  /// redis-cluster://…. If it is empty, the embedded store of the project is filled.
+  std::string store;
+  bool replace = false;           ///< delete the earlier contents; embedded stores only
+  bool strict = false;            ///< warnings are errors
   std::filesystem::path watched;  ///< a folder whose files are loaded as they arrive, until a signal; empty: no folder
 };
 

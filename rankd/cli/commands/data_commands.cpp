@@ -94,8 +94,8 @@ class project_rules {
     return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
   }
 
-  /// Returns warnings about values that plans will not find. After a resumed load, missing columns are not reported,
-  /// because only some of the records were seen.
+  /// Returns warnings about values that plans read but will not find in the store. After a resumed load, missing
+  /// columns are not reported, because only some of the records were seen.
   [[nodiscard]] auto warnings(const load_report& done) -> braid::diagnostics {
     if (!check_) return {};
     braid::diagnostics out = check_->columns().malformed_values();

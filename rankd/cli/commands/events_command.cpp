@@ -205,8 +205,8 @@ class joiner {
     return true;
   }
 
-  /// Sets the times of an event. The clock of a client may be wrong, so the time at which an event has happened is
-  /// never later than the time at which it was received.
+  /// Sets the times of an event. The clock of a client may be wrong, so an event that seems to have happened after its
+  /// receipt counts as having happened when it was received.
   static void set_times(row_event& event, const json& line, std::chrono::milliseconds happened) {
     const auto received = line.find("received_ms");
     event.received = received != line.end() && received->is_number_integer()

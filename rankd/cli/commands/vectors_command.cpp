@@ -129,8 +129,8 @@ auto find_overwritten(const std::vector<fs::path>& data, const fs::path& out) ->
 }
 
 /// Locks the file if a server uses it, so that the server cannot merge changes into the file. Otherwise changes that
-/// the server merged at the same time would be lost, because the command would then replace the file with one that does
-/// not contain them.
+/// the server merged at the same time would be lost, because the command would then replace the file with a file that
+/// lacks these changes.
 auto lock_merge(const fs::path& file, std::optional<vector_claims>& into) -> braid::checked<void> {
   std::error_code error;
   if (!fs::exists(file.string() + ".lock", error)) return {};

@@ -34,8 +34,9 @@ class evaluation {
   [[nodiscard]] auto find_column(std::uint32_t key) const noexcept -> const std::optional<column>& {
     return columns_[key];
   }
-  /// Returns a bit for each dictionary code of a key: whether the string with this code matches the test, which is
-  /// given by its index in `program::texts`. Returns no bits if the key has no strings.
+  /// Returns the result of a string test, which is given by its index in `program::texts`: a bit for each dictionary
+  /// code of the tested key, which is set if the string with this code matches. Returns no bits if the key has no
+  /// strings.
   [[nodiscard]] auto matching_codes(std::uint32_t test) const noexcept -> std::span<const std::uint32_t> {
     return sets_[test];
   }

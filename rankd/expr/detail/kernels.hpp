@@ -102,7 +102,7 @@ struct kernel_table {
   /// Sets a bit for each row: whether the value is finite.
   void (*finite_bits)(std::uint64_t* out, const double* values, std::size_t rows);
   /// Sets a bit for each row: whether the set contains the row's code. The set is a bitmap with a bit for each code, in
-  /// words of 32 bits. It has at least one word.
+  /// words of 32 bits. The bitmap has at least one word.
   void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
                       std::size_t rows);
 

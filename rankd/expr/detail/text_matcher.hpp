@@ -12,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// A relation between two strings: a comparison of their bytes, or a test whether one string contains the other. The
+/// A relation between two strings: a comparison of their bytes, or a test of whether one string contains the other. The
 /// comparisons are in the order of `comparison`.
 enum class text_relation : std::uint8_t {
   equal,

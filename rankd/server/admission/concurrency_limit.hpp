@@ -39,8 +39,8 @@ class unhindered_time {
   std::uint32_t seen_ = 0;
 };
 
-/// A limit that grows while requests take little longer than without load, and shrinks when they take `tolerance` times
-/// as long. docs/design/admission.md gives the reasons.
+/// A limit that grows while requests take only a little longer than without load, and shrinks when they take
+/// `tolerance` times as long. docs/design/admission.md gives the reasons.
 /// Threads: one at a time.
 class concurrency_limit {
  public:

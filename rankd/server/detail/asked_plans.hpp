@@ -17,8 +17,8 @@ namespace rankd::detail {
 [[nodiscard]] auto unknown_plan(const endpoint_context& context, std::string_view name, std::string_view pointer,
                                 std::string_view request_id) -> error_answer;
 
-/// Returns the plan with this name, in the version given by the query parameter `field`, if any. If there is no such
-/// plan, answers the request and returns null.
+/// Returns the plan with this name. `field` is the name of a query parameter. If the query has this parameter, returns
+/// the version whose number it contains. If there is no such plan, answers the request and returns null.
 auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view name,
                 std::string_view field) -> plan_handle;
 

@@ -15,8 +15,8 @@
 
 namespace rankd::detail {
 
-/// The body of a request. It counts against the memory limit of its loop from its first byte until the request has
-/// ended.
+/// The body of a request. The body counts against the memory limit of the loop from its first byte until the request
+/// has ended.
 class held_body {
  public:
   explicit held_body(endpoint_context& context) noexcept : context_(&context) {}

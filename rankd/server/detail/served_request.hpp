@@ -102,8 +102,8 @@ struct served_request {
   [[nodiscard]] auto is_part() const noexcept -> bool { return exchange == nullptr; }
 };
 
-/// Returns true if the log and the audit record the request. They record all requests to rank, and failed calls of
-/// other endpoints.
+/// Returns true if the log and the audit record the request. The log and the audit record all requests to rank, and
+/// failed calls of other endpoints.
 [[nodiscard]] auto is_reported(const served_request& request) noexcept -> bool;
 
 }  // namespace rankd::detail

@@ -1,5 +1,5 @@
-// rankd/server/events/counter_snapshot.hpp: a snapshot of the values that events have changed, as bytes. It also
-// contains the position in the event log up to which events have been counted.
+// rankd/server/events/counter_snapshot.hpp: a snapshot of the values that events have changed, as bytes. The snapshot
+// also contains the position in the event log up to which events have been counted.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>

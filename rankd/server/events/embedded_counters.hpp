@@ -28,7 +28,7 @@
 
 namespace rankd {
 
-/// The file name of the snapshot. It is in the folder of the log.
+/// The file name of the snapshot. The snapshot is stored in the folder of the log.
 inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
 
 struct embedded_counters_options {

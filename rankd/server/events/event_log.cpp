@@ -362,8 +362,8 @@ auto event_log::is_in_place() noexcept -> bool {
   return is_there;
 }
 
-/// Writes events, and checks before and after that the files are still in place. If a file is not in place, the events
-/// are reported as failed.
+/// Writes events. Checks that the files are in place, both before and after the write. If a file is not in place, the
+/// events are reported as failed.
 auto event_log::write_in_place(std::string_view bytes) -> bool {
   if (!is_in_place()) return false;
   const std::uint64_t before = size_;

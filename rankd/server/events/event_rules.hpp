@@ -19,8 +19,8 @@
 namespace rankd {
 
 inline constexpr std::string_view events_file = "events.toml";
-/// The name of the file in earlier versions of rankd, whose rules could only count. It is read if there is no
-/// events.toml.
+/// The name that the file of rules had in earlier versions of rankd, in which rules could only count. A file with this
+/// name is read if there is no events.toml.
 inline constexpr std::string_view counters_file = "counters.toml";
 
 /// Returns the file of rules in a folder of registries, or nothing if there is no such file. Blocks: on the disk.

@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// A kind of rules. `change` applies a step to a value in memory. `send` appends Redis commands with the same effect.
+/// A kind of rule. `change` applies a step to a value in memory. `send` appends Redis commands with the same effect.
 struct step_kind {
   rule_kind kind = rule_kind::counter;
   std::string_view table;                 ///< the name of the table in events.toml

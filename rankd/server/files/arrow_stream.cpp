@@ -100,7 +100,7 @@ class bit_buffer {
   std::size_t set_ = 0;
 };
 
-/// The offsets of values of varying length. The first offset is 0, and the others are the ends of the values.
+/// The offsets of values of varying length. The first offset is 0, and each following offset is the end of a value.
 class offset_buffer {
  public:
   void add(std::size_t length) {

@@ -26,7 +26,7 @@ class compiler_answer {
   /// Returns the value of a member that is a string. Returns nothing if there is no such member.
   [[nodiscard]] auto text(std::string_view name) const -> std::optional<std::string>;
   void erase(std::string_view name);
-  /// Appends these diagnostics to those of the answer. They have no position in the source.
+  /// Appends diagnostics to those of the answer. The appended diagnostics have no position in the source.
   void add_diagnostics(const braid::diagnostics& problems);
   /// Returns the object as a line, with a line feed.
   [[nodiscard]] auto line() const -> std::string;

@@ -12,8 +12,8 @@ inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout compiler";
 
-/// The Content Security Policy of the worker that compiles plans. The worker may run WebAssembly, which executes the
-/// plans, but cannot send any request.
+/// The Content Security Policy of the worker that compiles plans. The worker may run WebAssembly, because the compiler
+/// executes the sources of plans in an interpreter that is compiled to WebAssembly. The worker cannot send any request.
 inline constexpr std::string_view compiler_policy =
     "default-src 'none'; script-src 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types 'none'";
 

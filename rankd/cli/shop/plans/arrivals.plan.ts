@@ -1,4 +1,4 @@
-// arrivals: products added in the last 90 days, the newest first; at most two of three in a row have the same brand.
+// arrivals: products added in the last 90 days, newest first; of any three in a row, at most two share a brand.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;
