@@ -495,18 +495,18 @@ auto describe_unknown(const CLI::App& command, const std::string& word) -> std::
 
 /// Returns a sentence about an option that has no value or too many values. CLI11 writes `NAME: 1 required TYPE
 /// missing`, or `NAME: At Most 1 required but received 2`.
-auto describe_mismatch(std::string what) -> std::string {
+auto describe_mismatch(std::string message) -> std::string {
   constexpr std::string_view required = " required ";
   constexpr std::string_view missing = " missing";
   constexpr std::string_view at_most = ": At Most 1 required but received ";
-  if (const std::size_t at = what.find(at_most); at != std::string::npos)
-    return what.substr(0, at) + ": may have one value, got " + what.substr(at + at_most.size());
-  const std::size_t colon = what.find(": ");
-  const std::size_t type = what.find(required);
-  if (colon == std::string::npos || type == std::string::npos || !what.ends_with(missing)) return what;
+  if (const std::size_t at = message.find(at_most); at != std::string::npos)
+    return message.substr(0, at) + ": may have one value, got " + message.substr(at + at_most.size());
+  const std::size_t colon = message.find(": ");
+  const std::size_t type = message.find(required);
+  if (colon == std::string::npos || type == std::string::npos || !message.ends_with(missing)) return message;
   const std::size_t begin = type + required.size();
-  return what.substr(0, colon) + ": the value is missing; expected " +
-         what.substr(begin, what.size() - missing.size() - begin);
+  return message.substr(0, colon) + ": the value is missing; expected " +
+         message.substr(begin, message.size() - missing.size() - begin);
 }
 
 /// Returns a message for an error in the command line, with unprintable characters escaped. If no command has the name

@@ -18,14 +18,14 @@ void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& f
 
 /// Reads a value from a buffer that need not be aligned.
 template <typename T>
-auto value_at(const void* buffer, std::int64_t at) -> T {
+auto value_at(const void* buffer, std::int64_t index) -> T {
   T value;
-  std::memcpy(&value, static_cast<const char*>(buffer) + static_cast<std::size_t>(at) * sizeof(T), sizeof(T));
+  std::memcpy(&value, static_cast<const char*>(buffer) + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
   return value;
 }
 
-auto bit_at(const void* buffer, std::int64_t at) -> bool {
-  return ((value_at<std::uint8_t>(buffer, at / 8) >> (at % 8)) & 1U) != 0;
+auto bit_at(const void* buffer, std::int64_t index) -> bool {
+  return ((value_at<std::uint8_t>(buffer, index / 8) >> (index % 8)) & 1U) != 0;
 }
 
 /// Returns the name of a column. In Arrow, a null pointer may stand for an empty name.
@@ -33,17 +33,17 @@ auto name_of(const ArrowSchema& type) -> string_view { return type.name != nullp
 
 /// Calls `append` with the value at the index `at` of an array whose type is an integer type.
 template <typename Append>
-void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
+void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t index, Append append) {
   const void* const values = from.buffers[1];
   switch (type.format[0]) {
-    case 'c': return append(std::int64_t{value_at<std::int8_t>(values, at)});
-    case 'C': return append(std::int64_t{value_at<std::uint8_t>(values, at)});
-    case 's': return append(std::int64_t{value_at<std::int16_t>(values, at)});
-    case 'S': return append(std::int64_t{value_at<std::uint16_t>(values, at)});
-    case 'i': return append(std::int64_t{value_at<std::int32_t>(values, at)});
-    case 'I': return append(std::int64_t{value_at<std::uint32_t>(values, at)});
-    case 'L': return append(value_at<std::uint64_t>(values, at));
-    default: return append(value_at<std::int64_t>(values, at));
+    case 'c': return append(std::int64_t{value_at<std::int8_t>(values, index)});
+    case 'C': return append(std::int64_t{value_at<std::uint8_t>(values, index)});
+    case 's': return append(std::int64_t{value_at<std::int16_t>(values, index)});
+    case 'S': return append(std::int64_t{value_at<std::uint16_t>(values, index)});
+    case 'i': return append(std::int64_t{value_at<std::int32_t>(values, index)});
+    case 'I': return append(std::int64_t{value_at<std::uint32_t>(values, index)});
+    case 'L': return append(value_at<std::uint64_t>(values, index));
+    default: return append(value_at<std::int64_t>(values, index));
   }
 }
 
@@ -83,18 +83,18 @@ void append_float(std::string& out, double value) {
 }
 
 template <typename Offset>
-auto text_between(const ArrowArray& from, std::int64_t at) -> string_view {
-  const auto begin = value_at<Offset>(from.buffers[1], at);
-  const auto end = value_at<Offset>(from.buffers[1], at + 1);
+auto text_between(const ArrowArray& from, std::int64_t index) -> string_view {
+  const auto begin = value_at<Offset>(from.buffers[1], index);
+  const auto end = value_at<Offset>(from.buffers[1], index + 1);
   return {static_cast<const char*>(from.buffers[2]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
 /// Returns a string from an array of Arrow's string view type. The view of a short string consists of the length (4
 /// bytes) and the string itself. The view of a long string consists of the length, the first bytes, the number of a
 /// buffer, and the position of the string in this buffer.
-auto viewed_text(const ArrowArray& from, std::int64_t at) -> string_view {
+auto viewed_text(const ArrowArray& from, std::int64_t index) -> string_view {
   constexpr std::int32_t max_inside = 12;
-  const char* const view = static_cast<const char*>(from.buffers[1]) + at * 16;
+  const char* const view = static_cast<const char*>(from.buffers[1]) + index * 16;
   const auto length = value_at<std::int32_t>(view, 0);
   if (length <= max_inside) return {view + 4, static_cast<std::size_t>(length)};
   const auto* const data = static_cast<const char*>(from.buffers[2 + value_at<std::int32_t>(view, 2)]);

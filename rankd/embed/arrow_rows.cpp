@@ -10,9 +10,9 @@ namespace rankd {
 namespace {
 
 /// Appends a bit to a bitmap. The first bit is the lowest bit of the first byte.
-void append_bit(std::string& bits, std::size_t at, bool value) {
-  if (at % 8 == 0) bits += '\0';
-  if (value) bits.back() = static_cast<char>(static_cast<unsigned char>(bits.back()) | 1U << at % 8);
+void append_bit(std::string& bits, std::size_t index, bool value) {
+  if (index % 8 == 0) bits += '\0';
+  if (value) bits.back() = static_cast<char>(static_cast<unsigned char>(bits.back()) | 1U << index % 8);
 }
 
 template <typename T>

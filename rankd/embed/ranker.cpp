@@ -117,7 +117,7 @@ struct ranker::generation {
 
   auto find_plan(std::string_view name) -> found_plan;
   auto rank(std::string_view text, const rank_call& call) -> rank_answer;
-  auto rank_many(const line_source& source, const answer_sink& sink, const many_options& how) -> braid::checked<void>;
+  auto rank_many(const line_source& source, const answer_sink& sink, const many_options& call) -> braid::checked<void>;
 
   /// Opens the stores that a plan reads, or all stores if `plan` is null. Requires that the caller holds the lock.
   auto open_stores_for(const bound_plan* plan) -> braid::checked<std::vector<store*>>;
@@ -196,16 +196,16 @@ auto ranker::generation::rank(std::string_view text, const rank_call& call) -> r
   return {.owner = in, .result = std::move(answer)};
 }
 
-auto ranker::generation::rank_many(const line_source& source, const answer_sink& sink, const many_options& how)
+auto ranker::generation::rank_many(const line_source& source, const answer_sink& sink, const many_options& call)
     -> braid::checked<void> {
-  const auto find = [this, &how](std::string_view name) -> braid::checked<const bound_plan*> {
+  const auto find = [this, &call](std::string_view name) -> braid::checked<const bound_plan*> {
     const found_plan plan = find_plan(name);
     if (!plan) return std::unexpected(plan.error());
-    if (auto problems = check_time(**plan, how.fallbacks); !problems.empty())
+    if (auto problems = check_time(**plan, call.fallbacks); !problems.empty())
       return std::unexpected(std::move(problems));
     return plan->get();
   };
-  const std::string& name = how.plan.empty() ? options->plan : how.plan;
+  const std::string& name = call.plan.empty() ? options->plan : call.plan;
   const auto given = name.empty() ? braid::checked<const bound_plan*>(nullptr) : find(name);
   if (!given) return std::unexpected(given.error());
   auto opened = [&] {
@@ -215,16 +215,16 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
   if (!opened) return std::unexpected(std::move(opened.error()));
   engine_options settings = engine_settings();
   settings.times = budget_times::ignored;
-  settings.cache = {.bytes = how.cache_mib << 20U, .entries = in->where.cache.entries};
+  settings.cache = {.bytes = call.cache_mib << 20U, .entries = in->where.cache.entries};
   const auto runner = batch_runner::create(
       in->declared, *opened,
-      {.workers = how.workers.value_or(options->workers),
-       .in_flight = how.in_flight,
+      {.workers = call.workers.value_or(options->workers),
+       .in_flight = call.in_flight,
        .given_plan = *given == nullptr ? std::string() : (*given)->name,
        .find_plan = [&](std::string_view wanted) { return *given != nullptr ? *given : find(wanted); },
        .engine = std::move(settings)});
   if (!runner) return std::unexpected(runner.error());
-  const auto is_interrupted = [&how] { return how.is_interrupted && how.is_interrupted(); };
+  const auto is_interrupted = [&call] { return call.is_interrupted && call.is_interrupted(); };
   for (bool at_end = false;;) {
     if (is_interrupted()) return std::unexpected(interrupted("the batch"));
     while (!at_end && (*runner)->wants_more()) {

@@ -28,8 +28,8 @@ void each_row(double* out, library_operand x, std::size_t rows, Fn fn) {
 
 }  // namespace
 
-auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double {
-  const auto [a, b, c] = of;
+auto computed(arithmetic operation, const std::array<double, 3>& operands) noexcept -> double {
+  const auto [a, b, c] = operands;
   switch (operation) {
     case arithmetic::add: return a + b;
     case arithmetic::sub: return a - b;

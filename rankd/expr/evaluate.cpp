@@ -36,13 +36,13 @@ struct parts {
 /// Calls `run(frame, from, to)` for each part. Each part has its own frame. The frames are allocated before the parts
 /// start, because an arena may be used by only one thread.
 template <typename Run>
-void run_parts(const parts& all, const detail::evaluation& of, double* results, braid::arena& memory, Run&& run) {
+void run_parts(const parts& all, const detail::evaluation& shared, double* results, braid::arena& memory, Run&& run) {
   if (all.count() <= 1) {
-    frame registers(of, memory, results);
+    frame registers(shared, memory, results);
     return run(registers, 0, all.rows);
   }
   const std::span<frame*> frames = memory.filled(all.count(), static_cast<frame*>(nullptr));
-  for (frame*& each : frames) each = memory.make<frame>(of, memory, results);
+  for (frame*& each : frames) each = memory.make<frame>(shared, memory, results);
   braid::parallel_for(std::size_t{0}, all.count(),
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }

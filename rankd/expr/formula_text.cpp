@@ -103,14 +103,14 @@ auto method_text(node_op op) -> std::string_view {
   return op == node_op::ends_with ? ".endsWith(" : ".includes(";
 }
 
-auto bucket_text(std::string&& of, const bucket_choice& choice) -> std::string {
-  std::string out = "E.bucket(" + std::move(of) + ", " + std::to_string(choice.count);
+auto bucket_text(std::string&& operand, const bucket_choice& choice) -> std::string {
+  std::string out = "E.bucket(" + std::move(operand) + ", " + std::to_string(choice.count);
   if (!choice.seed.empty()) out += ", " + quote_json(choice.seed);
   return out + ")";
 }
 
-auto comparison_text(comparison how) -> std::string_view {
-  switch (how) {
+auto comparison_text(comparison operation) -> std::string_view {
+  switch (operation) {
     case comparison::equal: return "==";
     case comparison::not_equal: return "!=";
     case comparison::less: return "<";

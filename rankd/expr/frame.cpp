@@ -45,8 +45,8 @@ auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size
   return static_cast<std::size_t>(b.uniform ? shape::each_same : shape::same_each);
 }
 
-auto make_operand(const vector_slot<double>& of) -> library_operand {
-  return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
+auto make_operand(const vector_slot<double>& slot) -> library_operand {
+  return {.values = slot.values, .step = slot.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
 /// Returns the remainder of a division as in C++. Returns zero if the remainder or the quotient is undefined.
@@ -88,10 +88,10 @@ void bank<T>::set_cell(std::uint32_t cell, std::optional<T> value) noexcept {
   cells_[cell].valid = value ? nullptr : no_bits.data();
 }
 
-frame::frame(const evaluation& of, braid::arena& memory, double* results)
-    : shared_(of),
-      code_(of.code()),
-      rows_(of.rows()),
+frame::frame(const evaluation& shared, braid::arena& memory, double* results)
+    : shared_(shared),
+      code_(shared.code()),
+      rows_(shared.rows()),
       kernels_(&kernels()),
       width_(std::min(block_rows, words_for(rows_.size()) * word_bits)),
       floats_(code_.floats, width_, memory),
@@ -464,19 +464,19 @@ void frame::drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const
 }
 
 template <typename T>
-void frame::compare(comparison how, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const {
+void frame::compare(comparison operation, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const {
   const auto& all = kernels_->compare<T>();
-  const auto kernel = [&all](comparison wanted, shape of) {
-    return all[static_cast<std::size_t>(wanted)][static_cast<std::size_t>(of)];
+  const auto kernel = [&all](comparison wanted, shape operands) {
+    return all[static_cast<std::size_t>(wanted)][static_cast<std::size_t>(operands)];
   };
   if (a.uniform && b.uniform) {
     std::uint64_t same = 0;
-    kernel(how, shape::each_each)(&same, a.values, b.values, 1);
+    kernel(operation, shape::each_each)(&same, a.values, b.values, 1);
     std::fill_n(out, words(), all_bits(same != 0));
   } else if (a.uniform) {
-    kernel(mirrored(how), shape::each_same)(out, b.values, a.values, block_.rows);
+    kernel(mirrored(operation), shape::each_same)(out, b.values, a.values, block_.rows);
   } else {
-    kernel(how, b.uniform ? shape::each_same : shape::each_each)(out, a.values, b.values, block_.rows);
+    kernel(operation, b.uniform ? shape::each_same : shape::each_each)(out, a.values, b.values, block_.rows);
   }
 }
 

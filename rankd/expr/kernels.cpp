@@ -42,7 +42,7 @@ struct each_row {
 /// An operand with a single value for all rows.
 template <typename T>
 struct same_row {
-  explicit same_row(const T* at) : value(*at) {}
+  explicit same_row(const T* address) : value(*address) {}
 
   template <typename D>
   HWY_INLINE auto load(D d, std::size_t /*row*/) const {

@@ -19,11 +19,11 @@ constexpr bound_test<std::int64_t> no_exact{comparison::less, min_value};
 constexpr bound_test<double> every_float{comparison::less_equal, infinity};
 constexpr bound_test<double> no_float{comparison::less, -infinity};
 
-constexpr auto is_upper(comparison how) noexcept -> bool {
-  return how == comparison::less || how == comparison::less_equal;
+constexpr auto is_upper(comparison operation) noexcept -> bool {
+  return operation == comparison::less || operation == comparison::less_equal;
 }
-constexpr auto is_lower(comparison how) noexcept -> bool {
-  return how == comparison::greater || how == comparison::greater_equal;
+constexpr auto is_lower(comparison operation) noexcept -> bool {
+  return operation == comparison::greater || operation == comparison::greater_equal;
 }
 
 /// An int64 and a double for an exact comparison. Rounding the int64 to a double does not change its order relative to
@@ -79,13 +79,13 @@ void compare(std::uint64_t* out, const std::int64_t* a, const double* b, std::si
 
 }  // namespace
 
-auto bound_for_exacts(comparison how, double bound) noexcept -> bound_test<std::int64_t> {
+auto bound_for_exacts(comparison operation, double bound) noexcept -> bound_test<std::int64_t> {
   if (std::isnan(bound)) return no_exact;
-  if (bound >= 0x1p63) return is_upper(how) || how == comparison::not_equal ? every_exact : no_exact;
-  if (bound < -0x1p63) return is_lower(how) || how == comparison::not_equal ? every_exact : no_exact;
+  if (bound >= 0x1p63) return is_upper(operation) || operation == comparison::not_equal ? every_exact : no_exact;
+  if (bound < -0x1p63) return is_lower(operation) || operation == comparison::not_equal ? every_exact : no_exact;
   const auto below = static_cast<std::int64_t>(std::floor(bound));
-  if (std::floor(bound) == bound) return {how, below};
-  switch (how) {
+  if (std::floor(bound) == bound) return {operation, below};
+  switch (operation) {
     case comparison::equal: return no_exact;
     case comparison::not_equal: return every_exact;
     case comparison::less:
@@ -96,14 +96,14 @@ auto bound_for_exacts(comparison how, double bound) noexcept -> bound_test<std::
   std::unreachable();
 }
 
-auto bound_for_floats(comparison how, std::int64_t bound) noexcept -> bound_test<double> {
+auto bound_for_floats(comparison operation, std::int64_t bound) noexcept -> bound_test<double> {
   const auto nearest = static_cast<double>(bound);
   const bool fits = nearest < 0x1p63;
-  if (fits && static_cast<std::int64_t>(nearest) == bound) return {how, nearest};
+  if (fits && static_cast<std::int64_t>(nearest) == bound) return {operation, nearest};
   // There is no other double between the bound and the double that is nearest to it, so a comparison with that double
   // is exact.
   const bool above = !fits || static_cast<std::int64_t>(nearest) > bound;
-  switch (how) {
+  switch (operation) {
     case comparison::equal: return no_float;
     case comparison::not_equal: return every_float;
     case comparison::less:
@@ -114,8 +114,8 @@ auto bound_for_floats(comparison how, std::int64_t bound) noexcept -> bound_test
   std::unreachable();
 }
 
-void compare_mixed(comparison how, std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows) {
-  switch (how) {
+void compare_mixed(comparison operation, std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows) {
+  switch (operation) {
     case comparison::equal: return compare<equal>(out, a, b, rows);
     case comparison::not_equal: return compare<either<less, greater>>(out, a, b, rows);
     case comparison::less: return compare<less>(out, a, b, rows);
@@ -126,14 +126,14 @@ void compare_mixed(comparison how, std::uint64_t* out, const std::int64_t* a, co
   std::unreachable();
 }
 
-auto mirrored(comparison how) noexcept -> comparison {
-  switch (how) {
+auto mirrored(comparison operation) noexcept -> comparison {
+  switch (operation) {
     case comparison::less: return comparison::greater;
     case comparison::less_equal: return comparison::greater_equal;
     case comparison::greater: return comparison::less;
     case comparison::greater_equal: return comparison::less_equal;
     case comparison::equal:
-    case comparison::not_equal: return how;
+    case comparison::not_equal: return operation;
   }
   std::unreachable();
 }

@@ -71,7 +71,7 @@ class tree_parser {
   }
 
  private:
-  void visit(const pending& at);
+  void visit(const pending& subtree);
   auto find_op_row(object_reader& fields, field_kind wanted) -> const op_row*;
   void push_child(object_reader& fields, const op_field& field, std::uint32_t slot, std::uint32_t depth);
   void read_field(object_reader& fields, const op_field& field);
@@ -111,25 +111,25 @@ void tree_parser::report(std::string_view code, std::string pointer, std::string
                  .source = {}});
 }
 
-void tree_parser::visit(const pending& at) {
+void tree_parser::visit(const pending& subtree) {
   current_ = static_cast<std::uint32_t>(tree_.nodes.size());
-  tree_.nodes.push_back({.op = node_op::const_null, .parent = at.parent, .payload = {}});
-  if (at.parent != tree_node::none) tree_.nodes[at.parent].children[at.slot] = current_;
-  if (at.depth > max_expr_depth) {
+  tree_.nodes.push_back({.op = node_op::const_null, .parent = subtree.parent, .payload = {}});
+  if (subtree.parent != tree_node::none) tree_.nodes[subtree.parent].children[subtree.slot] = current_;
+  if (subtree.depth > max_expr_depth) {
     if (!std::exchange(depth_reported_, true))
       report("expr_too_deep", tree_.pointer_of(current_),
              "the tree has more than " + std::to_string(max_expr_depth) + " levels");
     return;
   }
-  object_reader fields(*at.value, tree_.pointer_of(current_), problems_);
-  const op_row* row = find_op_row(fields, at.wanted);
+  object_reader fields(*subtree.value, tree_.pointer_of(current_), problems_);
+  const op_row* row = find_op_row(fields, subtree.wanted);
   if (row == nullptr) return;
   tree_.nodes[current_].op = row->op;
   std::uint32_t slot = 0;
   const auto already = static_cast<std::ptrdiff_t>(todo_.size());
   for (const op_field& field : row->fields) {
     if (is_child(field.kind))
-      push_child(fields, field, slot++, at.depth + 1);
+      push_child(fields, field, slot++, subtree.depth + 1);
     else
       read_field(fields, field);
   }

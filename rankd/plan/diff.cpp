@@ -192,8 +192,8 @@ class comparison_of_plans {
  private:
   using text = std::optional<std::string>;
 
-  void only(change_kind kind, plan_side side, node_index at) {
-    const plan_node& node = side.of.nodes[at];
+  void only(change_kind kind, plan_side side, node_index index) {
+    const plan_node& node = side.of.nodes[index];
     std::string what = node.op;
     if (!node.inputs.empty()) what += ", inputs: " + list_ids(side, node.inputs);
     if (const std::string fields = to_text(list_fields(node, side.of, side.declared)); !fields.empty())
@@ -244,9 +244,9 @@ class comparison_of_plans {
     }
   }
 
-  static auto find(const std::vector<node_field>& in, const std::string& name) -> text {
-    const auto at = std::ranges::find(in, name, &node_field::name);
-    return at == in.end() ? text() : text(at->text);
+  static auto find(const std::vector<node_field>& fields, const std::string& name) -> text {
+    const auto at = std::ranges::find(fields, name, &node_field::name);
+    return at == fields.end() ? text() : text(at->text);
   }
 
   void compare(const plan_node& was, const plan_node& is, std::string_view field, const text& before,

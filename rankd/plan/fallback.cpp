@@ -148,7 +148,7 @@ void read_use(object_reader& reader, const plan_node& node, draft& draft, node_f
 
 }  // namespace
 
-auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
+auto read_fallback(object_reader& node, const plan_node& owner, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback> {
   const json* value = node.object("fallback", presence::optional);
   if (value == nullptr) return std::nullopt;
@@ -157,7 +157,7 @@ auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid
   const std::size_t before = problems.size();
   object_reader in(*value, out.pointer, problems);
   out.on = read_patterns(in, node_failure_codes(), problems);
-  read_use(in, of, draft, out, problems);
+  read_use(in, owner, draft, out, problems);
   if (auto keys = read_key_list(in, "nulls", problems)) out.nulls = std::move(*keys);
   in.refuse_unknown_fields();
   if (problems.size() != before) return std::nullopt;

@@ -80,10 +80,10 @@ class use_reader {
   }
 
   static auto read_text(object_reader& reader, std::string_view field, bool (*is_right)(std::string_view),
-                        std::string_view code, std::string_view what) -> std::string {
+                        std::string_view code, std::string_view problem) -> std::string {
     const std::string* text = reader.text(field, presence::required);
     if (text == nullptr) return {};
-    if (!is_right(*text)) reader.report(field, code, "`" + std::string(field) + "` is " + std::string(what));
+    if (!is_right(*text)) reader.report(field, code, "`" + std::string(field) + "` is " + std::string(problem));
     return *text;
   }
 

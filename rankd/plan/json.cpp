@@ -41,22 +41,22 @@ constexpr std::uint64_t no_lines = 0;  // the first line of bytes that are no te
 
 /// Returns the location of the byte at `offset` for use in a message, such as "line 3, column 5: ". Columns are counted
 /// in bytes. In a binary document, the location is only the offset.
-auto find_place(numbered_text of, std::size_t offset) -> std::string {
-  if (of.first_line == no_lines) return "byte " + std::to_string(offset) + ": ";
-  const std::string_view before = of.text.substr(0, offset);
-  const auto line = of.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
+auto find_place(numbered_text document, std::size_t offset) -> std::string {
+  if (document.first_line == no_lines) return "byte " + std::to_string(offset) + ": ";
+  const std::string_view before = document.text.substr(0, offset);
+  const auto line = document.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
   const std::size_t start = before.rfind('\n');
   const std::size_t column = start == std::string_view::npos ? offset + 1 : offset - start;
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
 }
 
 /// Returns the part of a message of nlohmann::json that describes the error, truncated to 200 bytes.
-auto find_reason(std::string_view what) -> std::string {
+auto find_reason(std::string_view message) -> std::string {
   constexpr std::size_t max_length = 200;
-  const std::size_t start = what.find("syntax error");
-  if (start != std::string_view::npos) what.remove_prefix(start);
-  what = what.substr(0, max_length);
-  return std::string(what.substr(0, utf8_prefix(what)));
+  const std::size_t start = message.find("syntax error");
+  if (start != std::string_view::npos) message.remove_prefix(start);
+  message = message.substr(0, max_length);
+  return std::string(message.substr(0, utf8_prefix(message)));
 }
 
 /// Builds a value from the parser's events. A handler that returns false stops the parser.
@@ -232,8 +232,8 @@ class ubjson_builder final : public builder {
 };
 
 /// Reports why the text cannot be parsed at all.
-void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& problems) {
-  const std::string_view text = of.text;
+void check_bytes(numbered_text document, std::size_t max_bytes, braid::diagnostics& problems) {
+  const std::string_view text = document.text;
   if (text.size() > max_bytes) {
     problems.add(
         make_diagnostic("file_too_large", "", "the document has more than " + std::to_string(max_bytes) + " bytes"));
@@ -241,12 +241,12 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
   }
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
-    problems.add(
-        make_diagnostic("invalid_utf8", "", find_place(of, valid) + "the bytes from this position on are not UTF-8"));
+    problems.add(make_diagnostic("invalid_utf8", "",
+                                 find_place(document, valid) + "the bytes from this position on are not UTF-8"));
   // The parser treats a zero byte as the end of the text, and would ignore everything after it.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos)
-    problems.add(make_diagnostic("json_syntax", "", find_place(of, zero) + "a zero byte"));
+    problems.add(make_diagnostic("json_syntax", "", find_place(document, zero) + "a zero byte"));
 }
 
 }  // namespace
@@ -257,10 +257,10 @@ void dismantle(json& value) noexcept {
   std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
   open[0] = &value;
   std::size_t depth = 1;
-  const auto find_last = [](json& of) -> json* {
-    if (of.empty()) return nullptr;
-    if (auto* array = of.get_ptr<json::array_t*>()) return &array->back();
-    if (auto* object = of.get_ptr<json::object_t*>()) return &object->begin()->second;
+  const auto find_last = [](json& parent) -> json* {
+    if (parent.empty()) return nullptr;
+    if (auto* array = parent.get_ptr<json::array_t*>()) return &array->back();
+    if (auto* object = parent.get_ptr<json::object_t*>()) return &object->begin()->second;
     return nullptr;
   };
   const auto remove_last = [](json& from) {

@@ -27,7 +27,7 @@ auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }
 
-auto place(std::size_t at) -> std::string { return " at character " + std::to_string(at + 1); }
+auto place(std::size_t offset) -> std::string { return " at character " + std::to_string(offset + 1); }
 
 /// Parses the text between the braces of a hole.
 auto parse_hole(std::string_view inside) -> std::expected<template_hole, template_problem> {

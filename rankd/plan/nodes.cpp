@@ -28,10 +28,10 @@ struct node_context {
 /// Returns the number of the node, tree or other object with this name. If the name is unknown, reports an error about
 /// the field that contains the name.
 auto resolve(object_reader& reader, std::string_view field, const std::string& name, name_table& known,
-             std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
+             std::string_view code, std::string_view entity) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);
   if (!number)
-    reader.report(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
+    reader.report(field, code, "there is no " + std::string(entity) + " " + quote_name(name), known.hint(name));
   return number;
 }
 
@@ -282,8 +282,8 @@ void require_capability(object_reader& reader, const param_shape& wanted, const 
                 "add " + quote_name(wanted.capability) + " to `capabilities_required`");
 }
 
-void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
-  object_reader reader(params, std::move(pointer), in.problems);
+void read_params(const json& params, std::string pointer, const op_shape& shape, node_context context, plan_node& out) {
+  object_reader reader(params, std::move(pointer), context.problems);
   for (param_shape wanted : shape.params) {
     const auto meant = has_meaning(reader, wanted, shape, out);
     if (meant == false) {
@@ -297,16 +297,16 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
                      .key_ids = {},
                      .pointer = reader.pointer_of(wanted.name)};
     if (is_list(wanted.kind)) {
-      if (!read_list(reader, wanted, in, param)) continue;
-      if (wanted.kind == param_kind::pred_ids) require_branches(reader, wanted, in.into.known);
+      if (!read_list(reader, wanted, context, param)) continue;
+      if (wanted.kind == param_kind::pred_ids) require_branches(reader, wanted, context.into.known);
     } else if (is_bound(reader, wanted)) {
-      param.bound = read_binding(reader, wanted, in.into.known, in.problems);
+      param.bound = read_binding(reader, wanted, context.into.known, context.problems);
       if (!param.bound) continue;
     } else {
-      param.value = read_scalar(reader, wanted, in.into.known);
+      param.value = read_scalar(reader, wanted, context.into.known);
       if (is_null(param.value)) continue;
     }
-    require_capability(reader, wanted, in.into.known);
+    require_capability(reader, wanted, context.into.known);
     if (wanted.kind == param_kind::node_ref) out.sources.push_back(param.index());
     out.params.push_back(std::move(param));
   }
@@ -314,22 +314,22 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
   reader.refuse_unknown_fields();
 }
 
-void read_inputs(const json& inputs, std::string_view parent, node_context in, plan_node& out) {
+void read_inputs(const json& inputs, std::string_view parent, node_context context, plan_node& out) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto report = [&](std::string_view code, std::string message, std::string hint) {
-      in.problems.add({.code = std::string(code),
-                       .pointer = braid::json_pointer(parent, i),
-                       .message = std::move(message),
-                       .hint = std::move(hint),
-                       .node = {},
-                       .source = {}});
+      context.problems.add({.code = std::string(code),
+                            .pointer = braid::json_pointer(parent, i),
+                            .message = std::move(message),
+                            .hint = std::move(hint),
+                            .node = {},
+                            .source = {}});
     };
     if (!inputs[i].is_string()) {
       report("wrong_type", "an input must be the id of a node, not " + described(inputs[i]), {});
       continue;
     }
     const auto& name = inputs[i].get_ref<const std::string&>();
-    name_table& nodes = in.into.known.nodes;
+    name_table& nodes = context.into.known.nodes;
     if (const auto number = nodes.find(name))
       out.inputs.push_back(*number);
     else
@@ -390,10 +390,10 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   return out;
 }
 
-void report_size(std::string_view code, std::string_view what, std::size_t max_count, draft& draft) {
+void report_size(std::string_view code, std::string_view items, std::size_t max_count, draft& draft) {
   draft.problems.add({.code = std::string(code),
                       .pointer = "/nodes",
-                      .message = "a plan may have at most " + std::to_string(max_count) + " " + std::string(what),
+                      .message = "a plan may have at most " + std::to_string(max_count) + " " + std::string(items),
                       .hint = {},
                       .node = {},
                       .source = {}});

@@ -177,9 +177,9 @@ auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options,
   std::size_t slot = options.first - 1;  // the next one
   std::size_t in_slot = 0;               // no wanted position before it is left
   std::size_t other = 0;                 // no other position before it is left
-  const auto skip = [&](std::size_t& at, bool is_wanted) {
-    while (at < rows.size() && wanted[at] != is_wanted) ++at;
-    return at < rows.size();
+  const auto skip = [&](std::size_t& position, bool is_wanted) {
+    while (position < rows.size() && wanted[position] != is_wanted) ++position;
+    return position < rows.size();
   };
   std::size_t size = 0;
   while (size < rows.size()) {

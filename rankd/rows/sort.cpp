@@ -87,17 +87,18 @@ auto make_ranks(const row_set& rows, const string_values& text, bitmap validity,
 /// Calls `use(rank)` with a function `rank(row)`. The function returns an unsigned integer that orders the rows without
 /// nulls in the given `direction`.
 template <typename Use>
-void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
+void with_ranks(const row_set& rows, const column& sorted_by, sort_direction direction, braid::arena& memory,
+                Use&& use) {
   const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;
-  if (const auto* floats = by.floats()) {
+  if (const auto* floats = sorted_by.floats()) {
     use([floats, flip](std::uint32_t row) { return to_rank((*floats)[row]) ^ flip; });
-  } else if (const auto* integers = by.integers()) {
+  } else if (const auto* integers = sorted_by.integers()) {
     use([integers, flip](std::uint32_t row) { return to_rank((*integers)[row]) ^ flip; });
-  } else if (const auto* booleans = by.booleans()) {
+  } else if (const auto* booleans = sorted_by.booleans()) {
     use([booleans, flip](std::uint32_t row) { return to_rank((*booleans)[row]) ^ flip; });
   } else {
-    const string_values& text = *by.strings();
-    const std::span<const std::uint32_t> ranks = make_ranks(rows, text, by.validity, memory);
+    const string_values& text = *sorted_by.strings();
+    const std::span<const std::uint32_t> ranks = make_ranks(rows, text, sorted_by.validity, memory);
     use([&text, ranks, flip](std::uint32_t row) { return ranks[text.codes[row]] ^ flip; });
   }
 }

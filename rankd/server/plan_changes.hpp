@@ -35,8 +35,8 @@ void log_findings(const serve_log& log, const reload_report& report);
 /// Lifetime: the library and the log outlive it.
 class plan_changes {
  public:
-  plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
-      : library_(&of), folder_(std::move(folder)), log_(log) {}
+  plan_changes(plan_library& library, std::filesystem::path folder, serve_log log)
+      : library_(&library), folder_(std::move(folder)), log_(log) {}
 
   /// A function that prepares other state to be reloaded together with the plans. It returns errors, or a function that
   /// publishes the new state. The returned function is called if the plans are also valid. Threads: called by the

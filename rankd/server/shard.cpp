@@ -50,13 +50,14 @@ auto make_message(const braid::http_server::refusal& refusal, const braid::http_
 }
 
 /// Logs the functions on a stalled thread's stack in one field, beginning with the innermost.
-void log_stall(const serve_log& log, const braid::runtime::stall& what) {
+void log_stall(const serve_log& log, const braid::runtime::stall& stall) {
   std::string stack;
-  for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
-  log.note(log_level::warning, "stalled",
-           {{"thread", what.thread},
-            {"at_least_ms", std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count()}},
-            {"stack", stack}});
+  for (const std::string& each : stall.functions) (stack += stack.empty() ? "" : " < ") += each;
+  log.note(
+      log_level::warning, "stalled",
+      {{"thread", stall.thread},
+       {"at_least_ms", std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(stall.at_least).count()}},
+       {"stack", stack}});
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
       {.workers = context_.options().workers,
        .name = std::move(name),
        .stall_limit = context_.options().stall_limit,
-       .on_stall = [log = context_.serving().log](const braid::runtime::stall& what) { log_stall(log, what); }});
+       .on_stall = [log = context_.serving().log](const braid::runtime::stall& stall) { log_stall(log, stall); }});
   if (!made) return braid::fail(made.error());
   runtime_ = std::move(*made);
   context_.runtime = runtime_.get();

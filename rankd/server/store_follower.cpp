@@ -44,26 +44,26 @@ auto store_follower::look() -> bool {
   return is_fine;
 }
 
-auto store_follower::look_at(std::size_t at) -> bool {
-  const target& of = targets_[at];
+auto store_follower::look_at(std::size_t index) -> bool {
+  const target& of = targets_[index];
   const auto changed = of.follows->refresh();
   if (!changed) {
     const braid::diagnostic& why = changed.error().front();
     {
       const std::scoped_lock lock(mutex_);
-      ++counts_[at].refused;
+      ++counts_[index].refused;
     }
     std::string complaint = why.code + why.message;
-    if (std::exchange(complaints_[at], complaint) != complaint)
+    if (std::exchange(complaints_[index], complaint) != complaint)
       log_.note(log_level::error, "store_refused",
                 {{"endpoint", of.endpoint_id}, {"code", why.code}, {"message", why.message}, {"source", why.source}});
     return false;
   }
-  complaints_[at].clear();
+  complaints_[index].clear();
   if (!*changed) return true;
   {
     const std::scoped_lock lock(mutex_);
-    ++counts_[at].changes;
+    ++counts_[index].changes;
   }
   const auto number = [](std::uint64_t of_it) { return static_cast<std::int64_t>(of_it); };
   log_.note(log_level::info, "store_changed",

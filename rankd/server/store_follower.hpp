@@ -57,7 +57,7 @@ class store_follower {
 
  private:
   void run(braid::duration between);
-  auto look_at(std::size_t at) -> bool;
+  auto look_at(std::size_t index) -> bool;
 
   const std::vector<target> targets_;
   const serve_log log_;

@@ -128,9 +128,9 @@ auto vector_merger::counts() const -> std::vector<merge_counts> {
 }
 
 template <typename Change>
-void vector_merger::count(const place& at, const Change& change) {
+void vector_merger::count(const place& entry, const Change& change) {
   const std::scoped_lock lock(mutex_);
-  change(counts_[at.index]);
+  change(counts_[entry.index]);
 }
 
 void vector_merger::look(braid::time_point now) {
@@ -139,164 +139,168 @@ void vector_merger::look(braid::time_point now) {
       attempt(each, now, &vector_merger::follow_and_merge);
 }
 
-void vector_merger::attempt(place& at, braid::time_point now, braid::checked<void> (vector_merger::*step)(place&)) {
+void vector_merger::attempt(place& entry, braid::time_point now, braid::checked<void> (vector_merger::*step)(place&)) {
   braid::checked<void> done;
   try {
-    done = (this->*step)(at);
+    done = (this->*step)(entry);
   } catch (const merge_cancelled&) {
     return;
   } catch (const std::bad_alloc&) {
     done = refused("out_of_memory", "there is not enough memory to merge", "a merge holds all vectors twice in memory");
   }
   if (done)
-    succeed(at);
+    succeed(entry);
   else
-    fail(at, done.error().front(), now);
+    fail(entry, done.error().front(), now);
 }
 
-void vector_merger::succeed(place& at) {
-  at.complaint.clear();
-  at.pause = {};
+void vector_merger::succeed(place& entry) {
+  entry.complaint.clear();
+  entry.pause = {};
 }
 
 /// Postpones the next attempt after a failure. Logs the failure unless it is the same as the last failure.
-void vector_merger::fail(place& at, const braid::diagnostic& why, braid::time_point now) {
-  count(at, [](merge_counts& of) { ++of.failures; });
-  at.pause = at.pause == braid::duration::zero() ? first_pause : std::min(2 * at.pause, max_pause);
-  at.not_before = now + at.pause;
-  std::string complaint = why.code + why.message;
-  if (std::exchange(at.complaint, complaint) == complaint) return;
+void vector_merger::fail(place& entry, const braid::diagnostic& problem, braid::time_point now) {
+  count(entry, [](merge_counts& counts) { ++counts.failures; });
+  entry.pause = entry.pause == braid::duration::zero() ? first_pause : std::min(2 * entry.pause, max_pause);
+  entry.not_before = now + entry.pause;
+  std::string complaint = problem.code + problem.message;
+  if (std::exchange(entry.complaint, complaint) == complaint) return;
   log_.note(log_level::error, "vectors_not_merged",
-            {{"endpoint", at.of.endpoint_id}, {"code", why.code}, {"message", why.message}, {"source", why.source}});
+            {{"endpoint", entry.of.endpoint_id},
+             {"code", problem.code},
+             {"message", problem.message},
+             {"source", problem.source}});
 }
 
 void vector_merger::after(merge_step done) const {
   if (on_step_) on_step_(done);
 }
 
-auto vector_merger::follow_file(place& at) -> braid::checked<void> {
-  if (!at.claims) {
-    auto opened = vector_claims::open(at.of.file);
-    if (!opened) return not_locked(at.of.file, opened.error());
-    at.claims.emplace(std::move(*opened));
+auto vector_merger::follow_file(place& entry) -> braid::checked<void> {
+  if (!entry.claims) {
+    auto opened = vector_claims::open(entry.of.file);
+    if (!opened) return not_locked(entry.of.file, opened.error());
+    entry.claims.emplace(std::move(*opened));
   }
-  const auto digest = follow(at);
+  const auto digest = follow(entry);
   if (!digest) return std::unexpected(digest.error());
-  const auto data = at.of.store->data();
+  const auto data = entry.of.store->data();
   const auto snapshot = data->take_snapshot();
   const auto listed =
-      snapshot ? count_listed(*snapshot, at.of.list) : braid::result<std::size_t>(braid::fail(snapshot.error()));
-  if (!listed) return unreadable(at.of.list, listed.error());
-  count(at, [&listed](merge_counts& of) { of.listed = *listed; });
+      snapshot ? count_listed(*snapshot, entry.of.list) : braid::result<std::size_t>(braid::fail(snapshot.error()));
+  if (!listed) return unreadable(entry.of.list, listed.error());
+  count(entry, [&listed](merge_counts& counts) { counts.listed = *listed; });
   return {};
 }
 
 /// Follows the file, and merges if the list is long enough and no other process merges.
-auto vector_merger::follow_and_merge(place& at) -> braid::checked<void> {
-  if (auto followed = follow_file(at); !followed) return followed;
-  const std::uint32_t merge_at = at.of.list.merge_at;
-  if (merge_at == 0 || at.served.empty() || counts_[at.index].listed < merge_at) {
-    at.opened.reset();
+auto vector_merger::follow_and_merge(place& entry) -> braid::checked<void> {
+  if (auto followed = follow_file(entry); !followed) return followed;
+  const std::uint32_t merge_at = entry.of.list.merge_at;
+  if (merge_at == 0 || entry.served.empty() || counts_[entry.index].listed < merge_at) {
+    entry.opened.reset();
     return {};
   }
-  const auto locked = at.claims->try_lock();
-  if (!locked) return not_locked(at.of.file, locked.error());
+  const auto locked = entry.claims->try_lock();
+  if (!locked) return not_locked(entry.of.file, locked.error());
   if (!*locked) return {};
   braid::checked<void> done;
   try {
-    done = merge_list(at);
+    done = merge_list(entry);
   } catch (...) {
-    at.claims->unlock();
+    entry.claims->unlock();
     throw;
   }
-  at.claims->unlock();
+  entry.claims->unlock();
   return done;
 }
 
 /// Opens the served file. Keeps the file open for the next call, because opening a file reads its whole contents.
-auto vector_merger::open_file(place& at) -> braid::checked<std::shared_ptr<const vector_file>> {
-  if (at.opened != nullptr && at.opened->digest() == at.served) return at.opened;
-  auto file = vector_file::open(at.of.file);
-  if (file) at.opened = *file;
+auto vector_merger::open_file(place& entry) -> braid::checked<std::shared_ptr<const vector_file>> {
+  if (entry.opened != nullptr && entry.opened->digest() == entry.served) return entry.opened;
+  auto file = vector_file::open(entry.of.file);
+  if (file) entry.opened = *file;
   return file;
 }
 
 /// Publishes plans that use the current file, and claims the files in use. Returns the digest of the current file.
 /// Claims the file before the publication, because otherwise another process could remove changes that requests of this
 /// process need.
-auto vector_merger::follow(place& at) -> braid::checked<std::string> {
-  auto digest = vector_file::make_digest(at.of.file);
+auto vector_merger::follow(place& entry) -> braid::checked<std::string> {
+  auto digest = vector_file::make_digest(entry.of.file);
   if (!digest) return digest;
-  if (auto claimed = claim_used(at, *digest); !claimed) return std::unexpected(std::move(claimed.error()));
-  if (at.of.list.merge_at > 0) {
+  if (auto claimed = claim_used(entry, *digest); !claimed) return std::unexpected(std::move(claimed.error()));
+  if (entry.of.list.merge_at > 0) {
     const auto report = plans_.reload_vectors();
     if (!report) return std::unexpected(report.error());
-    if (auto claimed = claim_used(at, *digest); !claimed) return std::unexpected(std::move(claimed.error()));
+    if (auto claimed = claim_used(entry, *digest); !claimed) return std::unexpected(std::move(claimed.error()));
   }
-  const std::vector<std::string> used = plans_.vectors_in_use(at.of.endpoint_id);
-  if (at.served != *digest && std::ranges::find(used, *digest) != used.end()) {
-    count(at, [](merge_counts& of) { ++of.generation; });
-    const bool is_first = at.served.empty();
-    at.served = *digest;
+  const std::vector<std::string> used = plans_.vectors_in_use(entry.of.endpoint_id);
+  if (entry.served != *digest && std::ranges::find(used, *digest) != used.end()) {
+    count(entry, [](merge_counts& counts) { ++counts.generation; });
+    const bool is_first = entry.served.empty();
+    entry.served = *digest;
     if (!is_first)
-      log_.note(log_level::info, "vectors_changed", {{"endpoint", at.of.endpoint_id}, {"digest", *digest}});
+      log_.note(log_level::info, "vectors_changed", {{"endpoint", entry.of.endpoint_id}, {"digest", *digest}});
   }
   return digest;
 }
 
 /// Claims the given version of the file and all versions that requests may use, and releases all other versions.
-auto vector_merger::claim_used(place& at, const std::string& digest) -> braid::checked<void> {
-  std::vector<std::string> used = plans_.vectors_in_use(at.of.endpoint_id);
+auto vector_merger::claim_used(place& entry, const std::string& digest) -> braid::checked<void> {
+  std::vector<std::string> used = plans_.vectors_in_use(entry.of.endpoint_id);
   const bool is_certain = std::ranges::find(used, std::string()) == used.end();
   std::erase(used, std::string());
   used.push_back(digest);
   for (const std::string& each : used) {
-    if (std::ranges::find(at.claimed, each) != at.claimed.end()) continue;
-    if (const auto done = at.claims->claim(each); !done) return not_locked(at.of.file, done.error());
-    at.claimed.push_back(each);
+    if (std::ranges::find(entry.claimed, each) != entry.claimed.end()) continue;
+    if (const auto done = entry.claims->claim(each); !done) return not_locked(entry.of.file, done.error());
+    entry.claimed.push_back(each);
   }
   if (!is_certain) return {};  // a version that is no longer stored may use any file that was claimed
-  for (const std::string& each : std::vector<std::string>(at.claimed)) {
+  for (const std::string& each : std::vector<std::string>(entry.claimed)) {
     if (std::ranges::find(used, each) != used.end()) continue;
-    if (const auto done = at.claims->release(each); !done) return not_locked(at.of.file, done.error());
-    std::erase(at.claimed, each);
+    if (const auto done = entry.claims->release(each); !done) return not_locked(entry.of.file, done.error());
+    std::erase(entry.claimed, each);
   }
   return {};
 }
 
 /// Merges the changes that the file does not contain into the file, and removes the changes that the file contains from
 /// the list. Requires that the caller holds the lock of the file.
-auto vector_merger::merge_list(place& at) -> braid::checked<void> {
-  if (const auto now = vector_file::make_digest(at.of.file); !now || *now != at.served) return {};  // followed first
-  auto file = open_file(at);
+auto vector_merger::merge_list(place& entry) -> braid::checked<void> {
+  if (const auto now = vector_file::make_digest(entry.of.file); !now || *now != entry.served)
+    return {};  // followed first
+  auto file = open_file(entry);
   if (!file) return std::unexpected(std::move(file.error()));
-  const auto data = open_newest(*at.of.store);
+  const auto data = open_newest(*entry.of.store);
   if (!data) return std::unexpected(data.error());
   const auto snapshot = (*data)->take_snapshot();
-  auto listed = snapshot ? read_listed(*snapshot, at.of.list, **file)
+  auto listed = snapshot ? read_listed(*snapshot, entry.of.list, **file)
                          : braid::result<std::vector<listed_vector>>(braid::fail(snapshot.error()));
-  if (!listed) return unreadable(at.of.list, listed.error());
+  if (!listed) return unreadable(entry.of.list, listed.error());
   const auto missing = static_cast<std::size_t>(
       std::ranges::count_if(*listed, [&file](const listed_vector& each) { return !is_merged(**file, each); }));
-  if (missing >= at.of.list.merge_at) {
+  if (missing >= entry.of.list.merge_at) {
     const braid::time_point begin = braid::steady_time().now();
-    auto merged = merge(at, **file, std::move(*listed));
-    count(at, [begin](merge_counts& of) { of.merging += braid::steady_time().now() - begin; });
+    auto merged = merge(entry, **file, std::move(*listed));
+    count(entry, [begin](merge_counts& counts) { counts.merging += braid::steady_time().now() - begin; });
     if (!merged) return merged;
-    if (const auto next = follow(at); !next) return std::unexpected(next.error());
+    if (const auto next = follow(entry); !next) return std::unexpected(next.error());
     after(merge_step::published);
-    at.opened.reset();  // may be the old file, if its plans are pinned
-    file = open_file(at);
+    entry.opened.reset();  // may be the old file, if its plans are pinned
+    file = open_file(entry);
     if (!file) return std::unexpected(std::move(file.error()));
   }
-  const auto may = may_shorten(at, (*file)->digest());
+  const auto may = may_shorten(entry, (*file)->digest());
   if (!may) return std::unexpected(may.error());
   if (!*may) return {};
-  return shorten(at, **file);
+  return shorten(entry, **file);
 }
 
 /// Writes a new file that also contains the vectors of the list.
-auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed_vector> listed)
+auto vector_merger::merge(place& entry, const vector_file& base, std::vector<listed_vector> listed)
     -> braid::checked<void> {
   const braid::time_point begin = braid::steady_time().now();
   const auto changes = static_cast<std::int64_t>(listed.size());
@@ -314,15 +318,15 @@ auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed
   stop_if_cancelled();
   if (!merged) return std::unexpected(merged.error());
   std::error_code error;
-  const fs::path file = fs::canonical(at.of.file, error);  // a symbolic link stays
+  const fs::path file = fs::canonical(entry.of.file, error);  // a symbolic link stays
   const auto written = error ? braid::result<void>(braid::fail(error)) : replace_file(file, merged->bytes);
   if (!written)
     return refused("output_unwritable", "the merged file cannot be written: " + written.error().message(),
-                   "make room on the disk, or permit the server to write into the folder", at.of.file);
-  count(at, [](merge_counts& of) { ++of.merges; });
+                   "make room on the disk, or permit the server to write into the folder", entry.of.file);
+  count(entry, [](merge_counts& counts) { ++counts.merges; });
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(braid::steady_time().now() - begin).count();
   log_.note(log_level::info, "vectors_merged",
-            {{"endpoint", at.of.endpoint_id},
+            {{"endpoint", entry.of.endpoint_id},
              {"changes", changes},
              {"vectors", static_cast<std::int64_t>(merged->vectors)},
              {"bytes", static_cast<std::int64_t>(merged->bytes.size())},
@@ -332,20 +336,20 @@ auto vector_merger::merge(place& at, const vector_file& base, std::vector<listed
 }
 
 /// Returns whether all requests of all processes use the version with this digest.
-auto vector_merger::may_shorten(place& at, const std::string& digest) -> braid::checked<bool> {
-  const std::vector<std::string> used = plans_.vectors_in_use(at.of.endpoint_id);
+auto vector_merger::may_shorten(place& entry, const std::string& digest) -> braid::checked<bool> {
+  const std::vector<std::string> used = plans_.vectors_in_use(entry.of.endpoint_id);
   if (used != std::vector<std::string>{digest}) return false;
-  const auto others = at.claims->has_others(digest);
-  if (!others) return not_locked(at.of.file, others.error());
+  const auto others = entry.claims->has_others(digest);
+  if (!others) return not_locked(entry.of.file, others.error());
   return !*others;
 }
 
 /// Removes the ids whose vectors are in the file from the list. Keeps an id if its vector has changed since the merge.
-auto vector_merger::shorten(place& at, const vector_file& file) -> braid::checked<void> {
+auto vector_merger::shorten(place& entry, const vector_file& file) -> braid::checked<void> {
   std::error_code error;
-  const auto done = change_store(at.of.store->folder(),
-                                 [&](const embedded_store& now) { return shortened(now, at.of.list, file, error); });
-  if (error) return unreadable(at.of.list, error);
+  const auto done = change_store(entry.of.store->folder(),
+                                 [&](const embedded_store& now) { return shortened(now, entry.of.list, file, error); });
+  if (error) return unreadable(entry.of.list, error);
   if (!done) return std::unexpected(done.error());
   if (*done) after(merge_step::shortened);
   return {};

@@ -109,21 +109,21 @@ class vector_merger {
   };
 
   void run(braid::duration between);
-  void attempt(place& at, braid::time_point now, braid::checked<void> (vector_merger::*step)(place&));
-  auto follow_file(place& at) -> braid::checked<void>;
-  auto open_file(place& at) -> braid::checked<std::shared_ptr<const vector_file>>;
-  auto follow(place& at) -> braid::checked<std::string>;
-  auto claim_used(place& at, const std::string& digest) -> braid::checked<void>;
-  auto follow_and_merge(place& at) -> braid::checked<void>;
-  auto merge_list(place& at) -> braid::checked<void>;
-  auto merge(place& at, const vector_file& base, std::vector<listed_vector> listed) -> braid::checked<void>;
-  auto shorten(place& at, const vector_file& file) -> braid::checked<void>;
-  [[nodiscard]] auto may_shorten(place& at, const std::string& digest) -> braid::checked<bool>;
-  void succeed(place& at);
-  void fail(place& at, const braid::diagnostic& why, braid::time_point now);
+  void attempt(place& entry, braid::time_point now, braid::checked<void> (vector_merger::*step)(place&));
+  auto follow_file(place& entry) -> braid::checked<void>;
+  auto open_file(place& entry) -> braid::checked<std::shared_ptr<const vector_file>>;
+  auto follow(place& entry) -> braid::checked<std::string>;
+  auto claim_used(place& entry, const std::string& digest) -> braid::checked<void>;
+  auto follow_and_merge(place& entry) -> braid::checked<void>;
+  auto merge_list(place& entry) -> braid::checked<void>;
+  auto merge(place& entry, const vector_file& base, std::vector<listed_vector> listed) -> braid::checked<void>;
+  auto shorten(place& entry, const vector_file& file) -> braid::checked<void>;
+  [[nodiscard]] auto may_shorten(place& entry, const std::string& digest) -> braid::checked<bool>;
+  void succeed(place& entry);
+  void fail(place& entry, const braid::diagnostic& problem, braid::time_point now);
   void after(merge_step done) const;
   template <typename Change>
-  void count(const place& at, const Change& change);
+  void count(const place& entry, const Change& change);
 
   plan_library& plans_;
   const serve_log log_;

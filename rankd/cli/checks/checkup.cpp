@@ -29,8 +29,8 @@ auto sentence(const braid::diagnostic& item) -> std::string {
 
 }  // namespace
 
-auto to_string(health how) noexcept -> std::string_view {
-  switch (how) {
+auto to_string(health state) noexcept -> std::string_view {
+  switch (state) {
     case health::ok: return "ok";
     case health::warn: return "warn";
     case health::fail: break;

@@ -133,14 +133,14 @@ auto ask(braid::redis_connection& server, std::span<const std::string_view> word
   co_return *reply;
 }
 
-auto greet(braid::loop& loop, braid::redis_options how) -> braid::task<greeting> {
+auto greet(braid::loop& loop, braid::redis_options options) -> braid::task<greeting> {
   static constexpr std::array<std::string_view, 1> ping{"PING"};
   static constexpr std::array<std::string_view, 1> info{"INFO"};
   static constexpr std::array<std::string_view, 1> size{"DBSIZE"};
   constexpr int pings = 20;
   greeting seen;
   braid::arena memory;
-  braid::redis_connection server(loop, std::move(how));
+  braid::redis_connection server(loop, std::move(options));
   for (int at = 0; at < pings; ++at) {
     const braid::time_point begin = braid::steady_time().now();
     auto pong = ask(server, ping, memory, seen);

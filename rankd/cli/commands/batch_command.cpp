@@ -38,9 +38,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto unreadable(const fs::path& in, std::error_code error) -> std::unexpected<braid::diagnostics> {
+auto unreadable(const fs::path& file, std::error_code error) -> std::unexpected<braid::diagnostics> {
   return refused("requests_unreadable", "the requests cannot be read from " +
-                                            (in.empty() ? "standard input" : in.string()) + ": " + error.message());
+                                            (file.empty() ? "standard input" : file.string()) + ": " + error.message());
 }
 
 /// The part of a file of requests that this batch must answer.
@@ -54,31 +54,31 @@ auto is_regular(const fs::path& file) -> bool {
   return !file.empty() && fs::is_regular_file(file, error);
 }
 
-auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
+auto read_range(const fs::path& file, batch_shard shard) -> braid::checked<request_range> {
   if (shard.count == 1) return request_range{};
-  if (!is_regular(in))
+  if (!is_regular(file))
     return refused("shard_of_stream", "only a regular file can be divided by --shard", "name one with --in");
   std::error_code error;
-  const std::uint64_t size = fs::file_size(in, error);
-  if (error) return unreadable(in, error);
+  const std::uint64_t size = fs::file_size(file, error);
+  if (error) return unreadable(file, error);
   const auto cut = [&](std::uint64_t index) {
     return size / shard.count * index + size % shard.count * index / shard.count;
   };
-  const auto begin = find_line(in, cut(shard.index - 1));
-  if (!begin) return unreadable(in, begin.error());
+  const auto begin = find_line(file, cut(shard.index - 1));
+  if (!begin) return unreadable(file, begin.error());
   return request_range{*begin, cut(shard.index)};
 }
 
 /// Returns the size of the file and a hash of its first bytes, so that a resumed batch notices if the file was
 /// replaced.
-auto fingerprint(const fs::path& in) -> nlohmann::json {
+auto fingerprint(const fs::path& file) -> nlohmann::json {
   constexpr std::size_t looked_at = 1U << 16U;
   std::error_code error;
-  const auto size = fs::file_size(in, error);
+  const auto size = fs::file_size(file, error);
   std::string head(looked_at, '\0');
-  if (std::FILE* file = std::fopen(in.c_str(), "rb")) {
-    head.resize(std::fread(head.data(), 1, head.size(), file));
-    std::fclose(file);
+  if (std::FILE* opened = std::fopen(file.c_str(), "rb")) {
+    head.resize(std::fread(head.data(), 1, head.size(), opened));
+    std::fclose(opened);
   }
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
@@ -160,9 +160,9 @@ void print_summary(const batch_progress& done, const fs::path& out) {
                printable(out.string()).c_str());
 }
 
-auto open_requests(const fs::path& in, line_position start) -> braid::checked<line_reader> {
-  auto opened = in.empty() ? line_reader::standard_input() : line_reader::open(in, start);
-  if (!opened) return unreadable(in, opened.error());
+auto open_requests(const fs::path& file, line_position start) -> braid::checked<line_reader> {
+  auto opened = file.empty() ? line_reader::standard_input() : line_reader::open(file, start);
+  if (!opened) return unreadable(file, opened.error());
   return std::move(*opened);
 }
 
@@ -280,10 +280,10 @@ class batch_job {
   std::uint64_t end_ = 0;           ///< of the part, if it is known
 };
 
-auto answer_all(const batch_command_options& options, ranker& with) -> braid::checked<batch_progress> {
+auto answer_all(const batch_command_options& options, ranker& open_project) -> braid::checked<batch_progress> {
   std::shared_ptr<const bound_plan> plan;
   if (!options.plan.empty()) {
-    auto found = with.find_plan(options.plan, options.fallbacks);
+    auto found = open_project.find_plan(options.plan, options.fallbacks);
     if (!found) return std::unexpected(std::move(found.error()));
     plan = std::move(*found);
   }
@@ -293,14 +293,14 @@ auto answer_all(const batch_command_options& options, ranker& with) -> braid::ch
   if (!range) return std::unexpected(std::move(range.error()));
   auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
   if (!requests) return std::unexpected(std::move(requests.error()));
-  const auto in = with.project();
+  const auto in = open_project.project();
   batch_job job(options, *in, plan.get(), *range, std::move(*requests));
-  auto done = with.rank_many([&job] { return job.next_lines(); },
-                             [&job](const batch_answers& piece) { return job.write(piece); },
-                             {.plan = options.plan,
-                              .fallbacks = options.fallbacks,
-                              .cache_mib = options.cache_mib,
-                              .in_flight = options.in_flight});
+  auto done = open_project.rank_many([&job] { return job.next_lines(); },
+                                     [&job](const batch_answers& piece) { return job.write(piece); },
+                                     {.plan = options.plan,
+                                      .fallbacks = options.fallbacks,
+                                      .cache_mib = options.cache_mib,
+                                      .in_flight = options.in_flight});
   if (!done) return std::unexpected(std::move(done.error()));
   return job.finish();
 }

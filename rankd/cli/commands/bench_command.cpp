@@ -52,10 +52,10 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
 }
 
 /// Returns the error for a benchmark that has neither requests nor a store from which requests could be made.
-auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
+auto no_users(const braid::diagnostics& problems) -> std::unexpected<braid::diagnostics> {
   return refused("no_requests",
-                 "without --requests, rankd needs the users of an embedded store; " + why.front().message,
-                 "name a file of requests with --requests", why.front().source);
+                 "without --requests, rankd needs the users of an embedded store; " + problems.front().message,
+                 "name a file of requests with --requests", problems.front().source);
 }
 
 /// Returns a request for each user whose hash is in the store, in the order of the store, up to a maximum.
@@ -113,9 +113,9 @@ constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
 /// Returns a failure as one line of text. Long parts are left out.
-auto failure_text(const measured& of) -> std::string {
+auto failure_text(const measured& result) -> std::string {
   constexpr std::size_t enough = 400;
-  std::string_view text = of.seen.first_failure;
+  std::string_view text = result.seen.first_failure;
   while (text.ends_with('\n')) text.remove_suffix(1);
   if (text.size() <= enough) return printable(text);
   const std::string_view kept = text.substr(0, enough);

@@ -161,8 +161,8 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
 /// Returns a summary of warnings, such as "3 malformed values, 1 unread record".
 auto make_summary(const column_check::counts& all) -> std::string {
   std::string out;
-  const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, what);
+  const auto add = [&](std::uint64_t count, std::string_view name) {
+    if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, name);
   };
   add(all.malformed_values, "malformed value");
   add(all.missing_columns, "missing column");
@@ -251,12 +251,12 @@ class watched_folder {
 
   /// Moves a loaded file into a subfolder. Returns false if that fails. The file then stays in the folder, and will be
   /// loaded again.
-  auto move(const fs::path& file, std::string_view where) -> bool {
+  auto move(const fs::path& file, std::string_view subfolder) -> bool {
     std::error_code error;
-    fs::create_directories(folder_ / where, error);
-    if (!error) fs::rename(file, folder_ / where / file.filename(), error);
+    fs::create_directories(folder_ / subfolder, error);
+    if (!error) fs::rename(file, folder_ / subfolder / file.filename(), error);
     if (!error) return true;
-    const std::string text = printable(file.string()) + " cannot be moved to `" + std::string(where) +
+    const std::string text = printable(file.string()) + " cannot be moved to `" + std::string(subfolder) +
                              "`: " + error.message() + "; it will be loaded again\n";
     if (std::exchange(complaint_, text) != text) std::fputs(text.c_str(), stderr);
     return false;

@@ -33,11 +33,13 @@ auto dump_command(const dump_command_options& options) -> exit_status {
   braid::checked<std::uint64_t> records;
   {
     progress_bar bar("dumping");
-    records = dump_store(*folder,
-                         {.prefix = options.prefix,
-                          .output = options.out,
-                          .progress = [&bar](const dump_progress& at) { bar.show(at.records_done, at.records_total); }},
-                         [&out](std::string_view lines) { return out->write(lines); });
+    records = dump_store(
+        *folder,
+        {.prefix = options.prefix,
+         .output = options.out,
+         .progress =
+             [&bar](const dump_progress& progress) { bar.show(progress.records_done, progress.records_total); }},
+        [&out](std::string_view lines) { return out->write(lines); });
   }
   if (!records) return report(records.error());
   if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()));

@@ -237,9 +237,9 @@ auto run_plan(const bound_plan& plan, std::size_t requests, const workspace& wor
 }
 
 /// Returns the values of a metric for the requests that have such a value.
-auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
+auto defined(const plan_result& result, std::size_t metric) -> std::vector<double> {
   std::vector<double> out;
-  for (const quality& each : of.qualities)
+  for (const quality& each : result.qualities)
     if (each[metric]) out.push_back(*each[metric]);
   return out;
 }
@@ -262,8 +262,8 @@ struct coverage {
   }
 };
 
-auto measure_coverage(const plan_result& of, const std::set<row_id>& judged) -> coverage {
-  const auto shown = std::ranges::count_if(judged, [&](const row_id& id) { return of.shown.contains(id); });
+auto measure_coverage(const plan_result& result, const std::set<row_id>& judged) -> coverage {
+  const auto shown = std::ranges::count_if(judged, [&](const row_id& id) { return result.shown.contains(id); });
   return {static_cast<std::size_t>(shown), judged.size()};
 }
 
@@ -317,16 +317,16 @@ void append_estimates(std::string& out, const estimates& all) {
   }
 }
 
-auto as_json(const evaluation& what, const eval_options& options) -> std::string {
-  std::string out = "{\"requests\":" + std::to_string(what.requests) +
+auto as_json(const evaluation& results, const eval_options& options) -> std::string {
+  std::string out = "{\"requests\":" + std::to_string(results.requests) +
                     ",\"depth\":" + std::to_string(options.quality.depth) + ",\"gain\":\"" +
                     (options.quality.gain == gain_form::linear ? "linear" : "exponential") +
                     "\",\"resamples\":" + std::to_string(options.bootstrap.resamples) +
                     ",\"seed\":" + std::to_string(options.bootstrap.seed);
   append_number(out, "confidence", options.bootstrap.confidence);
   out += ",\"plans\":[";
-  for (std::size_t at = 0; at < what.plans.size(); ++at) {
-    const plan_result& plan = what.plans[at];
+  for (std::size_t at = 0; at < results.plans.size(); ++at) {
+    const plan_result& plan = results.plans[at];
     out += at == 0 ? "{\"plan\":" : ",{\"plan\":";
     append_json_string(out, plan.plan);
     out += ",\"digest\":\"" + plan.digest + "\",\"failed\":" + std::to_string(plan.failed);
@@ -335,16 +335,16 @@ auto as_json(const evaluation& what, const eval_options& options) -> std::string
       append_json_string(out, plan.first_failure);
     }
     out += ",\"metrics\":{";
-    append_estimates(out, what.means[at]);
+    append_estimates(out, results.means[at]);
     out += ",\"coverage\":{";
-    append_number(out, "share", what.covered[at].share());
-    out += ",\"shown\":" + std::to_string(what.covered[at].shown) +
-           ",\"judged\":" + std::to_string(what.covered[at].judged) + "}}}";
+    append_number(out, "share", results.covered[at].share());
+    out += ",\"shown\":" + std::to_string(results.covered[at].shown) +
+           ",\"judged\":" + std::to_string(results.covered[at].judged) + "}}}";
   }
   out += ']';
-  if (what.paired) {
+  if (results.paired) {
     out += ",\"difference\":{";
-    append_estimates(out, *what.paired);
+    append_estimates(out, *results.paired);
     out += '}';
   }
   return out + "}\n";
@@ -355,24 +355,24 @@ auto format_cell(const std::optional<mean_estimate>& each, const char* format) -
   return printed(format, each->mean) + " [" + printed(format, each->low) + ", " + printed(format, each->high) + "]";
 }
 
-void print_table(const evaluation& what, const eval_options& options) {
-  print(counted(what.requests, "request") + ", the first " + counted(options.quality.depth, "candidate") + ", " +
+void print_table(const evaluation& results, const eval_options& options) {
+  print(counted(results.requests, "request") + ", the first " + counted(options.quality.depth, "candidate") + ", " +
         printed("%g", options.bootstrap.confidence * 100) + " % confidence intervals by " +
         counted(options.bootstrap.resamples, "resample") + " with seed " + std::to_string(options.bootstrap.seed) +
         "\n\n");
   std::vector<text_table::head> heads{{"metric"}};
-  for (const plan_result& each : what.plans) heads.push_back({each.plan});
-  if (what.paired) heads.push_back({"difference"});
+  for (const plan_result& each : results.plans) heads.push_back({each.plan});
+  if (results.paired) heads.push_back({"difference"});
   text_table table(std::move(heads));
   for (std::size_t metric = 0; metric < quality_metrics; ++metric) {
     std::vector<std::string> row{std::string(name_of(static_cast<quality_metric>(metric)))};
-    for (const estimates& each : what.means) row.push_back(format_cell(each[metric], "%.4f"));
-    if (what.paired) row.push_back(format_cell((*what.paired)[metric], "%+.4f"));
+    for (const estimates& each : results.means) row.push_back(format_cell(each[metric], "%.4f"));
+    if (results.paired) row.push_back(format_cell((*results.paired)[metric], "%+.4f"));
     table.add(std::move(row));
   }
   std::vector<std::string> row{"coverage"};
-  for (const coverage& each : what.covered) row.push_back(printed("%.4f", each.share()));
-  if (what.paired) row.push_back(printed("%+.4f", what.covered[1].share() - what.covered[0].share()));
+  for (const coverage& each : results.covered) row.push_back(printed("%.4f", each.share()));
+  if (results.paired) row.push_back(printed("%+.4f", results.covered[1].share() - results.covered[0].share()));
   table.add(std::move(row));
   print(table.to_text());
 }

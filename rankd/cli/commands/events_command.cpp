@@ -147,9 +147,9 @@ auto number_of(numbered_names& names, const std::string& name) -> std::size_t {
 
 /// Returns the item with the index `at`. Extends the vector if it is too short.
 template <typename T>
-auto item_at(std::vector<T>& items, std::size_t at) -> T& {
-  items.resize(std::max(items.size(), at + 1));
-  return items[at];
+auto item_at(std::vector<T>& items, std::size_t index) -> T& {
+  items.resize(std::max(items.size(), index + 1));
+  return items[index];
 }
 
 class joiner {

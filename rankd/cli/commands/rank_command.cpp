@@ -177,9 +177,9 @@ auto rank_command(const rank_options& options) -> exit_status {
   if (!in) return report(in.error(), options.form);
   const auto text = text_of(options.request);
   if (!text) return report(text.error(), options.form);
-  const auto adjust = [&options](rank_request& request, const workspace& on) {
-    auto problems = ask_for_rows(options, on.declared, request);
-    return problems.empty() ? ask_for_explanation(options, on.declared.id_type(), request) : problems;
+  const auto adjust = [&options](rank_request& request, const workspace& workspace) {
+    auto problems = ask_for_rows(options, workspace.declared, request);
+    return problems.empty() ? ask_for_explanation(options, workspace.declared.id_type(), request) : problems;
   };
   return show(options, (*in)->rank(*text, {.plan = options.plan, .adjust = adjust}));
 }

@@ -171,16 +171,16 @@ void print_failure(const mismatch& each) {
   for (const std::string& fate : each.fates) print("    " + printable(fate) + "\n");
 }
 
-void print_report(const test_report& what) {
-  for (const test_outcome& each : what.outcomes) {
+void print_report(const test_report& report) {
+  for (const test_outcome& each : report.outcomes) {
     print((each.failures.empty() ? "ok    " : "WRONG ") + printable(each.plan + ": " + each.test) + "\n");
     for (const mismatch& failure : each.failures) print_failure(failure);
   }
   std::fflush(stdout);
-  std::fputs(printable(what.problems).c_str(), stderr);
-  if (what.outcomes.empty()) return;
-  print(counted(what.outcomes.size(), "test") + ": " + std::to_string(what.outcomes.size() - what.failed()) +
-        " passed, " + std::to_string(what.failed()) + " failed\n");
+  std::fputs(printable(report.problems).c_str(), stderr);
+  if (report.outcomes.empty()) return;
+  print(counted(report.outcomes.size(), "test") + ": " + std::to_string(report.outcomes.size() - report.failed()) +
+        " passed, " + std::to_string(report.failed()) + " failed\n");
 }
 
 void append_failure(std::string& out, const mismatch& each) {
@@ -207,12 +207,12 @@ void append_outcome(std::string& out, const test_outcome& each) {
   out += '}';
 }
 
-auto report_json(const test_report& what) -> std::string {
+auto report_json(const test_report& report) -> std::string {
   std::string out = "{";
-  append_json_list(out, "tests", what.outcomes, append_outcome);
-  append_json_count(out, "passed", what.outcomes.size() - what.failed());
-  append_json_count(out, "failed", what.failed());
-  if (!what.problems.empty()) out += ",\"diagnostics\":" + diagnostics_json(what.problems);
+  append_json_list(out, "tests", report.outcomes, append_outcome);
+  append_json_count(out, "passed", report.outcomes.size() - report.failed());
+  append_json_count(out, "failed", report.failed());
+  if (!report.problems.empty()) out += ",\"diagnostics\":" + diagnostics_json(report.problems);
   return out + "}\n";
 }
 

@@ -229,10 +229,10 @@ struct search_totals {
 };
 
 /// Reports on standard error if `--probe` has no effect, because the file has no lists or fewer lists.
-void note_unused_probe(const vector_file& in, const vectors_search_options& options) {
-  if (options.probe == 0 || (in.lists() != 0 && options.probe <= in.lists())) return;
+void note_unused_probe(const vector_file& file, const vectors_search_options& options) {
+  if (options.probe == 0 || (file.lists() != 0 && options.probe <= file.lists())) return;
   std::cerr << "rankd: " << printable(options.file.string()) << " has "
-            << (in.lists() == 0 ? std::string("no lists") : counted(in.lists(), "list"))
+            << (file.lists() == 0 ? std::string("no lists") : counted(file.lists(), "list"))
             << ", so --probe has no effect and all vectors are searched; `rankd vectors build --lists N` makes lists\n";
 }
 

@@ -56,7 +56,7 @@ auto is_in(const std::array<character_range, Count>& ranges, char32_t c) -> bool
 
 /// Decodes a well-formed UTF-8 sequence.
 auto decoded(std::string_view sequence) -> char32_t {
-  const auto byte = [sequence](std::size_t at) { return static_cast<unsigned char>(sequence[at]); };
+  const auto byte = [sequence](std::size_t index) { return static_cast<unsigned char>(sequence[index]); };
   if (sequence.size() == 1) return byte(0);
   char32_t out = byte(0) & (0xFFU >> (sequence.size() + 1));
   for (std::size_t at = 1; at < sequence.size(); ++at) out = out << 6U | (byte(at) & 0x3FU);

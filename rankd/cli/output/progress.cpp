@@ -21,8 +21,8 @@ auto bar_text(std::uint64_t done, std::uint64_t total) -> std::string {
          std::string(3 - std::min<std::size_t>(percent.size(), 3), ' ') + percent + " %";
 }
 
-progress_bar::progress_bar(std::string label, output where)
-    : label_(std::move(label)), visible_(where == output::forced || ::isatty(STDERR_FILENO) == 1) {}
+progress_bar::progress_bar(std::string label, output target)
+    : label_(std::move(label)), visible_(target == output::forced || ::isatty(STDERR_FILENO) == 1) {}
 
 progress_bar::~progress_bar() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
@@ -39,17 +39,17 @@ void progress_bar::show(std::uint64_t done, std::uint64_t total) {
 }
 
 auto progress_bar::for_load() -> std::function<void(const load_progress&)> {
-  return [this](const load_progress& at) { show(at.bytes_done, at.bytes_total); };
+  return [this](const load_progress& progress) { show(progress.bytes_done, progress.bytes_total); };
 }
 
 auto progress_bar::for_demo() -> std::function<void(const demo_progress&)> {
-  return [this](const demo_progress& at) { show(at.lines_done, at.lines_total); };
+  return [this](const demo_progress& progress) { show(progress.lines_done, progress.lines_total); };
 }
 
 auto load_bars() -> load_observer {
   return [](const std::filesystem::path& data) {
     auto bar = std::make_shared<progress_bar>("loading " + printable(data.filename().string()));
-    return [bar = std::move(bar)](const load_progress& at) { bar->for_load()(at); };
+    return [bar = std::move(bar)](const load_progress& progress) { bar->for_load()(progress); };
   };
 }
 

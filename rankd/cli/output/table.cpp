@@ -50,9 +50,9 @@ auto text_table::to_text() const -> std::string {
     }
     end_line(out);
   };
-  add_line([this](std::size_t at) -> const std::string& { return columns_[at].title; });
-  add_line([&widths](std::size_t at) { return std::string(widths[at], '-'); });
-  for (const auto& row : rows_) add_line([&row](std::size_t at) -> const std::string& { return row[at]; });
+  add_line([this](std::size_t index) -> const std::string& { return columns_[index].title; });
+  add_line([&widths](std::size_t index) { return std::string(widths[index], '-'); });
+  for (const auto& row : rows_) add_line([&row](std::size_t index) -> const std::string& { return row[index]; });
   return out;
 }
 

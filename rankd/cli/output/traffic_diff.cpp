@@ -28,21 +28,21 @@ auto position_text(const moved_id& id) -> std::string {
   return std::to_string(*id.was) + " → " + (id.is ? std::to_string(*id.is) : std::string("gone"));
 }
 
-auto answer_text(const compared_answer& of) -> std::string {
-  return of.code == "ok" ? std::to_string(of.candidates) : of.code;
+auto answer_text(const compared_answer& answer) -> std::string {
+  return answer.code == "ok" ? std::to_string(answer.candidates) : answer.code;
 }
 
-auto list_lines(const changed_request& of, bool is_one_record) -> std::string {
-  std::string out = "request " + printable(of.request_id) + " (number " + std::to_string(of.number) +
-                    (is_one_record ? "" : " of " + printable(of.record)) + "): ";
-  out += std::string(to_string(of.verdict.change)) + ", overlap " + printed("%.4f", of.verdict.overlap) + ", rbo " +
-         printed("%.4f", of.verdict.rbo) + ", candidates " + printable(answer_text(of.before)) + " → " +
-         printable(answer_text(of.after)) + "\n";
-  for (std::size_t at = 0; at < std::min(of.moves.size(), max_moves); ++at) {
-    const moved_id& each = of.moves[at];
+auto list_lines(const changed_request& request, bool is_one_record) -> std::string {
+  std::string out = "request " + printable(request.request_id) + " (number " + std::to_string(request.number) +
+                    (is_one_record ? "" : " of " + printable(request.record)) + "): ";
+  out += std::string(to_string(request.verdict.change)) + ", overlap " + printed("%.4f", request.verdict.overlap) +
+         ", rbo " + printed("%.4f", request.verdict.rbo) + ", candidates " + printable(answer_text(request.before)) +
+         " → " + printable(answer_text(request.after)) + "\n";
+  for (std::size_t at = 0; at < std::min(request.moves.size(), max_moves); ++at) {
+    const moved_id& each = request.moves[at];
     out += "  " + printable(to_text(each.id)) + ": " + position_text(each) + ": " + printable(each.why) + "\n";
   }
-  if (of.moved > max_moves) out += "  and " + std::to_string(of.moved - max_moves) + " more\n";
+  if (request.moved > max_moves) out += "  and " + std::to_string(request.moved - max_moves) + " more\n";
   return out;
 }
 
@@ -90,11 +90,12 @@ auto for_people(const traffic_findings& findings, bool is_live) -> std::string {
 
 /// Reports on standard error that the end of a file of recorded traffic is damaged. The requests before the damage were
 /// compared.
-void note_end(const read_record& of) {
-  if (of.end == traffic_reader::end::whole) return;
+void note_end(const read_record& record) {
+  if (record.end == traffic_reader::end::whole) return;
   std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",
-               printable(of.file).c_str(), of.end == traffic_reader::end::torn ? "ends within a record" : "is damaged",
-               static_cast<unsigned long long>(of.position));
+               printable(record.file).c_str(),
+               record.end == traffic_reader::end::torn ? "ends within a record" : "is damaged",
+               static_cast<unsigned long long>(record.position));
 }
 
 }  // namespace

@@ -75,15 +75,15 @@ auto write_vectors(const fs::path& root, const endpoint_entry& endpoint, const s
 
 }  // namespace
 
-auto stub_files::create(const project& where, const registries& declared, const plan_tests& tests)
+auto stub_files::create(const project& source, const registries& declared, const plan_tests& tests)
     -> braid::checked<stub_files> {
   auto folder = test_folder::create();
   if (!folder) return std::unexpected(std::move(folder.error()));
   const fs::path root = (*folder)->path();
-  project stubbed = where;
+  project stubbed = source;
   if (!tests.models.empty()) {
     stubbed.models = root / "models";
-    if (auto done = write_models(stubbed.models, where.models, tests); !done)
+    if (auto done = write_models(stubbed.models, source.models, tests); !done)
       return std::unexpected(std::move(done.error()));
   }
   if (tests.vectors.empty()) return stub_files(std::move(*folder), std::move(stubbed));
@@ -95,8 +95,8 @@ auto stub_files::create(const project& where, const registries& declared, const 
     auto done = braid::checked<void>();
     if (stub != tests.vectors.end())
       done = write_vectors(root, each, *stub);
-    else if (is_inside(file->path) && fs::exists(where.root / file->path))
-      done = link(stubbed.root / file->path, where.root / file->path);
+    else if (is_inside(file->path) && fs::exists(source.root / file->path))
+      done = link(stubbed.root / file->path, source.root / file->path);
     if (!done) return std::unexpected(std::move(done.error()));
   }
   return stub_files(std::move(*folder), std::move(stubbed));

@@ -20,15 +20,15 @@ class stub_files {
   /// Creates the files. Blocks: on the disk.
   /// Errors: store_write_failed, unsupported_path for vectors outside the folder of the project, and those of
   /// `read_vectors`.
-  static auto create(const project& where, const registries& declared, const plan_tests& tests)
+  static auto create(const project& source, const registries& declared, const plan_tests& tests)
       -> braid::checked<stub_files>;
 
   /// Returns the project, but with these models and vectors.
   [[nodiscard]] auto where() const noexcept -> const project& { return where_; }
 
  private:
-  stub_files(std::unique_ptr<test_folder> folder, project where)
-      : folder_(std::move(folder)), where_(std::move(where)) {}
+  stub_files(std::unique_ptr<test_folder> folder, project stubbed)
+      : folder_(std::move(folder)), where_(std::move(stubbed)) {}
 
   std::unique_ptr<test_folder> folder_;
   project where_;

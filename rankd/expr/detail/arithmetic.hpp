@@ -11,7 +11,7 @@ namespace rankd::detail {
 
 /// Computes one operation on single values. The result has the same bits as the result of the kernel for this
 /// operation. Ignores operands that the operation does not have. The result may be infinite or NaN: see `wants_finite`.
-[[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double;
+[[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& operands) noexcept -> double;
 
 /// An operand of a C library function: a value for each row (step 1), or a single value for all rows (step 0).
 struct library_operand {

@@ -79,7 +79,7 @@ class frame {
   /// Creates a frame. If `results` is given, it must have room for every position, and the register for the
   /// expression's result uses this memory. Even then, the result may be elsewhere, for example in a column of the
   /// batch.
-  frame(const evaluation& of, braid::arena& memory, double* results = nullptr);
+  frame(const evaluation& shared, braid::arena& memory, double* results = nullptr);
 
   /// Computes the blocks from position `from` to `to` and calls `take(block)` after each block. Requires that `from` is
   /// a multiple of `block_rows`.

@@ -26,8 +26,8 @@ struct bound_test {
 /// Sets a bit for each row: whether the comparison is true. Clears the remaining bits of the last word.
 void compare_mixed(comparison comparison, std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows);
 
-/// Returns the comparison for exchanged operands. The returned comparison is true for (b, a) if and only if `how` is
-/// true for (a, b).
-[[nodiscard]] auto mirrored(comparison how) noexcept -> comparison;
+/// Returns the comparison for exchanged operands. The returned comparison is true for (b, a) if and only if `operation`
+/// is true for (a, b).
+[[nodiscard]] auto mirrored(comparison operation) noexcept -> comparison;
 
 }  // namespace rankd::detail

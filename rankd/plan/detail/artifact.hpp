@@ -81,7 +81,7 @@ auto read_key_list(object_reader& reader, std::string_view field, braid::diagnos
     -> std::optional<std::vector<std::uint32_t>>;
 
 /// Reads the field `fallback` of a node. Requires that the inputs of the node have been read.
-auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
+auto read_fallback(object_reader& node, const plan_node& owner, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback>;
 
 /// Reads `fallback_plan`, the plan that runs a request after this plan has failed.

@@ -53,8 +53,8 @@ auto admission_gate::enter(braid::time_point now, braid::time_point deadline) ->
   co_return pass(*this);
 }
 
-void admission_gate::note(double slowdown, const pass& of) noexcept {
-  limit_.note(slowdown, of.beside_);
+void admission_gate::note(double slowdown, const pass& ended) noexcept {
+  limit_.note(slowdown, ended.beside_);
   let_in();
 }
 

@@ -62,7 +62,7 @@ class admission_gate {
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
   /// Adjusts the limit according to the time that an ended request has taken (see `concurrency_limit`).
-  void note(double slowdown, const pass& of) noexcept;
+  void note(double slowdown, const pass& ended) noexcept;
 
   [[nodiscard]] auto counts() const noexcept -> admission_counts;
 
@@ -100,7 +100,7 @@ class [[nodiscard]] admission_gate::pass {
 
  private:
   friend class admission_gate;
-  explicit pass(admission_gate& of) noexcept : gate_(&of), beside_(of.under_way_) {}
+  explicit pass(admission_gate& gate) noexcept : gate_(&gate), beside_(gate.under_way_) {}
 
   admission_gate* gate_;
   std::size_t beside_;  // the number of requests that ran when the permit was issued, including this one

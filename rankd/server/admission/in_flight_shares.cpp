@@ -22,9 +22,9 @@ auto in_flight_shares::count(std::string_view name) const -> std::size_t {
   return at == counts_.end() ? 0 : at->second;
 }
 
-void in_flight_shares::leave(counts::iterator at) noexcept {
+void in_flight_shares::leave(counts::iterator entry) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (--at->second == 0) counts_.erase(at);
+  if (--entry->second == 0) counts_.erase(entry);
 }
 
 }  // namespace rankd

@@ -34,7 +34,7 @@ class in_flight_shares {
   [[nodiscard]] auto count(std::string_view name) const -> std::size_t;
 
  private:
-  void leave(counts::iterator at) noexcept;
+  void leave(counts::iterator entry) noexcept;
 
   mutable std::mutex mutex_;
   counts counts_;  // only names with at least one running request
@@ -52,7 +52,7 @@ class [[nodiscard]] in_flight_shares::pass {
  private:
   friend class in_flight_shares;
   pass() = default;
-  pass(in_flight_shares& of, counts::iterator at) noexcept : shares_(&of), entry_(at) {}
+  pass(in_flight_shares& shares, counts::iterator entry) noexcept : shares_(&shares), entry_(entry) {}
 
   in_flight_shares* shares_ = nullptr;  // null: the request is not counted
   counts::iterator entry_;

@@ -46,8 +46,8 @@ class answer_form {
 struct served_request {
   /// Begins a request that has just arrived.
   served_request(endpoint_context& context, endpoint endpoint, braid::http_exchange& x);
-  /// Begins the request at position `at` of a batch. Its answer becomes a part of the answer to the whole call.
-  served_request(const served_request& call, std::size_t at, std::string& answer);
+  /// Begins the request at position `index` of a batch. Its answer becomes a part of the answer to the whole call.
+  served_request(const served_request& call, std::size_t index, std::string& answer);
   served_request(served_request&& other) noexcept;
   auto operator=(served_request&&) -> served_request& = delete;
   ~served_request();

@@ -82,20 +82,21 @@ auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint end
   return found ? std::move(found->bound) : nullptr;
 }
 
-auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint which) -> std::optional<plan_pair> {
+auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint endpoint) -> std::optional<plan_pair> {
   const std::string name(x.value("name"));
   plan_pair out;
-  out.before = asked_plan(context, x, which, name, "version");
+  out.before = asked_plan(context, x, endpoint, name, "version");
   if (out.before == nullptr) return std::nullopt;
   const std::string with = braid::http_url::query_value(x.request().query, "with").value_or(name);
   const bool is_draft =
       context.serving().drafts != nullptr && braid::http_url::query_value(x.request().query, "with_draft");
-  out.after = is_draft ? asked_draft(context, x, which, with) : asked_plan(context, x, which, with, "with_version");
+  out.after =
+      is_draft ? asked_draft(context, x, endpoint, with) : asked_plan(context, x, endpoint, with, "with_version");
   if (out.after == nullptr) return std::nullopt;
-  if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
+  if (endpoint == endpoint::diff || out.before->declared == out.after->declared) return out;
   // Both plans must have the same registries, because the request is parsed only once, and its params are in the order
   // of one registry.
-  reply(context, x, which,
+  reply(context, x, endpoint,
         answer_error(http_status::conflict, "registries_differ",
                      "these versions are bound to different registries, so one request cannot run on both; "
                      "/v1/plans/NAME/diff compares their structure",

@@ -54,8 +54,8 @@ auto read_batch(endpoint_context& context, served_request call) -> braid::task<v
   context.metrics.count_batch(texts->size());
   std::vector<std::string> answers(texts->size());
   bool is_shed = false;
-  auto one = [&](std::size_t at) -> braid::task<void> {
-    is_shed = co_await rank_part(context, served_request(call, at, answers[at]), (*texts)[at]) || is_shed;
+  auto one = [&](std::size_t index) -> braid::task<void> {
+    is_shed = co_await rank_part(context, served_request(call, index, answers[index]), (*texts)[index]) || is_shed;
   };
   auto start_all = [&](braid::scope& children) -> braid::task<void> {
     for (std::size_t at = 0; at < answers.size(); ++at) children.spawn(one(at));

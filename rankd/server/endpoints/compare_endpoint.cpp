@@ -60,8 +60,8 @@ auto find_records(const std::vector<std::filesystem::path>& places) -> std::vect
 /// One of the two compared plans, and its answers.
 struct compared_side {
   /// Prepares the request for the plan. If the request is not valid for the plan, the answer is the diagnostics.
-  compared_side(plan_handle which, const rank_request& asked, const registries& declared)
-      : plan(std::move(which)), request(asked) {
+  compared_side(plan_handle handle, const rank_request& asked, const registries& declared)
+      : plan(std::move(handle)), request(asked) {
     const auto unfit = fit_to_plan(*request, *plan, declared);
     if (unfit.empty()) return;
     request.reset();

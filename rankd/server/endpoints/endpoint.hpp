@@ -98,8 +98,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
 }
 
 /// Returns whether an endpoint is a gRPC method.
-[[nodiscard]] constexpr auto is_grpc(endpoint which) noexcept -> bool {
-  return which >= endpoint::grpc_rank && which <= endpoint::grpc_other;
+[[nodiscard]] constexpr auto is_grpc(endpoint value) noexcept -> bool {
+  return value >= endpoint::grpc_rank && value <= endpoint::grpc_other;
 }
 
 }  // namespace rankd

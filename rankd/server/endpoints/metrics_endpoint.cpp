@@ -46,12 +46,12 @@ void write_plans(exposition& out, const serve_shared& shared) {
 }
 
 /// Writes the metrics of hedged reads, for the endpoints that hedging nodes read.
-void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
-  std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
-  if (of.empty()) return;
+void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> counts) {
+  std::erase_if(counts, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
+  if (counts.empty()) return;
   out.family("rankd_store_hedges_total", exposition::kind::counter,
              "Reads that were not answered within the hedging delay of their plan, by result.");
-  for (const auto& [name, sum] : of) {
+  for (const auto& [name, sum] : counts) {
     const auto sample = [&](std::string_view result, std::uint64_t count) {
       out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
     };
@@ -175,11 +175,11 @@ void write_merges(exposition& out, const serve_shared& shared) {
     for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(value(each)));
   };
   family("rankd_vectors_generation", kind::gauge, "Number of successive vector files that this process has served.",
-         [](const merge_counts& of) { return of.generation; });
+         [](const merge_counts& counts) { return counts.generation; });
   family("rankd_vectors_listed", kind::gauge, "Ids in the list of changes to a vector file.",
-         [](const merge_counts& of) { return of.listed; });
+         [](const merge_counts& counts) { return counts.listed; });
   family("rankd_vectors_merge_seconds_total", kind::counter, "Time that this process has spent in merges.",
-         [](const merge_counts& of) { return std::chrono::duration<double>(of.merging).count(); });
+         [](const merge_counts& counts) { return std::chrono::duration<double>(counts.merging).count(); });
   out.family("rankd_vectors_merges_total", kind::counter,
              "Attempts to merge changes into a vector file, by result: `done` or `failed`.");
   for (const auto& each : all) {

@@ -21,14 +21,14 @@ constexpr std::string_view requests_field = "requests";
 
 /// Appends the texts of an array up to its closing bracket. Stops after `max` + 1 texts. Returns whether the array has
 /// ended.
-auto cut_elements(detail::json_cutter& in, std::size_t max, texts& found) -> bool {
+auto cut_elements(detail::json_cutter& cutter, std::size_t max, texts& found) -> bool {
   do {
-    const std::string_view text = in.value(']');
+    const std::string_view text = cutter.value(']');
     if (text.empty()) return false;
     found.push_back(text);
     if (found.size() > max) return false;
-  } while (in.skip(","));
-  return in.skip("]");
+  } while (cutter.skip(","));
+  return cutter.skip("]");
 }
 
 /// Splits a batch into texts. Returns false if the text does not have the form of a batch, or has more than `max`

@@ -45,8 +45,8 @@ auto is_request_id(std::string_view text) -> bool {
 }
 
 /// Returns the id of one request of a batch, or an empty text if the call has no id in its head.
-auto part_id(std::string_view call, std::size_t at) -> std::string {
-  return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);
+auto part_id(std::string_view call, std::size_t index) -> std::string {
+  return call.empty() ? std::string() : std::string(call) + "." + std::to_string(index);
 }
 
 /// Logs the exception of a sink. Does nothing if the memory for logging cannot be allocated.
@@ -60,17 +60,18 @@ void log_failed_sink(const serve_log& log) noexcept {
 }  // namespace
 
 /// Reads the wall clock once, for all spans of the request. If each span read the clock, spans might be out of order.
-served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
-    : context(&of), which(reached), exchange(&x), body(of) {
-  if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
-  record.begun = of.loop->now();
+served_request::served_request(endpoint_context& loop_context, endpoint reached, braid::http_exchange& x)
+    : context(&loop_context), which(reached), exchange(&x), body(loop_context) {
+  if (loop_context.serving().audit != nullptr || loop_context.serving().spans != nullptr)
+    record.time = std::chrono::system_clock::now();
+  record.begun = loop_context.loop->now();
 }
 
-served_request::served_request(const served_request& call, std::size_t at, std::string& answer)
+served_request::served_request(const served_request& call, std::size_t index, std::string& answer)
     : context(call.context), exchange(nullptr), part(&answer), body(*call.context) {
   record.time = call.record.time;
   record.begun = call.record.begun;
-  record.request_id = part_id(call.record.request_id, at);
+  record.request_id = part_id(call.record.request_id, index);
   if (call.record.trace) record.trace = call.record.trace->child();
   record.client = call.record.client;
   record.is_known = call.record.is_known;

@@ -92,15 +92,15 @@ void append(packed_writer& out, const std::string& key, const counted_value& val
 
 }  // namespace
 
-auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_values*>& of)
+auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_values*>& values)
     -> std::string {
   std::string out(magic);
-  for (const auto& [endpoint, hashes] : of) out.reserve(out.capacity() + hashes->bytes());  // more than they need
+  for (const auto& [endpoint, hashes] : values) out.reserve(out.capacity() + hashes->bytes());  // more than they need
   packed_writer writer(out);
   writer.number(until.file);
   writer.number(until.bytes);
-  writer.number(of.size());
-  for (const auto& [endpoint, hashes] : of) {
+  writer.number(values.size());
+  for (const auto& [endpoint, hashes] : values) {
     writer.text(endpoint);
     writer.number(hashes->size());
     hashes->for_each([&writer](const std::string& key, const counted_value& value) { append(writer, key, value); });

@@ -23,7 +23,7 @@ struct counter_snapshot {
   /// Encodes a snapshot: a magic line, the values as `packed_writer` writes them, and the CRC-32C of everything before
   /// it, lowest byte first.
   /// Threads: no other thread may change the values during the call.
-  [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_values*>& of)
+  [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_values*>& values)
       -> std::string;
   /// Parses a snapshot. Returns nothing if the bytes are damaged or not a snapshot.
   [[nodiscard]] static auto parse(std::string_view bytes) -> std::optional<counter_snapshot>;

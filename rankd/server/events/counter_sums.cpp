@@ -27,17 +27,17 @@ auto fraction_text(long double sum) -> std::string {
   return out == "-0" ? "0" : out;
 }
 
-auto whole_sum(const std::string* was, const std::string& by) -> std::optional<std::string> {
+auto whole_sum(const std::string* was, const std::string& amount) -> std::optional<std::string> {
   const auto before = was == nullptr ? std::optional<std::int64_t>(0) : number_in<std::int64_t>(*was);
-  const auto more = number_in<std::int64_t>(by);
+  const auto more = number_in<std::int64_t>(amount);
   std::int64_t sum = 0;
   if (!before || !more || __builtin_add_overflow(*before, *more, &sum)) return std::nullopt;
   return std::to_string(sum);
 }
 
-auto fraction_sum(const std::string* was, const std::string& by) -> std::optional<std::string> {
+auto fraction_sum(const std::string* was, const std::string& amount) -> std::optional<std::string> {
   const auto before = was == nullptr ? std::optional<long double>(0) : number_in<long double>(*was);
-  const auto more = number_in<long double>(by);
+  const auto more = number_in<long double>(amount);
   if (!before || !more || !std::isfinite(*before + *more)) return std::nullopt;
   return fraction_text(*before + *more);
 }
@@ -75,12 +75,12 @@ auto add_fading(counted_hash& hash, const event_rule& counter, const rule_step& 
 
 }  // namespace
 
-auto amount_text(const scalar& by) -> std::string {
+auto amount_text(const scalar& amount) -> std::string {
   std::array<char, 64> digits{};
   char* const last = digits.data() + digits.size();
-  const auto* whole = std::get_if<std::int64_t>(&by);
+  const auto* whole = std::get_if<std::int64_t>(&amount);
   const auto end = whole != nullptr ? std::to_chars(digits.data(), last, *whole)
-                                    : std::to_chars(digits.data(), last, std::get<double>(by));
+                                    : std::to_chars(digits.data(), last, std::get<double>(amount));
   return {digits.data(), end.ptr};
 }
 

@@ -11,7 +11,7 @@
 namespace rankd {
 
 /// Returns decimal digits that are parsed as the same number as the amount.
-[[nodiscard]] auto amount_text(const scalar& by) -> std::string;
+[[nodiscard]] auto amount_text(const scalar& amount) -> std::string;
 
 /// Returns whether a counter adds only integers. If the counter can also add fractions, its field may contain a
 /// fraction, which HINCRBY refuses. So HINCRBYFLOAT is used for such a counter, even for steps that add an integer.

@@ -150,7 +150,7 @@ auto counter_writer::take() -> std::vector<rule_step> {
   return out;
 }
 
-void counter_writer::settle(std::size_t written, std::size_t lost, std::string_view why) {
+void counter_writer::settle(std::size_t written, std::size_t lost, std::string_view reason) {
   {
     const std::scoped_lock lock(mutex_);
     counts_.written += written;
@@ -159,7 +159,7 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
   if (lost == 0) {
     is_reported_ = false;
   } else if (!std::exchange(is_reported_, true)) {
-    log_.note(log_level::warning, "counters_failed", {{"lost", static_cast<std::int64_t>(lost)}, {"message", why}});
+    log_.note(log_level::warning, "counters_failed", {{"lost", static_cast<std::int64_t>(lost)}, {"message", reason}});
   }
 }
 

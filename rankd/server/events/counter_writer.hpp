@@ -59,7 +59,7 @@ class counter_writer {
   counter_writer(const event_rules& rules, serve_log log) : rules_(&rules), log_(log) {}
   auto work() -> braid::task<void>;
   auto take() -> std::vector<rule_step>;
-  void settle(std::size_t written, std::size_t lost, std::string_view why);
+  void settle(std::size_t written, std::size_t lost, std::string_view reason);
   [[nodiscard]] auto is_ending() const -> bool;
 
   const event_rules* rules_;

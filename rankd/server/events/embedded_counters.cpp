@@ -88,13 +88,13 @@ void note_file(const serve_log& log, std::string_view event, const fs::path& fil
   log.note(log_level::warning, event, {{"file", name}, {"message", message}});
 }
 
-void note_recount(const serve_log& log, const fs::path& snapshot, std::string_view why,
+void note_recount(const serve_log& log, const fs::path& snapshot, std::string_view reason,
                   const std::vector<fs::path>& files) {
   const std::string name = snapshot.string();
   const std::string first = files.empty() ? "" : files.front().filename().string();
   const std::string last = files.empty() ? "" : files.back().filename().string();
   log.note(log_level::warning, "counters_recounted",
-           {{"file", name}, {"message", why}, {"first", first}, {"last", last}});
+           {{"file", name}, {"message", reason}, {"first", first}, {"last", last}});
 }
 
 }  // namespace

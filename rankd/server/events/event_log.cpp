@@ -102,10 +102,10 @@ auto is_written_by_another(const fs::path& path) -> bool {
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
 }
 
-/// Logs why events could not be written to the disk, because clients learn only that writing failed. `why` is a value
+/// Logs why events could not be written to the disk, because clients learn only that writing failed. `error` is a value
 /// of errno.
-void note_failure(const serve_log& log, const fs::path& folder, int why) {
-  const std::string message = std::generic_category().message(why);
+void note_failure(const serve_log& log, const fs::path& folder, int error) {
+  const std::string message = std::generic_category().message(error);
   log.note(log_level::error, "events_not_written",
            {{"folder", std::string_view(folder.native())}, {"message", std::string_view(message)}});
 }
@@ -394,26 +394,26 @@ auto event_log::append(std::string_view bytes) -> bool {
 
 /// Reports the outcome of a group. If the group is lost, the waiting events are dropped as well, because they may be
 /// duplicates of events in that group.
-void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
+void event_log::settle(batch& taken, event_outcome::result_kind result) noexcept {
   batch next;
   log_.locked([&](batch& waiting, event_counts& counts) {
-    if (how == event_outcome::result_kind::failed) {
+    if (result == event_outcome::result_kind::failed) {
       drop(taken, counts);
       drop(waiting, counts);
       std::swap(next, waiting);
     }
     for (waiter& each : taken.waiters) {
-      each.outcome.result = how;
-      if (how == event_outcome::result_kind::failed) continue;
+      each.outcome.result = result;
+      if (result == event_outcome::result_kind::failed) continue;
       counts.accepted += each.outcome.accepted;
       counts.duplicates += each.outcome.duplicates;
     }
-    if (how == event_outcome::result_kind::written && !taken.bytes.empty()) {
+    if (result == event_outcome::result_kind::written && !taken.bytes.empty()) {
       ++counts.syncs;
       counts.bytes += taken.bytes.size();
     }
   });
-  for (waiter& each : next.waiters) each.outcome.result = how;
+  for (waiter& each : next.waiters) each.outcome.result = result;
   for (batch* const of : {&taken, &next})
     for (waiter& each : of->waiters) static_cast<void>(each.done.set_value(each.outcome));
 }

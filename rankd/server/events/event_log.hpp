@@ -143,7 +143,7 @@ class event_log {
   auto take(const event& one, const std::string& line, const event_rules& rules, std::chrono::milliseconds now,
             batch& waiting) -> bool;
   void take_back(const queue_sizes& before, batch& waiting) noexcept;
-  void settle(batch& taken, event_outcome::result_kind how) noexcept;
+  void settle(batch& taken, event_outcome::result_kind result) noexcept;
   void drop(const batch& taken, event_counts& counts);
 
   event_log_options options_;

@@ -136,26 +136,27 @@ class rule_reader {
 
   /// Reports a rule whose expiry differs from that of another rule for the same key, because a value has only one
   /// expiry. A rule without an expiry accepts the expiry of the other rule.
-  void check_end(const event_rule& of) {
-    const auto ends_otherwise = [&of](const event_rule& other) {
-      const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;
-      return has_same_place(of, other) && both_end && (other.window_s != of.window_s || other.idle_s != of.idle_s);
+  void check_end(const event_rule& rule) {
+    const auto ends_otherwise = [&rule](const event_rule& other) {
+      const bool both_end = other.window_s + other.idle_s != 0 && rule.window_s + rule.idle_s != 0;
+      return has_same_place(rule, other) && both_end &&
+             (other.window_s != rule.window_s || other.idle_s != rule.idle_s);
     };
     const auto& before = rules_->all();
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
-      row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
+      row_->report(rule.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
                    other->kind == rule_kind::counter
                        ? "the counter " + quote_name(other->name) + " sets another expiry for the same hash"
                        : "another rule of kind " + quote_name(find_step_kind(other->kind).table) +
                              " sets another expiry for the same value",
                    "set the same expiry for both rules, or for only one of them");
-    if (of.window_s == 0) return;
-    if (of.idle_s != 0)
+    if (rule.window_s == 0) return;
+    if (rule.idle_s != 0)
       row_->report("window_s", "bad_value",
-                   find_step_kind(of.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
-                                                                      : "the value already expires after `idle_s`",
+                   find_step_kind(rule.kind).holds == record_kind::hash ? "the hash already expires after `idle_s`"
+                                                                        : "the value already expires after `idle_s`",
                    "remove `window_s` or `idle_s`");
-    else if (of.half_life_s != 0)
+    else if (rule.half_life_s != 0)
       row_->report("window_s", "bad_value", "`window_s` would delete a sum that decays by `half_life_s`",
                    "use `idle_s` instead, with about thirty half-lives");
   }
@@ -189,17 +190,17 @@ class rule_reader {
   }
 
   /// Checks that the event type has the field that a rule names. If the type declares no fields, accepts any name.
-  void check_field(std::string_view where, const std::string& name, field_use use) {
+  void check_field(std::string_view option, const std::string& name, field_use use) {
     if (name.empty())
-      return row_->report(where, "bad_value", "`" + std::string(where) + "` must name a field of the event, got ``");
+      return row_->report(option, "bad_value", "`" + std::string(option) + "` must name a field of the event, got ``");
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
     if (found == type_->fields->end())
-      return row_->report(where, "unknown_field",
+      return row_->report(option, "unknown_field",
                           "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
     const bool counts = found->second == value_type::integer || found->second == value_type::floating;
     if (use == field_use::number && !counts)
-      row_->report(where, "wrong_type", "the field " + quote_name(name) + " is not a number");
+      row_->report(option, "wrong_type", "the field " + quote_name(name) + " is not a number");
   }
 
   object_reader* row_;

@@ -41,11 +41,11 @@ using field = Offset<format::Field>;
 
 enum class nulls : std::uint8_t { none, some };
 
-auto make_field(FlatBufferBuilder& out, const std::string& name, format::Type type, Offset<void> of,
+auto make_field(FlatBufferBuilder& out, const std::string& name, format::Type type, Offset<void> type_table,
                 const std::vector<field>& children = {}, nulls has = nulls::some) -> field {
   const auto text = out.CreateString(name);
   const auto all = out.CreateVector(children);  // readers need the list, even if it is empty
-  return format::CreateField(out, text, has == nulls::some, type, of, 0, all);
+  return format::CreateField(out, text, has == nulls::some, type, type_table, 0, all);
 }
 
 auto text_field(FlatBufferBuilder& out, const std::string& name) -> field {

@@ -46,21 +46,21 @@ auto write_bytes(int file, std::string_view bytes) -> std::size_t {
   return bytes.size() - rest.size();
 }
 
-auto unwritable_file(const std::filesystem::path& path, int why) -> std::unexpected<braid::diagnostics> {
+auto unwritable_file(const std::filesystem::path& path, int error) -> std::unexpected<braid::diagnostics> {
   return std::unexpected(braid::diagnostics({.code = "unwritable_file",
                                              .pointer = {},
-                                             .message = "cannot be written: " + std::generic_category().message(why),
+                                             .message = "cannot be written: " + std::generic_category().message(error),
                                              .hint = {},
                                              .node = {},
                                              .source = path.string()}));
 }
 
-auto file_series::create(options of) -> braid::checked<file_series> {
+auto file_series::create(options settings) -> braid::checked<file_series> {
   std::error_code why;
-  if (std::filesystem::create_directories(of.folder, why))
-    std::filesystem::permissions(of.folder, folder_of_owner, why);
-  if (why) return unwritable_file(of.folder, why.value());
-  file_series made(std::move(of));
+  if (std::filesystem::create_directories(settings.folder, why))
+    std::filesystem::permissions(settings.folder, folder_of_owner, why);
+  if (why) return unwritable_file(settings.folder, why.value());
+  file_series made(std::move(settings));
   if (!made.open_next()) return unwritable_file(made.options_.folder, errno);
   return made;
 }

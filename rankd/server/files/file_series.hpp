@@ -27,7 +27,7 @@ class file_series {
 
   /// Creates the first file, and the folder if it does not exist. Both are accessible to owner and group only.
   /// Errors: unwritable_file.
-  static auto create(options of) -> braid::checked<file_series>;
+  static auto create(options settings) -> braid::checked<file_series>;
 
   /// Writes `last` at the end of the current file and continues with a new file. Returns false if no file can be
   /// created. In this case, the current file stays open.
@@ -52,7 +52,7 @@ class file_series {
   [[nodiscard]] auto keep(std::size_t bytes, std::size_t taken) -> bool;
 
  private:
-  explicit file_series(options of) : options_(std::move(of)) {}
+  explicit file_series(options settings) : options_(std::move(settings)) {}
   auto open_new_name(std::string_view last) -> bool;
 
   options options_;
@@ -67,7 +67,7 @@ class file_series {
 auto open_to_append(const std::filesystem::path& path, int flags = 0) -> braid::descriptor;
 /// Writes as many bytes as the system accepts, and returns their number.
 auto write_bytes(int file, std::string_view bytes) -> std::size_t;
-/// Returns the diagnostic for a file that cannot be written. `why` is an `errno`.
-auto unwritable_file(const std::filesystem::path& path, int why) -> std::unexpected<braid::diagnostics>;
+/// Returns the diagnostic for a file that cannot be written. `error` is an `errno`.
+auto unwritable_file(const std::filesystem::path& path, int error) -> std::unexpected<braid::diagnostics>;
 
 }  // namespace rankd

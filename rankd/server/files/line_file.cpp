@@ -30,8 +30,8 @@ auto line_file::open(const std::filesystem::path& path) -> braid::checked<std::u
   return start(std::unique_ptr<line_file>(new line_file(path, std::move(file))));
 }
 
-auto line_file::series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>> {
-  auto files = file_series::create(std::move(of));
+auto line_file::series(file_series::options options) -> braid::checked<std::unique_ptr<line_file>> {
+  auto files = file_series::create(std::move(options));
   if (!files) return std::unexpected(std::move(files.error()));
   std::unique_ptr<line_file> made(new line_file({}, braid::descriptor()));
   made->series_.emplace(std::move(*files));

@@ -30,7 +30,7 @@ class line_file {
   /// Errors: unwritable_file, no_runtime.
   static auto open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>>;
   /// Writes to a series of files, beginning with a new file. Errors: unwritable_file, no_runtime.
-  static auto series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>>;
+  static auto series(file_series::options options) -> braid::checked<std::unique_ptr<line_file>>;
   /// Writes to standard error. Errors: no_runtime.
   static auto standard_error() -> braid::checked<std::unique_ptr<line_file>>;
 

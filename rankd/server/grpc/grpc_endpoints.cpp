@@ -23,7 +23,7 @@ using braid::http_status;
 /// The answer to one request of a RankBatch call.
 class grpc_part final : public answer_form {
  public:
-  explicit grpc_part(std::size_t at) { message_.set_index(static_cast<std::uint32_t>(at)); }
+  explicit grpc_part(std::size_t index) { message_.set_index(static_cast<std::uint32_t>(index)); }
 
   void answer(served_request& /*request*/, const ranking& ranked) override {
     *message_.mutable_response() = to_message(ranked);
@@ -57,13 +57,13 @@ auto rank_all(endpoint_context& context, served_request& request, grpc_call& cal
   braid::async_mutex writing;
   braid::scope* parts = nullptr;
   bool is_shed = false;
-  auto one = [&](int at) -> braid::task<void> {
-    grpc_part answer(static_cast<std::size_t>(at));
+  auto one = [&](int index) -> braid::task<void> {
+    grpc_part answer(static_cast<std::size_t>(index));
     std::string text;
     {
-      served_request part(request, static_cast<std::size_t>(at), text);
+      served_request part(request, static_cast<std::size_t>(index), text);
       part.form = &answer;
-      co_await rank_message(context, part, call, message.requests(at));
+      co_await rank_message(context, part, call, message.requests(index));
       is_shed = is_shed || part.record.is_shed;
     }
     const auto alone = co_await writing.lock();

@@ -104,8 +104,8 @@ class rows_writer {
   }
 
   void column(const v1::Column& values, const std::string& name) {
-    const auto bad = [&](const std::string& what) {
-      refuse("bad_column", braid::json_pointer("/candidates", name), "column " + quote_name(name) + " " + what);
+    const auto bad = [&](const std::string& problem) {
+      refuse("bad_column", braid::json_pointer("/candidates", name), "column " + quote_name(name) + " " + problem);
     };
     const int sizes[] = {values.integers_size(), values.numbers_size(), values.texts_size(),
                          values.flags_size(),    values.data_size(),    values.vectors_size()};

@@ -105,12 +105,12 @@ void set_error(reflection::ServerReflectionResponse& out, grpc_code code, std::s
   out.mutable_error_response()->set_error_message(std::move(message));
 }
 
-void set_file(reflection::ServerReflectionResponse& out, const std::string* file, std::string_view what,
+void set_file(reflection::ServerReflectionResponse& out, const std::string* file, std::string_view entity,
               const std::string& name) {
   if (file != nullptr)
     out.mutable_file_descriptor_response()->add_file_descriptor_proto(*file);
   else
-    set_error(out, grpc_code::not_found, "this server has no " + std::string(what) + " " + quote_name(name));
+    set_error(out, grpc_code::not_found, "this server has no " + std::string(entity) + " " + quote_name(name));
 }
 
 auto describe(const reflection::ServerReflectionRequest& request) -> reflection::ServerReflectionResponse {

@@ -43,11 +43,11 @@ class histogram_of {
     seconds_ += other.seconds_;
   }
 
-  /// Returns how many durations are at most `bounds[at]`. If `at` equals `bounds.size()`, returns the number of all
+  /// Returns how many durations are at most `bounds[at]`. If `index` equals `bounds.size()`, returns the number of all
   /// durations.
-  [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
+  [[nodiscard]] auto up_to(std::size_t index) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
-    for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
+    for (std::size_t each = 0; each <= index; ++each) all += counts_[each];
     return all;
   }
   /// Returns cumulative counts. The last count is the total. Errors: std::bad_alloc.

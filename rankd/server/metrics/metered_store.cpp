@@ -17,7 +17,9 @@ void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
 /// thrown.
 class metered_store::asking {
  public:
-  explicit asking(metered_store& of) noexcept : store_(&of) { store_->in_flight_.fetch_add(1, braid::relaxed); }
+  explicit asking(metered_store& counter) noexcept : store_(&counter) {
+    store_->in_flight_.fetch_add(1, braid::relaxed);
+  }
   asking(const asking&) = delete;
   auto operator=(const asking&) -> asking& = delete;
   ~asking() {
@@ -32,7 +34,7 @@ class metered_store::asking {
     if (end_ == end::error) ++store_->seen_.errors;
   }
 
-  void answered(const store_result<store_answer>& with) noexcept { end_ = with ? end::answer : end::error; }
+  void answered(const store_result<store_answer>& result) noexcept { end_ = result ? end::answer : end::error; }
 
  private:
   enum class end : std::uint8_t { none, answer, error };
@@ -43,9 +45,9 @@ class metered_store::asking {
   end end_ = end::none;
 };
 
-auto metered_store::metered(metered_store& by, braid::task<store_result<store_answer>> work)
+auto metered_store::metered(metered_store& counter, braid::task<store_result<store_answer>> work)
     -> braid::task<store_result<store_answer>> {
-  asking one(by);
+  asking one(counter);
   store_result<store_answer> got = co_await std::move(work);
   one.answered(got);
   co_return got;
@@ -58,8 +60,8 @@ auto metered_store::ask(store_question question, braid::arena& arena) -> braid::
 /// Forwards reads to a pinned generation, and counts them in the metered store.
 class metered_store::pinned_store final : public store_layer {
  public:
-  pinned_store(metered_store& by, std::shared_ptr<store> behind) noexcept
-      : store_layer(*behind), metrics_(&by), owned_(std::move(behind)) {}
+  pinned_store(metered_store& counter, std::shared_ptr<store> behind) noexcept
+      : store_layer(*behind), metrics_(&counter), owned_(std::move(behind)) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     return metered(*metrics_, behind().ask(question, arena));

@@ -42,7 +42,7 @@ class metered_store final : public store_layer {
  private:
   class asking;
   class pinned_store;
-  static auto metered(metered_store& by, braid::task<store_result<store_answer>> work)
+  static auto metered(metered_store& counter, braid::task<store_result<store_answer>> work)
       -> braid::task<store_result<store_answer>>;
 
   mutable std::mutex mutex_;

@@ -113,7 +113,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
 
 /// Writes the number of answers of each endpoint by HTTP status. Statuses with a count of 0 are left out.
 void serve_metrics::write_endpoints(exposition& out) const {
-  const auto name = [](std::size_t which) { return name_of(static_cast<endpoint>(which)); };
+  const auto name = [](std::size_t index) { return name_of(static_cast<endpoint>(index)); };
   out.family("rankd_http_responses_total", kind::counter, "Answers by endpoint and status.");
   for (std::size_t which = 0; which < endpoints; ++which)
     for (std::size_t slot = 0; slot < answer_counts::size(); ++slot)

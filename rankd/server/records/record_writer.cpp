@@ -61,9 +61,9 @@ struct past_call {
 };
 
 /// Returns the calls of the last day, oldest first.
-auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> braid::result<std::vector<past_call>> {
+auto recent_calls(const embedded_store::snapshot& snapshot, milliseconds now) -> braid::result<std::vector<past_call>> {
   std::vector<past_call> out;
-  const auto kept = in.history();
+  const auto kept = snapshot.history();
   if (!kept) return std::unexpected(kept.error());
   if (!*kept || (*kept)->kind() != record_kind::text_list) return out;
   for (std::size_t at = 0; at < (*kept)->count(); ++at)

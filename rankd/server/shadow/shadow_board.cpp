@@ -89,9 +89,9 @@ void shadow_board::change(const shadow_settings& next) noexcept {
   max_runs_.store(next.in_flight, braid::relaxed);
 }
 
-void shadow_board::count(shadow_verdict why) {
+void shadow_board::count(shadow_verdict verdict) {
   const std::scoped_lock lock(mutex_);
-  ++counts_[static_cast<std::size_t>(why)];
+  ++counts_[static_cast<std::size_t>(verdict)];
 }
 
 auto shadow_board::is_among_worst(const answer_verdict& verdict, const std::string& digest,

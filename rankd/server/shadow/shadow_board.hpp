@@ -79,7 +79,7 @@ class shadow_board {
   [[nodiscard]] auto wants(std::string_view request_id) const noexcept -> bool;
 
   /// Counts a request for which the candidate did not run.
-  void count(shadow_verdict why);
+  void count(shadow_verdict verdict);
 
   /// Returns whether a run with this verdict would be among the worst runs. Also returns true if one of the plans has a
   /// new version since the last run, because `add` then clears the list of the worst runs.

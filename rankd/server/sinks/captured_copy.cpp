@@ -81,26 +81,26 @@ auto captured_copy::bytes() const -> std::size_t {
   return sum;
 }
 
-auto make_copy(const line_origin& origin, const captured_rows& what) -> captured_copy {
+auto make_copy(const line_origin& origin, const captured_rows& captured) -> captured_copy {
   captured_copy out;
   out.time = origin.time;
   if (!origin.hidden.hides("request_id")) out.request_id = origin.record.request_id;
   out.plan = origin.plan;
   out.plan_digest = origin.digest;
-  out.node = what.node;
-  out.side = capture_side_names[static_cast<std::size_t>(what.side)];
-  out.source = what.source;
-  out.state = to_string(what.state);
-  out.code = what.failure;
-  out.used = what.used;
-  out.fused_with = what.fused_with;
-  if (!what.rows) return out;
-  const row_set& rows = *what.rows;
+  out.node = captured.node;
+  out.side = capture_side_names[static_cast<std::size_t>(captured.side)];
+  out.source = captured.source;
+  out.state = to_string(captured.state);
+  out.code = captured.failure;
+  out.used = captured.used;
+  out.fused_with = captured.fused_with;
+  if (!captured.rows) return out;
+  const row_set& rows = *captured.rows;
   out.has_rows = true;
   out.rows = rows.size();
-  out.cut = what.cut;
+  out.cut = captured.cut;
   out.columns.push_back(find_column(registries::id_key, "id", *rows.table().find(registries::id_key), rows));
-  for (const key_entry* key : what.keys)
+  for (const key_entry* key : captured.keys)
     if (const auto values = rows.table().find(key->key_id))
       out.columns.push_back(find_column(key->key_id, key->name, *values, rows));
   return out;

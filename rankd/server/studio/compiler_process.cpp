@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view stopping = "the server is shutting down";
 
-auto failed(const std::string& program, std::string_view why) -> std::unexpected<braid::diagnostics> {
-  return refused("compiler_failed", "`" + program + " serve` did not answer: " + std::string(why),
+auto failed(const std::string& program, std::string_view reason) -> std::unexpected<braid::diagnostics> {
+  return refused("compiler_failed", "`" + program + " serve` did not answer: " + std::string(reason),
                  "see its messages on standard error; `dslc check` shows whether the compiler works");
 }
 

@@ -15,16 +15,16 @@ namespace rankd {
 namespace {
 
 /// Returns the beginning of the JSON of a question to the compiler.
-auto begin_question(std::string_view what, std::string_view plan) -> std::string {
+auto begin_question(std::string_view action, std::string_view plan) -> std::string {
   std::string out = "{";
-  append_json_member(out, "do", what);
+  append_json_member(out, "do", action);
   append_json_member(out, "plan", plan);
   return out;
 }
 
 /// Returns the beginning of the JSON of a question that also contains a text.
-auto begin_question(std::string_view what, std::string_view plan, std::string_view text) -> std::string {
-  std::string out = begin_question(what, plan);
+auto begin_question(std::string_view action, std::string_view plan, std::string_view text) -> std::string {
+  std::string out = begin_question(action, plan);
   append_json_member(out, "text", text);
   return out;
 }
@@ -98,12 +98,12 @@ auto draft_plans::complete(const std::string& plan, const std::string& text, std
   return relayed(make_answer(compiler_, next_number(), std::move(question)));
 }
 
-auto draft_plans::change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string> {
-  std::string question = begin_question("edit", plan, how.text);
-  append_json_count(question, "from", how.from);
-  append_json_count(question, "to", how.to);
-  append_json_member(question, "kind", how.kind);
-  append_json_member(question, "value", how.value);
+auto draft_plans::change_option(const std::string& plan, const option_change& change) -> braid::checked<std::string> {
+  std::string question = begin_question("edit", plan, change.text);
+  append_json_count(question, "from", change.from);
+  append_json_count(question, "to", change.to);
+  append_json_member(question, "kind", change.kind);
+  append_json_member(question, "value", change.value);
   return relayed(make_answer(compiler_, next_number(), std::move(question)));
 }
 

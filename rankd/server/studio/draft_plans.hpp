@@ -69,7 +69,7 @@ class draft_plans {
 
   /// Returns an edit that sets an option in the text to another value: `{from, to, insert}`. Additional errors:
   /// not_an_option, bad_value.
-  auto change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string>;
+  auto change_option(const std::string& plan, const option_change& change) -> braid::checked<std::string>;
 
   /// Refuses pending and future questions. Called at shutdown.
   void close() { compiler_.close(); }

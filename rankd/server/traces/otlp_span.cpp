@@ -45,9 +45,9 @@ void append_attributes(std::string& out, std::span<const std::pair<std::string_v
 }
 
 /// Returns the id of a span as hexadecimal digits, as in `traceparent`.
-auto span_digits(braid::trace_context of, std::uint64_t span) -> std::string {
-  of.span_id = span;
-  return of.traceparent().substr(36, 16);
+auto span_digits(braid::trace_context context, std::uint64_t span) -> std::string {
+  context.span_id = span;
+  return context.traceparent().substr(36, 16);
 }
 
 void append_span(std::string& out, const otlp_span& one) {

@@ -137,11 +137,11 @@ auto span_exporter::start(span_export_options options, serve_log log)
   return made;
 }
 
-span_exporter::span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> on)
+span_exporter::span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> runtime)
     : options_(std::move(options)),
       log_(log),
       lookups_(std::make_shared<lookups>(options_.lookup)),
-      runtime_(std::move(on)) {}
+      runtime_(std::move(runtime)) {}
 
 span_exporter::~span_exporter() {
   {

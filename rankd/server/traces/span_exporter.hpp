@@ -80,7 +80,7 @@ class span_exporter {
   using spans = std::vector<otlp_span>;
   class lookups;
 
-  span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> on);
+  span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> runtime);
 
   auto work() -> braid::task<void>;
   auto deliver(braid::http_client& client, const spans& batch) -> braid::task<void>;

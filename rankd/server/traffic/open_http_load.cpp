@@ -167,13 +167,13 @@ class open_load {
     }
   }
 
-  void note(const arrival& of, braid::time_point sent, const braid::result<heard>& got) {
+  void note(const arrival& sent_request, braid::time_point sent, const braid::result<heard>& got) {
     const braid::time_point end = loop_->now();
-    seen_->lateness.push_back(sent - of.due);
+    seen_->lateness.push_back(sent - sent_request.due);
     if (!got) return;
-    if (got->status == braid::http_status::ok) seen_->good.push_back(end - of.due);
+    if (got->status == braid::http_status::ok) seen_->good.push_back(end - sent_request.due);
     if (got->status != braid::http_status::service_unavailable) return;
-    seen_->refused.push_back(end - of.due);
+    seen_->refused.push_back(end - sent_request.due);
     seen_->refusals.push_back(end - sent);
     seen_->without_hint += got->has_retry_after ? 0 : 1;
   }

@@ -209,23 +209,23 @@ void traffic_comparison::collect() {
   running_.clear();
 }
 
-void traffic_comparison::add(question& question, outcome& what) {
-  found_.live_batches += what.live_batches;
-  if (!what.unusable.empty()) {
+void traffic_comparison::add(question& question, outcome& result) {
+  found_.live_batches += result.live_batches;
+  if (!result.unusable.empty()) {
     ++found_.unusable;
     return;
   }
-  if (!what.missing.empty()) {
-    if (found_.not_recorded++ == 0) found_.first_not_recorded = std::move(what.missing);
+  if (!result.missing.empty()) {
+    if (found_.not_recorded++ == 0) found_.first_not_recorded = std::move(result.missing);
     return;
   }
-  ++found_.by_change[static_cast<std::size_t>(what.verdict.change)];
-  if (what.before.code == "ok" && what.after.code == "ok") {
+  ++found_.by_change[static_cast<std::size_t>(result.verdict.change)];
+  if (result.before.code == "ok" && result.after.code == "ok") {
     ++found_.answered;
-    found_.overlap += what.verdict.overlap;
-    found_.rbo += what.verdict.rbo;
+    found_.overlap += result.verdict.overlap;
+    found_.rbo += result.verdict.rbo;
   }
-  if (what.verdict.change == answer_change::equal || settings_.max_changed == 0) return;
+  if (result.verdict.change == answer_change::equal || settings_.max_changed == 0) return;
   const auto key = [](const kept& each) {
     return std::tuple(each.what.verdict.rbo, each.what.verdict.overlap, each.what.place);
   };
@@ -233,9 +233,9 @@ void traffic_comparison::add(question& question, outcome& what) {
                     .number = question.number,
                     .record = question.record,
                     .request_id = question.request_id,
-                    .verdict = what.verdict,
-                    .before = std::move(what.before),
-                    .after = std::move(what.after)},
+                    .verdict = result.verdict,
+                    .before = std::move(result.before),
+                    .after = std::move(result.after)},
            .asked = {}};
   if (kept_.size() == settings_.max_changed && key(kept_.back()) < key(one)) return;
   one.asked = std::move(question);
@@ -306,26 +306,26 @@ auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan
 
 /// Runs a request again with both plans, and explains the ids that moved. The output keys of the request are not
 /// changed, because with other keys, the plans would read values that are not in the record.
-auto traffic_comparison::explain(runner& runner, kept& of) -> braid::task<void> {
-  auto request = parse_request(of.asked.text, *settings_.declared,
-                               {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
+auto traffic_comparison::explain(runner& runner, kept& changed) -> braid::task<void> {
+  auto request = parse_request(changed.asked.text, *settings_.declared,
+                               {.line = 0, .request_id = changed.asked.head_id, .time = changed.asked.time});
   if (!request) co_return;
   outcome ignored;
   request->explain = explain_mode::off;
   request->explain_ids.clear();
   request->captures.clear();
-  auto first = answer(runner, settings_.before, *request, of.asked, ignored);
+  auto first = answer(runner, settings_.before, *request, changed.asked, ignored);
   const ranking was = co_await std::move(first);
-  auto second = answer(runner, settings_.after, *request, of.asked, ignored);
+  auto second = answer(runner, settings_.after, *request, changed.asked, ignored);
   const ranking is = co_await std::move(second);
-  of.what.moves = moves_between(was, is, of.what.moved);
+  changed.what.moves = moves_between(was, is, changed.what.moved);
   request->explain = explain_mode::on;
-  for (const moved_id& each : of.what.moves) request->explain_ids.push_back(each.id);
-  auto third = answer(runner, settings_.before, *request, of.asked, ignored);
+  for (const moved_id& each : changed.what.moves) request->explain_ids.push_back(each.id);
+  auto third = answer(runner, settings_.before, *request, changed.asked, ignored);
   const ranking before = co_await std::move(third);
-  auto fourth = answer(runner, settings_.after, *request, of.asked, ignored);
+  auto fourth = answer(runner, settings_.after, *request, changed.asked, ignored);
   const ranking after = co_await std::move(fourth);
-  explainer_.explain(of.what.moves, before, after);
+  explainer_.explain(changed.what.moves, before, after);
 }
 
 }  // namespace rankd

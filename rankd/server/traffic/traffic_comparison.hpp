@@ -125,13 +125,13 @@ class traffic_comparison {
   [[nodiscard]] auto lost_here() const noexcept -> std::uint64_t;
   void run_waiting();
   void collect();
-  void add(question& question, outcome& what);
+  void add(question& question, outcome& result);
   void explain_all();
   auto compare_all(runner& runner) -> braid::task<void>;
   auto compare(runner& runner, const question& question, outcome& out) -> braid::task<void>;
   auto answer(runner& runner, std::shared_ptr<const bound_plan> plan, rank_request request, const question& question,
               outcome& out) -> braid::task<ranking>;
-  auto explain(runner& runner, kept& of) -> braid::task<void>;
+  auto explain(runner& runner, kept& changed) -> braid::task<void>;
 
   settings settings_;
   std::shared_ptr<const page_cursors> cursors_;

@@ -24,13 +24,13 @@ constexpr std::size_t plan_at = number_at + 8;
 constexpr std::size_t after_plan = 12;  // bytes of the content of a request that `number_request` sets
 constexpr std::size_t one_read = std::size_t{1} << 20U;
 
-void set_number(std::span<char> bytes, std::size_t at, std::uint64_t value, std::size_t size) noexcept {
-  for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
+void set_number(std::span<char> bytes, std::size_t offset, std::uint64_t value, std::size_t size) noexcept {
+  for (std::size_t i = 0; i < size; ++i) bytes[offset + i] = static_cast<char>(value >> (8 * i));
 }
 
-auto number_of(std::string_view bytes, std::size_t at, std::size_t size) noexcept -> std::uint64_t {
+auto number_of(std::string_view bytes, std::size_t offset, std::size_t size) noexcept -> std::uint64_t {
   std::uint64_t out = 0;
-  for (std::size_t i = 0; i < size; ++i) out |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+  for (std::size_t i = 0; i < size; ++i) out |= std::uint64_t{static_cast<unsigned char>(bytes[offset + i])} << (8 * i);
   return out;
 }
 

@@ -46,9 +46,9 @@ auto take_all(const fs::path& file, traffic_comparison& into, const std::functio
   return read_record{.file = file.string(), .end = from->how_it_ends(), .position = from->position()};
 }
 
-auto names_in(const traffic_comparison& of) -> std::string {
+auto names_in(const traffic_comparison& comparison) -> std::string {
   std::string out;
-  for (const auto& [name, count] : of.plans()) out.append(out.empty() ? "" : ", ").append(name);
+  for (const auto& [name, count] : comparison.plans()) out.append(out.empty() ? "" : ", ").append(name);
   return out.empty() ? "the recordings contain no request" : "the recordings have requests to: " + out;
 }
 
@@ -125,8 +125,8 @@ auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::
   return out;
 }
 
-auto compute_mean(double sum, const traffic_differences& of) -> double {
-  return of.answered == 0 ? 0 : sum / static_cast<double>(of.answered);
+auto compute_mean(double sum, const traffic_differences& differences) -> double {
+  return differences.answered == 0 ? 0 : sum / static_cast<double>(differences.answered);
 }
 
 auto to_json(const traffic_findings& findings) -> std::string {

@@ -50,7 +50,7 @@ auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
 /// Returns the mean over the requests that both plans have answered, or 0 if there are no such requests.
-[[nodiscard]] auto compute_mean(double sum, const traffic_differences& of) -> double;
+[[nodiscard]] auto compute_mean(double sum, const traffic_differences& differences) -> double;
 
 /// Returns the findings as one JSON object on one line, without a line feed. `rankd diff A B --traffic REC --json`
 /// prints it as the member `traffic`.

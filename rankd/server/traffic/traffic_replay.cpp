@@ -119,10 +119,10 @@ auto traffic_replay::take_all(std::span<const traffic_reader::frame> frames)
 /// that runs the request.
 void traffic_replay::run_all(std::span<const recorded_request> requests, std::span<replayed_request> results) {
   braid::atomic<std::size_t> next{0};
-  const auto run_some = [&](lane& on) {
+  const auto run_some = [&](lane& runner) {
     for (std::size_t at = next.fetch_add(1, braid::relaxed); at < requests.size();
          at = next.fetch_add(1, braid::relaxed))
-      results[at] = run(requests[at], on);
+      results[at] = run(requests[at], runner);
   };
   std::vector<braid::thread> helpers;
   for (std::size_t at = 1; at < std::min(lanes_.size(), requests.size()); ++at)
@@ -159,12 +159,12 @@ auto traffic_replay::read(const traffic_reader::frame& frame) -> braid::checked<
   return request;
 }
 
-auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> replayed_request {
+auto traffic_replay::run(const recorded_request& recorded, lane& runner) const -> replayed_request {
   replayed_request out;
   out.number = recorded.number;
   out.request_id = recorded.request_id;
-  const auto unusable = [&out](std::string why) {
-    out.why = std::move(why);
+  const auto unusable = [&out](std::string reason) {
+    out.why = std::move(reason);
     return out;
   };
   const auto plan = world_->find(recorded.plan);
@@ -193,7 +193,7 @@ auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> re
   if (!request) return unusable("the request cannot be read: " + request.error().front().message);
   out.recorded = signed_again(recorded.answer);
   out.result = replay_result::equal;
-  out.replayed = answer(recorded, plan, std::move(*request), on, out);
+  out.replayed = answer(recorded, plan, std::move(*request), runner, out);
   if (out.result == replay_result::equal && out.replayed != out.recorded)
     out.result = out.why.empty() ? replay_result::different : replay_result::missing;
   return out;
@@ -203,7 +203,7 @@ auto traffic_replay::run(const recorded_request& recorded, lane& on) const -> re
 /// stores this fact in `out`. Cursors of a replaced plan are signed for the plan that replaces it, because otherwise no
 /// answer with a cursor could be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
-                            rank_request request, lane& on, replayed_request& out) const -> std::string {
+                            rank_request request, lane& runner, replayed_request& out) const -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
   if (reads == nullptr) {
     out.result = replay_result::unusable;
@@ -221,8 +221,8 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   }
   if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor")
     if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
-  auto work = on.ranker->rank(plan, std::move(request), replayed_reads::list_stores(reads));
-  const ranking result = on.on->run(std::move(work));
+  auto work = runner.ranker->rank(plan, std::move(request), replayed_reads::list_stores(reads));
+  const ranking result = runner.on->run(std::move(work));
   if (!reads->missing().empty()) out.why = "the recording does not contain " + reads->missing();
   return to_json(result);
 }

@@ -91,9 +91,9 @@ class traffic_replay {
   auto begin(const recorded_project& project) -> braid::checked<void>;
   auto add(const recorded_plan& plan) -> braid::checked<void>;
   void run_all(std::span<const recorded_request> requests, std::span<replayed_request> results);
-  auto run(const recorded_request& recorded, lane& on) const -> replayed_request;
+  auto run(const recorded_request& recorded, lane& runner) const -> replayed_request;
   auto answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan, rank_request request,
-              lane& on, replayed_request& out) const -> std::string;
+              lane& runner, replayed_request& out) const -> std::string;
   [[nodiscard]] auto signed_again(std::string_view answer, std::optional<std::string_view> identity = {}) const
       -> std::string;
 
