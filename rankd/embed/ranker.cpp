@@ -82,7 +82,7 @@ auto run_on(braid::runtime& runtime, braid::task<ranking> work, const std::funct
   return running.get();
 }
 
-/// Adds the ids to explain to a request.
+/// Adds to a request the ids that its answer must explain.
 auto add_explained(rank_request& request, std::span<const std::string> ids, value_type id_type) -> braid::diagnostics {
   request.explain = explain_mode::on;
   braid::diagnostics problems;

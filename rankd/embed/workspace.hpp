@@ -31,8 +31,8 @@ struct workspace {
   project where;
   registries declared;
   experiment_set experiments;
-  /// A folder that is used instead of the folder of each embedded store. It is never filled from data. If the path is
-  /// empty, each store uses its own folder.
+  /// A folder that is used instead of the folder of each embedded store. This folder is never filled from data. If the
+  /// path is empty, each store uses its own folder.
   std::filesystem::path store = {};
 
   /// Opens the project in `folder`. If the path is empty, opens the project of the current folder.

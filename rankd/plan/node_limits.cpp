@@ -19,7 +19,7 @@ void require_capability(object_reader& node, std::string_view field, std::string
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 
-/// Returns whether the operator uses an endpoint of another kind than `kind`.
+/// Returns whether the operator uses an endpoint of a kind other than `kind`.
 auto asks_other_than(const op_shape& shape, std::string_view kind) -> bool {
   const auto endpoint = std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind);
   return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, kind) == endpoint->choices.end();

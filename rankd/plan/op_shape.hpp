@@ -61,8 +61,8 @@ struct param_shape {
   float_range floats = {};      ///< for a float64
   key_use use = key_use::read;  ///< for a key_id and for key_ids
   std::size_t min_items = 0;    ///< the minimum number of items in a list
-  /// The values of an enumeration, the accepted types of a key_id or of key_ids, or the accepted kinds of an
-  /// endpoint_ref.
+  /// The meaning depends on the kind of the param: the values of an enumeration, the accepted types of a key_id or of
+  /// key_ids, or the accepted kinds of an endpoint_ref.
   std::span<const std::string_view> choices = {};
   param_condition when = {};         ///< if it names no param, there is no condition
   std::string_view capability = {};  ///< the capability that a plan must require to set the param; empty: none

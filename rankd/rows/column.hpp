@@ -18,7 +18,7 @@ namespace rankd {
 struct string_values {
   std::span<const std::uint32_t> codes;
   const dictionary* words = nullptr;
-  /// If the strings are vectors, the number of float32 (little-endian) in each string. Otherwise 0.
+  /// The number of float32 values (little-endian) in each string if the strings are vectors. Otherwise 0.
   std::uint32_t dimensions = 0;
 
   [[nodiscard]] auto operator[](std::size_t row) const -> std::string_view { return (*words)[codes[row]]; }

@@ -28,7 +28,7 @@ auto make_server_options(const serve_options& options, shard_shares shares) -> b
 
 constexpr std::string_view memory_message = "the server has not enough memory for this request; try again later";
 
-/// The code and message for a request that reaches no handler, or whose handler fails.
+/// The code and message of the error for a request that reaches no handler, or whose handler fails.
 struct refusal_message {
   std::string code;
   std::string message;

@@ -17,19 +17,19 @@ namespace rankd {
 
 [[nodiscard]] auto check_not_empty(const std::string& text) -> std::string;
 
-/// Checks a folder that must exist.
+/// Checks that a value is the path of an existing folder.
 [[nodiscard]] auto check_folder(const std::string& text) -> std::string;
 
-/// Checks a numeric address with its port.
+/// Checks that a value is a numeric address with a port.
 [[nodiscard]] auto check_listen(const std::string& text) -> std::string;
 
-/// Checks the name of a host without a port, or `*`.
+/// Checks that a value is the name of a host without a port, or `*`.
 [[nodiscard]] auto check_host_name(const std::string& text) -> std::string;
 
-/// Checks the URL of a server without a path, such as http://HOST:PORT.
+/// Checks that a value is the URL of a server without a path, such as http://HOST:PORT.
 [[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
 
-/// Checks the URL of a collector of spans: a server, with or without a path.
+/// Checks that a value is the URL of a collector of spans. The URL may have a path.
 [[nodiscard]] auto check_collector_url(const std::string& text) -> std::string;
 
 /// Checks the address of a store, which must be a folder.

@@ -1,4 +1,5 @@
-// rankd/cli/output/plan_graph_text.hpp: the graph of a plan printed as tables, in Graphviz and in Mermaid.
+// rankd/cli/output/plan_graph_text.hpp: prints the graph of a plan as tables, as a Graphviz digraph or as a Mermaid
+// flowchart.
 #pragma once
 
 #include <rankd/engine/plans/plan_graph.hpp>

@@ -146,7 +146,7 @@ struct test_null {
 };
 
 /// Applies a string test, such as a list or a pattern, to the values of a key. The set of matching dictionary codes is
-/// computed before the first block. The result is false if the string is null.
+/// computed before the first block. The result is false if the value is null.
 struct match_text {
   std::uint32_t test;  ///< a position in `program::texts`
   truth_slot out;

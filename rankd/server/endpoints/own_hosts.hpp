@@ -26,7 +26,7 @@ struct site_refusal {
 class own_hosts {
  public:
   /// Allows IP addresses, `localhost` and the given names. A name server cannot redirect IP addresses or `localhost`,
-  /// so they are always safe. The name `*` allows every value of `Host`, but no additional origin.
+  /// so it is always safe to allow these. The name `*` allows every value of `Host`, but no additional origin.
   explicit own_hosts(std::vector<std::string> names = {}) : names_(std::move(names)) {}
 
   /// Returns why the request must be refused, or nothing if it is allowed. Codes: foreign_host, cross_site.

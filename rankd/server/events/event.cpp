@@ -151,8 +151,8 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns as text the value that an event has under this name. The value is used in a key or as the value of a rule.
-/// Returns nothing if the event has no such value.
+/// Returns the value with this name in an event, as text for use in a key or as the value that a rule writes. Returns
+/// nothing if the event has no such value.
 auto value_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;

@@ -194,7 +194,7 @@ auto apply_step(counted_value& value, const event_rules& rules, const rule_step&
   if (!fit(value, kind.holds) || !kind.change(value, rules, step)) return false;
   if (rule.action == rule_action::remove) return true;
   // If the rule has a window, sets the expiry only if there is no expiry yet, like EXPIRE NX. If the rule has an idle
-  // time, sets the expiry again, like EXPIRE.
+  // time, always sets the expiry, like EXPIRE.
   if (rule.window_s != 0 && value.ends.count() == 0) value.ends = step.received + std::chrono::seconds(rule.window_s);
   if (rule.idle_s != 0) value.ends = step.received + std::chrono::seconds(rule.idle_s);
   return true;
