@@ -48,7 +48,7 @@ struct plan_rules {
   std::span<const std::string_view> capabilities = implemented_capabilities();
 };
 
-/// Loads an artifact from a file. The name of the file must be that of the plan, followed by `.json`.
+/// Loads an artifact from a file. The name of the file must be the name of the plan, followed by `.json`.
 /// Blocks: on the disk.
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;

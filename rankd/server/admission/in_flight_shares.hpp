@@ -12,8 +12,8 @@
 
 namespace rankd {
 
-/// Counts running requests by name, for all loops of a server. So a limit applies to all requests with a name,
-/// whichever loops serve them.
+/// Counts the running requests of each name, which is the name of a plan or of a client, in all loops of a server. So
+/// the limit for a name does not depend on the loops that serve the requests.
 /// Threads: any. Cost: a lock that all loops share, but only for names with a limit.
 /// Lifetime: outlives its passes.
 class in_flight_shares {

@@ -165,7 +165,7 @@ class event_log {
 /// Returns a line of the log without its checksum, or nothing if the checksum is wrong.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
 
-/// Returns the number of a log file, or 0 if the name is not that of a log file.
+/// Returns the number of a log file, or 0 if the file is not a log file.
 [[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
 /// Returns the files of a log in the order of their numbers. Blocks: on the disk.

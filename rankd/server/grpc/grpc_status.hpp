@@ -16,7 +16,7 @@ namespace rankd {
 /// The Content-Type of gRPC.
 inline constexpr std::string_view grpc_type = "application/grpc";
 
-/// Returns whether a Content-Type is that of gRPC. The format of the messages does not matter.
+/// Returns whether a Content-Type is that of gRPC. Accepts every message format, as in `application/grpc+proto`.
 [[nodiscard]] constexpr auto is_grpc_type(std::string_view type) noexcept -> bool {
   return type.starts_with(grpc_type);
 }

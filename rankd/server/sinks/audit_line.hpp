@@ -28,7 +28,7 @@ class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
-  /// Creates a redaction. A name is that of a param, or one of user_id, request_id, engine_request_id, trace_id,
+  /// Creates a redaction. Each name is the name of a param, or one of user_id, request_id, engine_request_id, trace_id,
   /// client, context, param_overrides, output_keys, explain, experiments, cursor, capture.
   /// Errors: unknown_name for any other name, with its position in rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
