@@ -71,19 +71,6 @@ void append(std::vector<char>& bytes, const packet& added) {
 
 namespace fs = std::filesystem;
 
-/// Creates the folder for the disks of one world. A program may behave differently in another folder, so all runs use
-/// the same path, except while another world with disks is running.
-auto make_folder_of_disks() -> std::string {
-  const fs::path above = fs::canonical(fs::temp_directory_path());
-  for (unsigned at = 100; at < 1000; ++at) {
-    const std::string folder = (above / ("braid-sim-disks-" + std::to_string(at))).string();
-    if (::mkdir(folder.c_str(), 0700) == 0) return folder;
-    if (errno != EEXIST)
-      throw std::system_error(errno, std::generic_category(), "no folder for disks in " + above.string());
-  }
-  throw std::runtime_error("there are too many folders braid-sim-disks-N in " + above.string() + "; delete them");
-}
-
 auto to_packet(const disk_failure& failure) -> packet {
   const disk_change head{.fault = failure.fault, .delay_ns = failure.delay_ns};
   packet made{.head = {.what = word::disk_rule}, .data = {}};

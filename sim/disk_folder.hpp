@@ -5,10 +5,10 @@
 
 namespace sim {
 
-/// A folder for the disks of one world, which is deleted with this object. The folder's path is the same for each run
-/// unless another world with disks is running, because a program may behave differently in another folder. A lock marks
-/// the folders in use. A folder without a lock was left by a simulation that was killed, so it is emptied and used.
-/// Errors: std::system_error, or std::runtime_error if too many folders are in use.
+/// A folder for the disks of one world, which is deleted with this object. A program may behave
+/// differently in another folder, so all runs use the same path unless another world with disks is running. A lock
+/// marks the folders in use. A folder without a lock was left by a simulation that was killed, so it is emptied and
+/// used. Errors: std::system_error, or std::runtime_error if too many folders are in use.
 class disk_folder {
  public:
   disk_folder();

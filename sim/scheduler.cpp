@@ -301,7 +301,8 @@ auto map_file() -> bool {
 }
 
 /// Initializes the program's allocator. At its first call, an allocator such as jemalloc reads the number of CPUs and
-/// the clock. So this call must count as a call of the program, because the simulator's own calls see the real machine.
+/// the clock. The allocator must see the simulated values. So this call is made as a call of the program, because the
+/// simulator's own calls see the values of the real machine.
 void begin_allocator() {
   void* volatile first = std::malloc(1);
   std::free(first);

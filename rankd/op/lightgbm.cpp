@@ -159,7 +159,7 @@ auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model tre
       std::ranges::any_of(made.trees.rules, [](const split_rule& each) { return each.words != 0; });
   if (header.recodes && by_categories)
     reading.report("recoded_categories", "/pandas_categorical",
-                   "the trainer renumbered the categories by the values in its data frame",
+                   "the trainer gave new numbers to the categories, which depend on its training data",
                    "train on the numbers in the rows: frame[name] = codes, with categorical_feature=[name]");
   made.rule = lightgbm_rule(header, count, reading);
   made.features = std::move(header.features);

@@ -94,7 +94,7 @@ struct section_reader {
     return nullptr;
   }
 
-  /// Returns the integer in a field. Returns `least` after a diagnostic.
+  /// Returns the integer in a field. If there is no valid integer, reports a diagnostic and returns `least`.
   [[nodiscard]] auto integer(std::string_view name, std::int64_t least, std::int64_t most) const -> std::int64_t {
     const text_field* found = field(name);
     if (found == nullptr) return least;

@@ -393,7 +393,7 @@ void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& feature
     const auto at = static_cast<std::size_t>(feature);
     if (at >= codes->size() || is_unchanged((*codes)[at])) continue;
     reading.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
-                   "the trainer renumbered the categories of this column by the values in its data frame",
+                   "the trainer gave new numbers to the categories of this column, which depend on its training data",
                    "train on the categories 0, 1, 2, …, or on the numbers in the rows: frame[name] = codes, with "
                    "feature_types=[\"c\", …]");
   }

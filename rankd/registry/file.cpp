@@ -42,7 +42,7 @@ auto read_text_file(const std::filesystem::path& file, std::size_t largest) -> b
   std::string text(size, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(size));
   if (stream.gcount() != static_cast<std::streamsize>(size))
-    return refuse(file, "unreadable_file", "the file ended before all its bytes were read");
+    return refuse(file, "unreadable_file", "the file became shorter while it was read");
   return text;
 }
 

@@ -237,8 +237,7 @@ void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
   for (runtime* at = state.first.load(relaxed); at != nullptr; at = at->next_) fn(*at);
 }
 
-/// Records `first` as the first runtime of the list, for free functions that use it. The caller holds the lock of the
-/// list.
+/// Records `first` as the first runtime of the list, which free functions use. The caller holds the lock of the list.
 void runtime_list::set_first(runtime* first) noexcept {
   process_runtime& state = default_one.value;
   // edge default_runtime.workers_of_first: publish the pool, and the executor slot of its id

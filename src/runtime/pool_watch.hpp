@@ -7,7 +7,7 @@
 namespace braid::detail {
 
 /// A guard that a runtime holds while it creates its pool. Pools that the calling thread creates while the guard exists
-/// are not added to the list, because their runtime reports their metrics itself.
+/// are not added to the list of pools that report their own metrics, because their runtime reports these metrics.
 class pools_of_runtime {
  public:
   pools_of_runtime() noexcept;

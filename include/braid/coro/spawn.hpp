@@ -252,7 +252,7 @@ template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
   if (home.is_current())
     throw std::system_error(make_error_code(errc::would_deadlock),
-                            "sync_wait would block its own home: co_await the task there");
+                            "sync_wait would block the executor on which the task must run: use co_await here");
   detail::expect_to_block(detail::instead_of_sync_wait);
   detail::sync_waiter<T> waiter(home, std::move(work));
   if (!home.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");

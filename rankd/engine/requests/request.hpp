@@ -135,8 +135,8 @@ void keep_to_budget(rank_request& request, const plan_budget& budget, budget_tim
 /// name with characters that plan names cannot contain. Such a name could otherwise select a file.
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string>;
 
-/// Returns diagnostics about the plan of a request for use in the answer. The diagnostic unknown_plan points to the
-/// field that names the plan, if there is one.
+/// Returns the diagnostics about the plan of a request in the form in which the answer contains them. The diagnostic
+/// unknown_plan points to the field of the request that names the plan, if there is such a field.
 auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -69,9 +69,9 @@ struct served_request {
   void fail(const error_answer& error);
   /// Answers with the error that occurred while the body was read.
   void fail_body(std::error_code error);
-  /// Answers that the server is full.
+  /// Answers with an error, because the server is full.
   void refuse_overloaded();
-  /// Answers that the client or the plan of the request has reached its limit of running requests.
+  /// Answers with an error, because the client or the plan of the request has reached its limit of running requests.
   void refuse_busy(std::string code, std::string_view message);
 
   /// Ends the request: releases its permits and passes it to the sinks. Does nothing if it has ended already.

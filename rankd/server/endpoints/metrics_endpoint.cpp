@@ -150,9 +150,10 @@ void write_generations(exposition& out, const serve_shared& shared) {
   if (all.empty()) return;
   out.family("rankd_store_generation", kind::gauge, "The generation of an embedded store that answers requests.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.state.generation));
-  out.family("rankd_store_records", kind::gauge, "Keys in that generation.");
+  out.family("rankd_store_records", kind::gauge, "Keys in the generation of the store that answers requests.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.state.records));
-  out.family("rankd_store_age_seconds", kind::gauge, "Time since the data file of that generation was written.");
+  out.family("rankd_store_age_seconds", kind::gauge,
+             "Time since the data file of the generation that answers requests was written.");
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   for (const auto& each : all)
     out.sample({{"endpoint", each.endpoint_id}},

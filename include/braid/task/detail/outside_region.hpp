@@ -15,9 +15,10 @@
 
 namespace braid::detail {
 
-/// Returns whether the calling thread, which is not a worker, runs the first part of a parallel algorithm itself. Such
-/// a thread shares the rest with the default pool only if the algorithm takes a long time. Returns false within an
-/// iteration of an event loop, and in a job of an executor without threads. Errors: the errors of `default_pool`.
+/// Returns whether the calling thread runs the first part of a parallel algorithm itself. If it does, it shares the
+/// rest with the default pool only if the algorithm takes a long time. Returns false within an iteration of an event
+/// loop, and in a job of an executor without threads. Must not be called on a worker. Errors: the errors of
+/// `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Returns true if parallel algorithms that the calling thread begins are not shared with a pool.

@@ -80,7 +80,7 @@ class produced_state : public future_state<future_value<R>> {
   template <typename Body, typename CleanUp>
   void produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept;
 
-  /// Settles with the result of the future that this state waited for and consumes.
+  /// Takes the result of the future that this state waited for, and settles with it.
   void forward(cascade& more) noexcept;
 
  private:

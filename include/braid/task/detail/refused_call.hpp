@@ -32,7 +32,7 @@ inline constexpr bool is_lazy_argument = is_lazy_work<std::remove_cvref_t<T>>;
 template <typename T>
 concept computed_task = is_lazy_argument<T> && requires { typename std::remove_cvref_t<T>::is_computed; };
 
-/// True for a task without a value, which `post` accepts.
+/// True for a task that produces no value. `post` accepts no other tasks.
 template <typename T>
 inline constexpr bool is_valueless_task = false;
 template <typename T>
