@@ -15,14 +15,14 @@ struct trace_writer::thread_state {
   bool has_ended = false;
 };
 
-trace_writer::trace_writer(trace_session& session)
-    : session_(session),
-      line_(session.clock()),
-      out_({.file = session.settings().file,
-            .max_bytes = session.settings().max_bytes,
-            .write = [&session](std::string_view bytes) { return session.write(bytes); },
+trace_writer::trace_writer(trace_session& traced)
+    : session_(traced),
+      line_(traced.clock()),
+      out_({.file = traced.settings().file,
+            .max_bytes = traced.settings().max_bytes,
+            .write = [&traced](std::string_view bytes) { return traced.write(bytes); },
             .take_name = [this](std::uint64_t task) { return take_name(task); },
-            .process_name = session.rings() != nullptr ? session.rings()->process_name() : std::string()},
+            .process_name = traced.rings() != nullptr ? traced.rings()->process_name() : std::string()},
            line_, symbols_) {}
 
 trace_writer::~trace_writer() {

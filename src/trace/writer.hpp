@@ -14,7 +14,7 @@ namespace braid::detail {
 /// `trace_encoder`.
 class trace_writer {
  public:
-  explicit trace_writer(trace_session& session);
+  explicit trace_writer(trace_session& traced);
   ~trace_writer();
   trace_writer(const trace_writer&) = delete;
   auto operator=(const trace_writer&) -> trace_writer& = delete;
