@@ -52,7 +52,8 @@ class object : public std::enable_shared_from_this<object> {
   /// Called when an event that only marks a point in time is due, such as the expiry of a timer.
   virtual void expire() {}
 
-  /// Called if events may have begun to hold. Notifies the threads and epoll instances that wait for this object.
+  /// Called if this object may have become ready for `events`, such as EPOLLIN. Wakes the threads and epoll instances
+  /// that wait for it.
   void changed(std::uint32_t events);
 
   int descriptors = 0;   ///< the number of descriptors that refer to it

@@ -213,7 +213,7 @@ auto averaged_tables(const onnx_call& call, const onnx_rows& tables) -> made_row
   if (axes->size() != 1 || (axes->front() != 0 && axes->front() != -3) || call.integer("keepdims", 1) != 0 ||
       refuses_type(call, tables.type)) {
     call.refuse("bad_value", "axis",
-                "a stack of tables can only be averaged over the tables, axis 0, without keepdims");
+                "a tensor of three dimensions can only be averaged over its tables, axis 0, without keepdims");
     return std::nullopt;
   }
   const std::size_t columns = tables.slots.size() / tables.tables;

@@ -66,7 +66,7 @@ auto onnx_call::rows(std::size_t index) const -> const onnx_rows* {
   const onnx_rows* found = rows_or_tables(index);
   if (found == nullptr || found->tables == 0) return found;
   refuse("wrong_type", "input",
-         shown(node_.inputs[index]) + " is a stack of tables, but this operator needs one value for each row");
+         shown(node_.inputs[index]) + " has three dimensions, but this operator needs one value for each row");
   return nullptr;
 }
 

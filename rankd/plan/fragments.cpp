@@ -137,8 +137,8 @@ class use_reader {
       add(std::move(pointer), "duplicate_value", "the item is listed twice");
     else if (!use.empty() && !is_inside(name, use))
       add(std::move(pointer), "bad_name",
-          "the names of the nodes of use " + quote_name(use) + " must begin with " + quote_name(use + "__") +
-              ", and continue with a name");
+          "each node of the use " + quote_name(use) + " of a fragment must have a name that begins with " +
+              quote_name(use + "__") + " and continues with a name");
     else
       seen.insert(*number);
     return number;

@@ -412,8 +412,8 @@ class request_reads::client final : public store_layer {
     return out;
   }
 
-  /// Asks the store to report changed keys. Called before the first question, because the first question opens the
-  /// connections of the loop.
+  /// Asks the store to report changed keys. Must be called before the loop reads from the store for the first time: a
+  /// store cannot begin to report changes after that.
   void ask_for_reports(braid::scope& around) {
     auto& kept = reads_->reads_->records_[endpoint_];
     if (kept.cache == nullptr || std::exchange(kept.has_asked, true) || !kept.cache->wants_tracking()) return;

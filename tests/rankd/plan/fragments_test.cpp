@@ -58,8 +58,9 @@ TEST_CASE("a node of another use is refused with the name that it should have") 
   CHECK(refused.error().size() == 1);
   CHECK(refused.error().front().code == "bad_name");
   CHECK(refused.error().front().pointer == "/extensions/cap.rfc.0002.fragments.v1/uses/0/nodes/1");
-  CHECK(refused.error().front().message ==
-        "the names of the nodes of use `home` must begin with `home__`, and continue with a name");
+  CHECK(
+      refused.error().front().message ==
+      "each node of the use `home` of a fragment must have a name that begins with `home__` and continues with a name");
 }
 
 TEST_CASE("a plan that says nothing of fragments has none") {
