@@ -209,7 +209,7 @@ TEST_CASE("on the thread of a loop a wait for another home is refused, with a se
   const auto other = runtime::create({.workers = 1}).value();
   serial_executor strand(started->workers());
   auto body = [&]() -> task<void> {
-    CHECK(refusal_of([&] { sync_wait(started->io(), give(1)); }).find("co_await the task there") != std::string::npos);
+    CHECK(refusal_of([&] { sync_wait(started->io(), give(1)); }).find("use co_await here") != std::string::npos);
     for (home* each : {static_cast<home*>(&other->io()), static_cast<home*>(&strand)})
       CHECK(refusal_of([&] { sync_wait(*each, give(1)); }).find("co_await the task") != std::string::npos);
     CHECK(refusal_of([&] { sync_wait(give(1)); }).find("co_await the task") != std::string::npos);

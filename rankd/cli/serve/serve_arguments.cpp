@@ -53,8 +53,8 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
-          "The maximum percentage of an event loop's time that is spent on refusals; beyond it, refused connections "
-          "are read later; default: 10")
+          "The maximum percentage of an event loop's time for refusals; beyond it, refused connections are read later; "
+          "default: 10")
       ->check(whole_number(0, 100))
       ->type_name("N");
   command
